@@ -1,0 +1,83 @@
+"""Case: the evidence plus all that was inferred from it once; immutable, handed to every detector.
+Finding: what a detector concludes from it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import networkx as nx
+import polars as pl
+
+from forensics.incident import (
+    Action, BlastRadius, Cause, Code, Device, Direction, Domain, FirstAnomaly, Kind, Reason, Ref, Severity, Site, TensorRow,
+)  # fmt: skip
+from parsers.tables import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One fact of the proof. `witness` names the independent source: flight_recorder, stacks, launcher, logs, kernel, …"""
+
+    text: str
+    direction: Direction
+    witness: str
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Exactly one explanation. `strong` = its witness alone decides (a sink that explains every waiter, an exit code);
+    findings that are not strong become hypotheses."""
+
+    detector: str
+    kind: Kind
+    cause: Cause | None = None
+    strong: bool = False
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
+    links: tuple[tuple[int | str, int | str], ...] = ()
+    suspect_ranks: tuple[int, ...] = ()
+    suspect_hosts: tuple[str, ...] = ()
+    cycle: tuple[int, ...] = ()
+    site: Site | None = None
+    code: Code | None = None
+    domain: Domain = "unknown"
+    first_anomaly: FirstAnomaly = FirstAnomaly()
+    undecided: tuple[Reason, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    alternatives: tuple["Finding", ...] = ()
+    why_not: str = ""  # set on alternatives
+    blast_radius: BlastRadius = BlastRadius()
+    severity: Severity | None = None
+    actions: tuple[Action, ...] = ()
+    collect: tuple[str, ...] = ()  # what to collect next time, where undecided
+    tensors: tuple[TensorRow, ...] = ()  # numerics: rows for the page
+    time_ns: int | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One attempt of the job.
+
+    `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
+    `members`: group key → its global members in group order (None = membership unknown); see topology.py.
+    """
+
+    tables: Mapping[TableName, pl.DataFrame]
+    attempt: int = 0
+    expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
+    seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
+    identity: pl.DataFrame = field(default_factory=pl.DataFrame)  # identity.SCHEMA
+    graph: nx.DiGraph | None = None
+    known_bad: frozenset[str] = frozenset()
+    topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """One question about a case. Pure: no files, no clock, no chance; row order must not matter."""
+
+    name: str  # the fault in plain words: "never_entered", "deadlock_cycle"
+    needs: tuple[TableName, ...]  # without rows in all of them it is reported as not run
+    detect: Callable[[Case], tuple[Finding, ...]]

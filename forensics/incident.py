@@ -1,0 +1,378 @@
+"""The typed shape of incident.json (schema_version 1) and nothing else.
+
+Field names follow the public contract to the letter; `views` holds what the page draws, so that reports compute nothing.
+NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as "0-4710,4712-10239"; times as ISO 8601 UTC.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["hang", "crash", "numerics", "slow", "launch", "healthy", "unknown"]
+Cause = Literal[
+    "rank_absent", "rank_died", "collective_mismatch", "deadlock_cycle", "network_fault", "gpu_fault", "kernel_stuck",
+    "store_timeout", "exception", "gpu_oom", "host_oom", "segfault", "killed", "disk_full", "nan_birth", "overflow",
+    "bad_state", "bad_input", "comm_corruption", "replica_divergence", "loss_scale_collapse", "loss_spike", "underflow",
+    "straggler_compute", "straggler_host", "straggler_network", "throughput_drop", "imbalance", "wrong_interface",
+    "version_mismatch", "missing_ranks", "config_drift",
+]  # fmt: skip
+Status = Literal["established", "supported", "hypothesis", "unknown"]
+Site = Literal[
+    "data_loading", "checkpoint_io", "storage_io", "compute", "lock", "compile", "gpu_sync", "logging", "evaluation",
+    "teardown", "unresponsive", "communication", "unknown",
+]  # fmt: skip
+Reason = Literal[
+    "all_entered_no_counters", "culprit_among_missing", "two_member_mismatch", "ring_buffer_wrapped",
+    "clock_error_exceeds_gap", "single_snapshot", "tied_explanations", "membership_unknown", "mixed_attempts",
+    "no_baseline", "collector_is_suspect", "conflicting_evidence", "no_hang", "nothing_found", "sampled_statistics",
+    "replica_tie",
+]  # fmt: skip
+ActionKind = Literal[
+    "ignore", "restart_job", "rollback", "skip_data", "drain_node", "reset_gpu", "reboot_node", "inspect_hardware",
+    "inspect_network", "check_code", "check_data", "check_config", "collect_more",
+]  # fmt: skip
+Domain = Literal["workload", "infrastructure", "unknown"]
+Severity = Literal["minor", "severe", "fatal"]
+Direction = Literal["for", "against", "unseen"]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all shapes here: immutable, keyword-only."""
+
+
+class Tool(Struct):
+    name: str
+    version: str
+
+
+class Bundle(Struct):
+    name: str
+    files: int
+    bytes: int
+
+
+class SourceCoverage(Struct):
+    files: int
+    records: int
+    ranks: list[str]
+    errors: int
+
+
+class Lines(Struct):
+    total: int
+    recognised: int
+    unrecognised: int
+
+
+class Unreadable(Struct):
+    file: str
+    reason: str
+
+
+class Clock(Struct):
+    skew_bound_s: float | None = None
+
+
+class Coverage(Struct):
+    ranks_expected: int | None
+    ranks_seen: list[str]
+    ranks_missing: list[str]
+    hosts_seen: list[str]
+    sources: dict[str, SourceCoverage]
+    lines: Lines
+    unreadable: list[Unreadable]
+    clock: Clock
+    attempts: int
+
+
+class Device(Struct):
+    host: str | None = None
+    pci: str | None = None
+    index: int | None = None
+    uuid: str | None = None
+
+
+class Suspects(Struct):
+    ranks: list[int] = []
+    hosts: list[str] = []
+
+
+class Code(Struct):
+    file: str | None
+    line: int | None
+    function: str | None
+
+
+class FirstAnomaly(Struct):
+    time_utc: str | None = None
+    rank: int | None = None
+    host: str | None = None
+    device: str | None = None
+    step: int | None = None
+    microbatch: int | None = None
+    chunk: int | None = None
+    phase: str | None = None
+    module: str | None = None
+    op: str | None = None
+    tensor: str | None = None
+    value: str | None = None
+    after: str | None = None
+    group: str | None = None
+    group_ranks: str | None = None
+    seq: int | None = None
+    signature: str | None = None
+
+
+class Verdict(Struct):
+    kind: Kind
+    cause: Cause | None = None
+    status: Status = "unknown"
+    status_rule: str = ""  # the rule that gave the status word
+    ranks: list[int] = []
+    hosts: list[str] = []
+    devices: list[Device] = []
+    links: list[list[int | str]] = []
+    suspects: Suspects = Suspects()
+    cycle: list[int] = []
+    site: Site | None = None
+    code: Code | None = None
+    domain: Domain = "unknown"
+    first_anomaly: FirstAnomaly = FirstAnomaly()
+    undecided: list[Reason] = []
+    summary: str = ""
+
+
+class Ref(Struct):
+    """A place in the bundle: `line` is 1-based for text, or the 0-based record of a structured file."""
+
+    file: str
+    line: int | None
+    text: str
+
+
+class Evidence(Struct):
+    id: str
+    claim: str
+    direction: Direction
+    refs: list[Ref]
+
+
+class Alternative(Struct):
+    kind: Kind
+    cause: Cause | None
+    ranks: list[int]
+    hosts: list[str]
+    why_not: str
+
+
+class BlastRadius(Struct):
+    ranks_waiting: int = 0
+    groups: list[str] = []
+
+
+class Lost(Struct):
+    last_completed_step: int | None = None
+    last_saved_step: int | None = None
+    last_persisted_step: int | None = None
+    stalled_s: float | None = None
+
+
+class Action(Struct):
+    kind: ActionKind
+    target: str
+    command: str | None
+    reason: str
+
+
+# --- what the page draws -------------------------------------------------------------------------------------------
+
+
+class TimelineItem(Struct):
+    time_utc: str
+    basis: str | None  # utc | local: local stamps have no zone and are shown as printed
+    lane: Literal["culprit", "peers", "system"]
+    label: str
+    count: int  # cascades are folded: how many like this one
+    ranks: str  # ranges
+    ref: Ref | None
+
+
+class GridCell(Struct):
+    """Ranks with equal state; drawn as one path per state, never one node per rank."""
+
+    state: Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
+    ranks: str  # ranges
+
+
+class GridHost(Struct):
+    host: str
+    ranks: str
+
+
+class GraphNode(Struct):
+    id: str
+    kind: Literal["ranks", "operation"]
+    label: str
+    ranks: str  # ranges; of an operation: its members
+    state: str  # of ranks: as GridCell; of an operation: open | mismatch | done
+    detail: str
+
+
+class GraphEdge(Struct):
+    source: str
+    target: str
+    label: str  # "in", "waits for", "absent", …
+    certain: bool
+
+
+class StackClass(Struct):
+    site: str
+    count: int
+    ranks: str
+    top: str  # innermost telling frame
+    frames: list[str]  # innermost first
+    ref: Ref | None
+
+
+class CollectiveRow(Struct):
+    group: str
+    members: str
+    seq: int | None
+    ranks: str
+    last_enqueued: int | None
+    last_completed: int | None
+    open_op: str | None
+    mark: str | None  # "absent", "mismatch", …
+
+
+class TensorRow(Struct):
+    rank: int
+    step: int | None
+    microbatch: int | None
+    phase: str | None
+    module: str | None
+    op: str | None
+    tensor: str | None
+    value: str
+    role: str  # root | echo | infected | unobserved
+
+
+class HardwareRow(Struct):
+    time_utc: str | None
+    host: str | None
+    pci: str | None
+    ranks: str
+    code: str | None
+    text: str
+    relation: str  # why it does or does not count
+    ref: Ref | None
+
+
+class Views(Struct):
+    timeline: list[TimelineItem] = []
+    grid: list[GridCell] = []
+    hosts: list[GridHost] = []
+    nodes: list[GraphNode] = []
+    edges: list[GraphEdge] = []
+    stacks: list[StackClass] = []
+    collectives: list[CollectiveRow] = []
+    tensors: list[TensorRow] = []
+    hardware: list[HardwareRow] = []
+    notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view
+
+
+class Incident(Struct):
+    attempt: int
+    verdict: Verdict
+    evidence: list[Evidence]
+    alternatives: list[Alternative]
+    blast_radius: BlastRadius
+    severity: Severity | None
+    lost: Lost
+    actions: list[Action]
+    views: Views = Views()
+
+
+class FindingRow(Struct):
+    """What a detector concluded, whether or not it became the verdict."""
+
+    detector: str
+    kind: Kind
+    cause: Cause | None
+    ranks: str
+    hosts: list[str]
+    summary: str
+    ran: bool = True
+
+
+class EnvironmentRow(Struct):
+    """A setting whose value differs between ranks or hosts, or is out of its range."""
+
+    name: str
+    values: dict[str, str]  # value → ranks or hosts that have it
+    note: str
+
+
+class FileRow(Struct):
+    file: str
+    bytes: int
+    parsers: list[str]
+    ranks: str
+    lines: int
+    recognised: int
+    time_first_utc: str | None
+    time_last_utc: str | None
+    errors: list[str]
+    templates: list[str]
+
+
+class Report(Struct):
+    """The whole document."""
+
+    tool: Tool
+    bundle: Bundle
+    coverage: Coverage
+    primary: int
+    incidents: list[Incident]
+    findings: list[FindingRow]
+    environment: list[EnvironmentRow]
+    limits: list[str]
+    files: list[FileRow] = []
+    schema_version: Literal[1] = 1
+
+
+def ranges(values: Iterable[int]) -> str:
+    """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
+    parts: list[str] = []
+    start = previous = None
+    for value in sorted(set(values)):
+        if previous is not None and value == previous + 1:
+            previous = value
+            continue
+        if start is not None:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+        start = previous = value
+    if start is not None:
+        parts.append(str(start) if start == previous else f"{start}-{previous}")
+    return ",".join(parts)
+
+
+def range_list(values: Iterable[int]) -> list[str]:
+    """As `ranges`, one text per run, the form of the contract's `[ranges]`."""
+    text = ranges(values)
+    return text.split(",") if text else []
+
+
+def value_text(value: float) -> str | float:
+    """JSON has no NaN: "NaN", "Inf", "-Inf", else the number itself."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Inf" if value > 0 else "-Inf"
+    return value
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of incident.json."""
+    return msgspec.json.schema(Report)

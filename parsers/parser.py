@@ -1,0 +1,76 @@
+"""What a parser is. A parser turns bytes into evidence tables (see tables.py) and knows nothing of verdicts.
+
+A parser never raises on content: what it claims becomes rows, `claimed` lines, or an `unread` row with a reason.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import polars as pl
+
+from parsers.tables import Tables
+
+HEAD_BYTES = 64 * 1024
+
+# Candidate lines that a LineParser gets, sorted by file and line. `text` is the line without the decoration that
+# launchers and collectors put before it (prefixes.py); what the decoration said is in the columns between.
+LINES: dict[str, pl.DataType] = {
+    "file": pl.String(),
+    "line": pl.Int64(),  # 1-based
+    "raw": pl.String(),  # the whole line, invalid bytes replaced, no line end
+    "text": pl.String(),
+    "rank": pl.Int64(),  # global rank: from `[rank3]:`
+    "local_rank": pl.Int64(),  # from torchrun's `[default3]:`
+    "task": pl.Int64(),  # from srun -l `3: ` or mpirun `[1,3]<stdout>:`; usually, not always, the global rank
+    "host": pl.String(),  # from pdsh, syslog, Kubernetes, …
+    "time_ns": pl.Int64(),
+    "time_basis": pl.String(),  # utc | local | boot
+    "path_rank": pl.Int64(),  # what the file's path says, see Source
+    "path_local_rank": pl.Int64(),
+    "path_host": pl.String(),
+    "attempt": pl.Int64(),
+    "hit": pl.Boolean(),  # False: delivered only because `LineParser.after` asked for lines after a hit
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One member of the bundle, and what its path tells (a hint: content outranks it)."""
+
+    path: str  # relative to the bundle, "/" between parts
+    size: int
+    open: Callable[[], BinaryIO]
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    attempt: int | None = None
+    launch: str | None = None
+    read_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineParser:
+    """Reads single lines, or short blocks that begin with a line that holds an anchor.
+
+    `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
+    `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
+    """
+
+    name: str
+    anchors: tuple[bytes, ...]
+    parse: Callable[[pl.DataFrame], Tables]
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileParser:
+    """Reads a whole file. The first that accepts it has it alone; no LineParser sees its lines, unless `shared`."""
+
+    name: str
+    accepts: Callable[[str, bytes], bool]  # path, first HEAD_BYTES; content decides, the name hints
+    parse: Callable[[Source], Tables]
+    shared: bool = False  # True: the file is scanned for lines, too (a report that embeds logs)
+
+
+Parser = LineParser | FileParser

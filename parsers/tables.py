@@ -1,0 +1,375 @@
+"""The schema of every evidence table: the one place that says which columns exist.
+
+Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
+"not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
+(1-based, text) or ``record`` (0-based index of an entry in a structured file).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+TableName = Literal[
+    "files",
+    "ranks",
+    "groups",
+    "operations",
+    "progress",
+    "stacks",
+    "tensors",
+    "steps",
+    "timings",
+    "events",
+    "settings",
+    "devices",
+    "unread",
+    "claimed",
+]
+TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
+Tables = Mapping[TableName, pl.DataFrame]
+Schema = Mapping[str, pl.DataType]
+
+_TEXT, _INT, _FLOAT, _BOOL = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+_INTS, _TEXTS = pl.List(pl.Int64()), pl.List(pl.String())
+_PLACE: Schema = {"file": _TEXT, "line": _INT, "record": _INT}
+FRAME = pl.Struct({"function": pl.String(), "file": pl.String(), "line": pl.Int64()})
+
+SCHEMAS: Mapping[TableName, Schema] = {
+    # One row per member of the bundle. `parsers` names who recognised it; empty = nobody.
+    "files": {
+        "file": _TEXT,
+        "bytes": _INT,
+        "parsers": _TEXTS,
+        "lines": _INT,
+        "recognised": _INT,
+        "rank": _INT,  # what the path says, see parser.Source
+        "local_rank": _INT,
+        "host": _TEXT,
+        "attempt": _INT,
+        "launch": _TEXT,  # job or run id from the path
+        "time_first_ns": _INT,
+        "time_last_ns": _INT,
+        "templates": _TEXTS,  # commonest lines nobody recognised, digits replaced by #, as "count × template"
+    },
+    # Claims who is who; several may contradict. `how` says which record made the claim.
+    "ranks": {
+        "rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        "local_rank": _INT,
+        "device_index": _INT,
+        "pci": _TEXT,  # lower case dddd:bb:dd.f or dddd:bb:dd
+        "uuid": _TEXT,
+        "address": _TEXT,  # ip or ip<port> this rank listens on
+        "world_size": _INT,
+        "tp": _INT,
+        "pp": _INT,
+        "dp": _INT,
+        "ep": _INT,
+        "cp": _INT,
+        "how": _TEXT,
+        **_PLACE,
+    },
+    # Claims of membership, as the reporting rank has them.
+    "groups": {
+        "rank": _INT,  # reporter, global
+        "pg_id": _INT,  # the reporter's own running number
+        "group": _TEXT,  # name, as printed
+        "desc": _TEXT,
+        "members": _INTS,  # in group order
+        "members_space": _TEXT,  # "global" | "group"
+        "size": _INT,
+        "comm": _TEXT,  # communicator id (commId, commHash) where the source has one
+        "backend": _TEXT,
+        "how": _TEXT,
+        **_PLACE,
+    },
+    # Collectives and point-to-point, one row per rank and operation, in the order of recording.
+    "operations": {
+        "rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        "comm": _TEXT,
+        "pg_id": _INT,
+        "group": _TEXT,
+        "desc": _TEXT,
+        "backend": _TEXT,  # nccl, mccl, gloo, …
+        "seq": _INT,  # collective_seq_id, or p2p_seq_id where is_p2p
+        "op_id": _INT,
+        "is_p2p": _BOOL,
+        "kind": _TEXT,  # all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send, recv, barrier, coalesced, …
+        "peer": _INT,  # the other end, group-local rank
+        "root": _INT,  # group-local
+        "input_sizes": _TEXT,  # JSON text
+        "input_dtypes": _TEXT,
+        "output_sizes": _TEXT,
+        "output_dtypes": _TEXT,
+        "state": _TEXT,  # scheduled | started | completed, as the source says
+        "retired": _BOOL,
+        "time_created_ns": _INT,
+        "time_started_ns": _INT,
+        "time_completed_ns": _INT,
+        "duration_ms": _FLOAT,
+        "timeout_ms": _INT,
+        "thread": _TEXT,
+        "frames": pl.List(FRAME),  # innermost first
+        **_PLACE,
+    },
+    # Counters per rank and group. scope: "all" = collectives and point-to-point in one count (NCCL), else "collective".
+    "progress": {
+        "rank": _INT,
+        "pg_id": _INT,
+        "group": _TEXT,
+        "desc": _TEXT,
+        "scope": _TEXT,
+        "last_enqueued": _INT,
+        "last_started": _INT,
+        "last_completed": _INT,
+        "time_ns": _INT,
+        "how": _TEXT,
+        **_PLACE,
+    },
+    # One row per thread and snapshot.
+    "stacks": {
+        "rank": _INT,
+        "local_rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        "parent_pid": _INT,
+        "thread": _TEXT,
+        "thread_name": _TEXT,
+        "is_main": _BOOL,
+        "status": _TEXT,  # active, idle, as printed
+        "snapshot": _INT,  # 0, 1, … within one file and process
+        "time_ns": _INT,
+        "count": _INT,  # processes that share this stack, where the source is already grouped
+        "frames": pl.List(FRAME),  # innermost first
+        "source": _TEXT,  # py-spy, faulthandler, gdb, …
+        **_PLACE,
+    },
+    # Tensor statistics, contract.md version 1. Values are NaN/Inf where the source says so.
+    "tensors": {
+        "rank": _INT,
+        "step": _INT,
+        "seq": _INT,
+        "microbatch": _INT,
+        "chunk": _INT,
+        "phase": _TEXT,
+        "module": _TEXT,
+        "op": _TEXT,
+        "tensor": _TEXT,
+        "dtype": _TEXT,
+        "shape": _TEXT,
+        "numel": _INT,
+        "min": _FLOAT,
+        "max": _FLOAT,
+        "mean": _FLOAT,
+        "l2norm": _FLOAT,
+        "absmax": _FLOAT,
+        "nan_count": _INT,
+        "inf_count": _INT,
+        "checksum": _TEXT,
+        "timestamp": _FLOAT,
+        "group": _TEXT,
+        "group_ranks": _INTS,
+        "call": _INT,
+        "peer": _INT,
+        "tag": _INT,
+        "reduce_op": _TEXT,
+        "attempt": _INT,
+        "host": _TEXT,
+        "device": _TEXT,
+        "amax": _FLOAT,
+        "scale": _FLOAT,
+        "overflow_pct": _FLOAT,
+        "underflow_pct": _FLOAT,
+        "format": _TEXT,
+        **_PLACE,
+    },
+    # Training progress lines.
+    "steps": {
+        "rank": _INT,
+        "local_rank": _INT,
+        "step": _INT,
+        "phase": _TEXT,  # train | eval | checkpoint
+        "loss": _FLOAT,
+        "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss
+        "grad_norm": _FLOAT,
+        "loss_scale": _FLOAT,
+        "skipped": _INT,
+        "nan_iterations": _INT,
+        "elapsed_ms": _FLOAT,
+        "tflops": _FLOAT,
+        "samples": _INT,
+        "tokens": _INT,
+        "framework": _TEXT,
+        "time_ns": _INT,
+        "time_basis": _TEXT,
+        **_PLACE,
+    },
+    # Durations per rank, step and phase.
+    "timings": {
+        "rank": _INT,
+        "host": _TEXT,
+        "step": _INT,
+        "phase": _TEXT,  # forward, backward, comm, optimizer, data, all, …
+        "name": _TEXT,
+        "level": _INT,
+        "min_ms": _FLOAT,
+        "max_ms": _FLOAT,
+        "value_ms": _FLOAT,
+        "min_rank": _INT,
+        "max_rank": _INT,
+        "time_ns": _INT,
+        **_PLACE,
+    },
+    # Everything else that happened. `kind` is one of EVENT_KINDS.
+    "events": {
+        "time_ns": _INT,  # since 1970; a stamp without zone is read as UTC and says "local"
+        "time_basis": _TEXT,  # utc | local | boot (nanoseconds since boot) | null
+        "kind": _TEXT,
+        "code": _TEXT,  # xid:94, exception class, exit code, signal name, CQE status, …
+        "severity": _TEXT,  # info | warning | error | fatal
+        "rank": _INT,
+        "rank_space": _TEXT,  # global | group | node: what `rank` counts; null with a null rank
+        "local_rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        "pci": _TEXT,
+        "device_index": _INT,
+        "group": _TEXT,
+        "seq": _INT,
+        "op": _TEXT,
+        "step": _INT,
+        "value": _FLOAT,  # one number that belongs to the event, its unit in `detail`
+        "names_ranks": _INTS,  # whom the line names (blamed, missing, lagging), not who prints it
+        "names_rank_space": _TEXT,
+        "names_hosts": _TEXTS,  # host names or addresses the line names
+        "text": _TEXT,  # verbatim, without decoration, at most 2,000 characters
+        "detail": _TEXT,  # JSON object with whatever else was read
+        "attempt": _INT,
+        **_PLACE,
+    },
+    "settings": {
+        "name": _TEXT,
+        "value": _TEXT,
+        "scope": _TEXT,  # environment, argument, version, driver, …
+        "rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        **_PLACE,
+    },
+    # State of a device, host adapter or link, one metric per row.
+    "devices": {
+        "host": _TEXT,
+        "pci": _TEXT,
+        "device_index": _INT,
+        "uuid": _TEXT,
+        "rank": _INT,
+        "metric": _TEXT,
+        "value": _FLOAT,
+        "text": _TEXT,
+        "time_ns": _INT,
+        **_PLACE,
+    },
+    # What could not be read, and why. bytes = how many were lost.
+    "unread": {"file": _TEXT, "line": _INT, "record": _INT, "bytes": _INT, "reason": _TEXT},
+    # Lines that a parser understood though they made no row of their own (the middle of a traceback, boilerplate).
+    "claimed": {"file": _TEXT, "line": _INT},
+}
+
+EVENT_KINDS: Mapping[str, str] = {
+    "exit": "a process ended; code = exit code, or the name of the signal",
+    "closing_signal": "the launcher stopped a process that was still alive: a victim",
+    "first_failure": "the failure a launcher saw first: a witness of time, not of origin",
+    "exception": "an exception was raised; code = its class",
+    "collective_timeout": "a rank waited for an operation until its timeout",
+    "desync": "a desync report; names_ranks = lagging ranks",
+    "fingerprint_mismatch": "two ranks run different collectives; detail holds both",
+    "barrier_missing": "a monitored barrier names the ranks that did not come",
+    "missing_members": "a store or rendezvous counted fewer members than expected",
+    "store_timeout": "a key-value store did not answer in time",
+    "dump_signal": "a flight-recorder dump was asked for; names_ranks = who timed out first",
+    "heartbeat_lost": "a watchdog or heartbeat monitor saw no progress",
+    "peer_closed": "a connection was closed by the peer; names_hosts = the peer's address",
+    "connect_failed": "a connection could not be made; names_hosts = the address",
+    "remote_error": "a library says that a remote process or the network failed",
+    "completion_error": "an InfiniBand work completion failed; code = status; names_hosts = peer",
+    "port_error": "a host adapter port failed locally",
+    "link_down": "a network or accelerator link went down",
+    "link_up": "it came back",
+    "gpu_error": "a driver reported a device error; code = xid:N, sxid:N, eid:0x…, mt:N, or text",
+    "gpu_lost": "a device fell off the bus or could not be initialised",
+    "cuda_error": "a CUDA, MUSA or MACA call failed in a process; code = the error text",
+    "gpu_oom": "out of device memory",
+    "host_oom": "the kernel killed a process for memory",
+    "segfault": "a process crashed on a memory access",
+    "disk_full": "no space left on a device; also /dev/shm",
+    "storage_error": "a file system, disk or network storage failed",
+    "pcie_error": "PCI Express error report",
+    "memory_error": "a memory controller or machine check reported an error; code = correctable | uncorrectable",
+    "soft_lockup": "the kernel saw a processor stuck",
+    "hung_task": "the kernel saw a task blocked",
+    "comm_init_start": "a communicator's initialisation began",
+    "comm_init_complete": "it ended",
+    "comm_abort": "a communicator was aborted",
+    "comm_destroy": "a communicator was destroyed",
+    "comm_warning": "any other warning of a collective library",
+    "config_error": "a configuration cannot work (duplicate device, version mismatch, …); code says which",
+    "nan_assert": "a check found NaN or Inf; names_ranks = where",
+    "loss_scale": "a dynamic loss scale changed; value = new scale",
+    "bad_loss": "a script stopped because its loss was NaN or Inf",
+    "checkpoint_save": "a checkpoint was written; step set",
+    "checkpoint_persist": "a checkpoint reached storage; step set",
+    "checkpoint_load": "a checkpoint was loaded; step set",
+    "job_start": "a process or job says that it starts or has initialised",
+    "job_end": "a process or job says that it ended well",
+    "node_check": "a preflight or node-check result; code = ok | failed",
+    "membership": "ranks or hosts joined or left the job",
+    "scheduler": "what a scheduler says of the job",
+    "ras_status": "NCCL RAS status of a communicator",
+    "straggler": "a tool named slow ranks",
+    "other": "a warning or error that no other kind fits",
+}
+
+
+def empty(name: TableName) -> pl.DataFrame:
+    """An empty table with the declared schema."""
+    return pl.DataFrame(schema=dict(SCHEMAS[name]))
+
+
+def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows given as dicts → a frame with exactly the declared columns; absent keys become null.
+
+    For rare lines; hot formats build columns and call `conform`. An unknown key raises KeyError.
+    """
+    schema = SCHEMAS[name]
+    listed = list(rows)
+    for row in listed:
+        if not row.keys() <= schema.keys():
+            raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
+    return pl.DataFrame({key: [row.get(key) for row in listed] for key in schema}, schema=dict(schema), strict=True)
+
+
+def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError."""
+    schema = SCHEMAS[name]
+    if extra := set(frame.columns) - schema.keys():
+        raise KeyError(f"{name} has no column {sorted(extra)}")
+    present = set(frame.columns)
+    return frame.select(
+        pl.col(key).cast(dtype) if key in present else pl.lit(None, dtype=dtype).alias(key)
+        for key, dtype in schema.items()
+    )
+
+
+def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
+    """All tables of all parts, each sorted by place so that the order of files never matters."""
+    merged: dict[TableName, pl.DataFrame] = {}
+    for name in TABLE_NAMES:
+        frames = [part[name] for part in parts if name in part and part[name].height]
+        whole = pl.concat(frames) if frames else empty(name)
+        order = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
+        merged[name] = whole.sort(order, maintain_order=True, nulls_last=True)
+    return merged
