@@ -1,0 +1,58 @@
+"""What a candidate line says about who printed it, in the form that most evidence tables want.
+
+The rank is the line's own (`[rank3]:`), else the path's. A local rank is never taken for a rank.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.tables import table
+
+TEXT_CHARACTERS = 2000
+Row = Mapping[str, Any]
+
+
+def reporter(row: Row) -> dict[str, Any]:
+    """Columns rank, local_rank, host, file, line of the printer of a line of schema LINES."""
+    return {
+        "rank": row["rank"] if row["rank"] is not None else row["path_rank"],
+        "local_rank": row["local_rank"] if row["local_rank"] is not None else row["path_local_rank"],
+        "host": row["host"] if row["host"] is not None else row["path_host"],
+        "file": row["file"],
+        "line": row["line"],
+    }
+
+
+def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
+    """A row for `events`, printed by whoever printed the line; `columns` override, rank=None included."""
+    made = reporter(row) | {
+        "kind": kind,
+        "time_ns": row["time_ns"],
+        "time_basis": row["time_basis"],
+        "attempt": row["attempt"],
+        "text": row["text"][:TEXT_CHARACTERS],
+    }
+    made |= columns
+    if made["rank"] is None:
+        made["rank_space"] = None
+    else:
+        made.setdefault("rank_space", "global")
+    if made.get("names_ranks") is None:
+        made["names_rank_space"] = None
+    else:
+        made.setdefault("names_rank_space", "global")
+    return made
+
+
+def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
+    """The lines of each printer of each file, in order: what ranks interleave into one file comes apart again."""
+    keys = ["file", "rank", "local_rank", "task", "host"]
+    for part in lines.partition_by(keys, maintain_order=True):
+        yield part.rows(named=True)
+
+
+def claimed(places: Iterable[tuple[str, int]]) -> pl.DataFrame:
+    """The table of lines that were understood, from (file, line)."""
+    return table("claimed", ({"file": file, "line": line} for file, line in places))
