@@ -1,0 +1,422 @@
+"""What PyTorch's process groups print when a collective fails: ProcessGroupNCCL, ProcessGroupMCCL (torch_musa), gloo,
+the DETAIL wrapper, monitored barriers and the key-value store. Versions 1.9 to 2.15; MetaX keeps upstream's words.
+
+    [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for …
+    [rank3]:[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout:
+        WorkNCCL(SeqNum=7, OpType=BROADCAST, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600011 milliseconds …
+    [PG 1 (tp) Rank 0] Timeout at NCCL work: 7, last enqueued NCCL work: 9, last completed NCCL work: 6.
+    [PG ID 2 PG GUID 9(dp) Rank 4]  failure detected by watchdog at work sequence id: 7 PG status: last enqueued
+        work: 9, last completed work: 6
+     - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
+         [3] finished collective #6, but didn't join collective #7 (count from 1)
+    [/x/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 9000ms for recv operation to complete
+    [Rank 0]: Ranks 3, 5 failed to pass monitoredBarrier in 9000 ms
+
+The number in `[Rank r]` and `[PG … Rank r]` is the rank inside the group; only `[rankN]:` is global. Of the default
+group both are the same. A dump signal names who timed out first, which is seldom the culprit. The `#n` of a desync
+report is a counter of its own, not the sequence number. Source: torch/csrc/distributed/c10d.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, claimed, event, reporter, streams
+from parsers.parser import LineParser
+from parsers.tables import Tables, table
+
+_N = r"\d{1,18}"
+_GROUP = re.compile(
+    rf"\[PG (?:ID )?(?P<id>{_N})(?: PG GUID (?P<name>[^\s(\]]+))?(?: ?\((?P<desc>[^)]*)\))? Rank (?P<rank>{_N})\]"
+)
+Build = Callable[[Row, re.Match[str]], dict[str, Any]]
+_RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
+_WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
+_WORK_FIELD = re.compile(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
+_RAN = re.compile(rf"ran for ({_N}) milliseconds")
+_COUNTERS = re.compile(
+    rf"[Ll]ast enqueued (?:[NM]CCL )?work: (?P<enqueued>-?{_N}), "
+    rf"last completed (?:[NM]CCL )?work: (?P<completed>-?{_N})"
+)
+_DESYNC_LINE = re.compile(r"^\s*(?:- |#\d+ (?:started|finished) ranks:|\[[\d, ]+\] (?:joined|finished|started) )")
+_LAGGING = re.compile(rf"\[(?P<ranks>[\d, ]+)\] (?P<state>joined|finished)[^#]*#(?P<at>{_N})(?:.*#(?P<missing>{_N}))?")
+_NEVER = re.compile(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
+_SNAPSHOT = re.compile(rf"^\s*#(?P<at>{_N}) (?P<state>started|finished) ranks:")
+_SNAPSHOT_RANKS = re.compile(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<op>\w+)\s*$")
+_FINGERPRINT = re.compile(
+    rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
+    rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
+    r"(?P<differ>.*)"
+)
+_ERROR = re.compile(r"[NM]CCL error in: ?")
+_ERROR_KINDS: tuple[tuple[str, str], ...] = (
+    ("out of memory", "gpu_oom"),
+    ("No space left on device", "disk_full"),
+    ("posix_fallocate", "disk_full"),
+    ("Duplicate GPU", "config_error"),
+    ("Mismatched NCCL version", "config_error"),
+    ("Connection closed by remote peer", "peer_closed"),
+    ("Connection refused", "connect_failed"),
+    ("Connect to", "connect_failed"),
+    ("RemoteError", "remote_error"),
+    ("remote process exited", "remote_error"),
+    ("InvalidUsage", "config_error"),
+    ("invalid usage", "config_error"),
+    ("unhandled cuda error", "cuda_error"),
+    ("unhandled musa error", "cuda_error"),
+    ("Cuda failure", "cuda_error"),
+)
+_ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
+_BOILERPLATE = (
+    "operations have failed or timed out. Due to the asynchronous nature",
+    "To avoid data inconsistency, we are taking the entire process down",
+    "To avoid this inconsistency",
+    "preparing to dump debug info",
+    "Broadcasting ",
+    "Stack trace of the failed collective",
+    "This may indicate a possible application crash on rank 0",
+    "watchdog thread terminated with exception",
+    "watchdog thread joined",
+    "Terminating the process after attempting to dump debug info",
+    "No ranks successfully processed in monitoredBarrier",
+    "but received errors while waiting for send/recv from rank 0",
+    "Monitored Barrier encountered error running collective",
+    "[c10d] The client socket has connected",
+    "[c10d] The server socket",
+    "[c10d] uv_loop",
+    "To our best knowledge",
+    "Snapshot of ranks' latest states",
+)
+
+_OPS = {
+    "ALLREDUCE": "all_reduce", "ALLREDUCE_COALESCED": "all_reduce", "ALLREDUCE_SPARSE": "all_reduce",
+    "ALLGATHER": "all_gather", "_ALLGATHER_BASE": "all_gather", "ALLGATHER_COALESCED": "all_gather",
+    "ALLGATHER_INTO_TENSOR_COALESCED": "all_gather", "REDUCE_SCATTER": "reduce_scatter",
+    "_REDUCE_SCATTER_BASE": "reduce_scatter", "REDUCE_SCATTER_TENSOR_COALESCED": "reduce_scatter",
+    "ALLTOALL": "all_to_all", "ALLTOALL_BASE": "all_to_all", "_BROADCAST_OOP": "broadcast",
+    "_REDUCE_OOP": "reduce", "RECVANYSOURCE": "recv",
+}  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events of failing collectives, progress from the watchdog's counters; times as the line has them."""
+    reader = _Reader()
+    for stream in streams(_with_carried_rank(lines)):
+        reader.read(stream)
+    return {
+        "events": table("events", reader.events),
+        "progress": table("progress", reader.progress),
+        "claimed": claimed(reader.claimed),
+    }
+
+
+def _with_carried_rank(lines: pl.DataFrame) -> pl.DataFrame:
+    """A report of several lines carries `[rankN]:` on its first only: the others take it from the line above."""
+    ranks: list[int | None] = []
+    above: tuple[str, int, int | None] = ("", 0, None)
+    for file, number, rank, text in lines.select("file", "line", "rank", "text").iter_rows():
+        if rank is None and above[:2] == (file, number - 1) and _DESYNC_LINE.match(text):
+            rank = above[2]
+        ranks.append(rank)
+        above = (file, number, rank)
+    return lines.with_columns(pl.Series("rank", ranks, dtype=pl.Int64()))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.progress: list[dict[str, Any]] = []
+        self.claimed: list[tuple[str, int]] = []
+        self._desync: _Desync | None = None
+        self._error: list[Row] = []
+        self._group: dict[str, Any] = {}
+
+    def read(self, stream: list[dict[str, Any]]) -> None:
+        self._group = {}
+        for row in stream:
+            if self._belongs_to_error(row) or self._belongs_to_desync(row) or self._single(row):
+                self.claimed.append((row["file"], row["line"]))
+        self._end_error()
+        self._end_desync()
+
+    def _single(self, row: Row) -> bool:
+        text = row["text"]
+        self._group = _group_of(row, self._group)
+        understood = self._counters(row)
+        if _ERROR.search(text):
+            self._end_error()
+            self._error = [row]
+            return True
+        for pattern, build in _SINGLE:
+            if found := pattern.search(text):
+                self.events.append(event(row, **{**self._who(), **build(row, found)}))
+                return True
+        return understood or any(words in text for words in _BOILERPLATE)
+
+    def _who(self) -> dict[str, Any]:
+        return {key: self._group[key] for key in ("rank", "rank_space", "group") if self._group.get(key) is not None}
+
+    def _counters(self, row: Row) -> bool:
+        found = _COUNTERS.search(row["text"])
+        if found is None:
+            return False
+        place = reporter(row)
+        rank = self._group["rank"] if self._group.get("rank_space") == "global" else place["rank"]
+        counters = {"last_enqueued": int(found["enqueued"]), "last_completed": int(found["completed"])}
+        group = {key: self._group.get(key) for key in ("pg_id", "group", "desc")}
+        origin = {"file": row["file"], "line": row["line"], "time_ns": row["time_ns"], "rank": rank}
+        self.progress.append(origin | group | counters | {"scope": "all", "how": "watchdog line"})
+        return True
+
+    def _belongs_to_error(self, row: Row) -> bool:
+        if not self._error:
+            return False
+        near = row["line"] - self._error[0]["line"] <= PARSER.after and len(self._error) <= 4
+        starts_another = _ERROR.search(row["text"]) or _ENDED_BLOCK.match(row["text"])
+        before = self._error[-1]["text"].strip()
+        is_part = before == "Last error:" or re.match(_ERROR_PART, row["text"])
+        if near and not starts_another and is_part:
+            self._error.append(row)
+            return True
+        self._end_error()
+        return False
+
+    def _end_error(self) -> None:
+        rows, self._error = self._error, []
+        if not rows:
+            return
+        text = "\n".join(row["text"] for row in rows)
+        kind = next((kind for words, kind in _ERROR_KINDS if words in text), "comm_warning")
+        after_place = _ERROR.split(rows[0]["text"], maxsplit=1)[1]
+        parts = [part.strip() for part in after_place.split(",", 2)]
+        detail = {"place": parts[0], "error": parts[1] if len(parts) > 1 else None}
+        if rows[-1] is not rows[0] and rows[-2]["text"].strip() == "Last error:":
+            detail["last_error"] = rows[-1]["text"][:500]
+        hosts = re.findall(r"(?:peer|Connect to) \[?([\w.:-]+?)\]?<\d", text) or None
+        same = {"severity": "error", "detail": json.dumps(detail), "text": text[:2000], "names_hosts": hosts}
+        self.events.append(event(rows[0], kind, **{**self._who(), **same}))
+
+    def _belongs_to_desync(self, row: Row) -> bool:
+        text = row["text"]
+        if found := re.search(rf"\[({_N})\] Timeout at collective: (\w+), #({_N})", text):
+            self._end_desync()
+            self._desync = _Desync(row, int(found[1]), found[2], int(found[3]))
+            return True
+        if self._desync is None and ("To our best knowledge" in text or _DESYNC_LINE.match(text)):
+            if "To our best knowledge" not in text:
+                return False
+            self._desync = _Desync(row, None, None, None)
+        return self._desync is not None and self._desync.add(text)
+
+    def _end_desync(self) -> None:
+        desync, self._desync = self._desync, None
+        if desync is not None and desync.lagging:
+            self.events.append(desync.event())
+
+
+class _Desync:
+    """One desync report."""
+
+    def __init__(self, row: Row, reported_by: int | None, op: str | None, count: int | None) -> None:
+        self.row, self.reported_by, self.op, self.count = row, reported_by, op, count
+        self.lagging: list[dict[str, Any]] = []
+        self.snapshot: list[dict[str, Any]] = []
+        self.at: int | None = None
+
+    def add(self, text: str) -> bool:
+        if found := _NEVER.search(text):
+            self.lagging.append({"ranks": _ranks(found["ranks"]), "state": "never joined"})
+        elif found := _SNAPSHOT.match(text):
+            self.at = int(found["at"])
+        elif self.at is not None and (found := _SNAPSHOT_RANKS.match(text)):
+            state = {"count": self.at, "state": found["state"], "op": _op(found["op"]), "ranks": _ranks(found["ranks"])}
+            self.snapshot.append(state)
+        elif found := _LAGGING.search(text):
+            missing = int(found["missing"]) if found["missing"] else None
+            state = {"ranks": _ranks(found["ranks"]), "state": found["state"], "count": int(found["at"])}
+            self.lagging.append(state | {"missing": missing})
+        else:
+            return "To our best knowledge" in text or "Snapshot of ranks" in text
+        return True
+
+    def event(self) -> dict[str, Any]:
+        names = sorted({rank for entry in self.lagging for rank in entry["ranks"]})
+        detail = {"op": _op(self.op), "count": self.count, "lagging": self.lagging, "snapshot": self.snapshot}
+        made: dict[str, Any] = {"severity": "error", "op": _op(self.op), "detail": json.dumps(detail)}
+        if reporter(self.row)["rank"] is None and self.reported_by is not None:
+            made |= {"rank": self.reported_by, "rank_space": "group"}
+        return event(self.row, "desync", names_ranks=names, names_rank_space="group", **made)
+
+
+def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
+    """Who prints: the global rank if known, else the rank in the group; and the group's names."""
+    own = reporter(row)["rank"]
+    known: dict[str, Any] = {"rank": own, "rank_space": "global"} if own is not None else {}
+    if found := _GROUP.search(row["text"]):
+        known |= {"pg_id": int(found["id"]), "group": found["name"], "desc": found["desc"]}
+        space = "global" if found["desc"] == "default_pg" else "group"
+    elif found := _RANK.search(row["text"]):
+        space = "group"
+    else:
+        return known
+    if own is None:
+        known |= {"rank": int(found["rank"]), "rank_space": space}
+    return known
+
+
+def _op(printed: str | None) -> str | None:
+    return None if printed is None else _OPS.get(printed.upper(), printed.lower())
+
+
+def _ranks(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
+
+
+def _host(address: str) -> str:
+    """`[::ffff:10.0.0.1]:29500` → `10.0.0.1`: an address without its port."""
+    inner = re.match(r"^\[([^\]]*)\]", address)
+    return (inner[1] if inner else address.rpartition(":")[0] or address).removeprefix("::ffff:")
+
+
+def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    text = row["text"]
+    work, ran = _WORK.search(text), _RAN.search(text)
+    fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
+    names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
+    detail: dict[str, Any] = {to: int(fields[of]) for of, to in names.items() if fields.get(of, "").isdigit()}
+    if "TensorShape" in fields:
+        detail["shape"] = fields["TensorShape"]
+    made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
+    seq = fields.get("SeqNum", "")
+    made_op = {"op": _op(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}
+    return made | made_op | {"value": float(ran[1]) if ran else None}
+
+
+def _fingerprint(rank: str, text: str) -> dict[str, Any]:
+    seq, op = re.search(rf"SequenceNumber=({_N})", text), re.search(r"OpType=(\w+)", text)
+    shape, dtypes = (
+        re.search(r"TensorShape=(\[[^=]*\])", text),
+        re.search(r"TensorDtypes=([\w, ]*?)(?:, Tensor|$)", text),
+    )
+    return {
+        "rank": int(rank),
+        "op": _op(op[1]) if op else None,
+        "shape": shape[1] if shape else None,
+        "dtypes": dtypes[1].strip() if dtypes else None,
+        "seq": int(seq[1]) if seq else None,
+        # What the wrapper prints of a peer whose fingerprint never came: not a collective that anybody called.
+        "incomplete": bool(seq and seq[1] == "0" and op and op[1] == "GATHER" and not shape),
+    }
+
+
+def _mismatch(_row: Row, found: re.Match[str]) -> dict[str, Any]:
+    a, b = _fingerprint(found["ra"], found["a"]), _fingerprint(found["rb"], found["b"])
+    names = {"names_ranks": [a["rank"], b["rank"]], "names_rank_space": "group", "op": a["op"], "seq": a["seq"]}
+    detail = {"a": a, "b": b, "differ": found["differ"].strip()[:500] or None}
+    return names | {"kind": "fingerprint_mismatch", "severity": "error", "detail": json.dumps(detail)}
+
+
+def _gloo_timeout(_row: Row, found: re.Match[str]) -> dict[str, Any]:
+    detail = json.dumps({"direction": found[2], "timeout_ms": int(found[1]), "unit": "ms", "backend": "gloo"})
+    return {"kind": "collective_timeout", "severity": "error", "value": float(found[1]), "detail": detail}
+
+
+def _named(kind: str, space: str = "global", severity: str = "error") -> Build:
+    """An event whose pattern's first group lists ranks."""
+
+    def build(_row: Row, found: re.Match[str]) -> dict[str, Any]:
+        return {"kind": kind, "severity": severity, "names_ranks": _ranks(found[1]), "names_rank_space": space}
+
+    return build
+
+
+def _plain(kind: str, code: str | None = None, severity: str = "error") -> Build:
+    """An event with, where the pattern has them, `host` (an address), `ms`, `seconds`, and whatever else as detail."""
+
+    def build(_row: Row, found: re.Match[str]) -> dict[str, Any]:
+        groups = {key: value for key, value in found.groupdict().items() if value is not None}
+        made: dict[str, Any] = {"kind": kind, "severity": severity, "code": code}
+        if host := groups.get("host"):
+            made["names_hosts"] = [_host(host)]
+        if "ms" in groups or "seconds" in groups:
+            made["value"] = float(groups.get("ms") or groups["seconds"])
+            groups["unit"] = "ms" if "ms" in groups else "s"
+        if "aborted" in groups:
+            made |= {"rank": int(groups["aborted"]), "rank_space": "group"}
+        return made | {"detail": json.dumps(groups)}
+
+    return build
+
+
+def _no_leader(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    made = {"rank": int(found["rank"]), "rank_space": "group"} if reporter(row)["rank"] is None else {}
+    names = {"names_ranks": [0], "names_rank_space": "group"}
+    return made | names | {"kind": "missing_members", "severity": "error", "detail": json.dumps({"key": found["key"]})}
+
+
+def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
+    own = reporter(row)["rank"]
+    return {"kind": "dump_signal", "severity": "info", "names_ranks": None if own is None else [own]}
+
+
+_SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
+    (re.compile(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
+    (_FINGERPRINT, _mismatch),
+    (re.compile(rf"Timed out waiting ({_N})ms for (\w+) operation"), _gloo_timeout),
+    (re.compile(r"(?:Connection closed|reset) by peer (?P<host>\[[^\]]+\]:\d+)"), _plain("peer_closed")),
+    (re.compile(r"(?:Read|Write|readv|writev) (?:error )?(?P<host>\[[^\]]+\]:\d+): (?P<error>.+)"),
+     _plain("peer_closed")),
+    (re.compile(r"[Gg]loo connectFullMesh failed"), _plain("connect_failed", "gloo")),
+    (re.compile(r"Ranks? ([\d, ]+) failed to pass monitoredBarrier in"), _named("barrier_missing", "group")),
+    (re.compile(rf"timed out in monitoredBarrier after (?P<ms>{_N}) ms"), _plain("collective_timeout", "barrier")),
+    (re.compile(rf"dump signal due to a .*? from\s+rank ({_N})"), _named("dump_signal", severity="info")),
+    (re.compile(rf"Received a global dump signal from rank ({_N})"), _named("dump_signal", severity="info")),
+    (re.compile(r"First PG on this rank to signal dumping"), _first_to_dump),
+    (re.compile(r"Observed flight recorder dump signal|dump signal from this local rank"),
+     _plain("dump_signal", severity="info")),
+    (re.compile(rf"watchdog got stuck for (?P<seconds>{_N}) seconds"), _plain("heartbeat_lost")),
+    (re.compile(r"Heartbeat monitor timed out|detected no heartbeat of its watchdog"), _plain("heartbeat_lost")),
+    (re.compile(r"Terminating the process after .*(?P<reason>watchdog hang)"), _plain("heartbeat_lost")),
+    (re.compile(r'check the "should dump" flag on TCPStore|Cannot detect remote dump signals'),
+     _plain("store_timeout", "store_lost")),
+    (re.compile(rf"communicator was aborted on rank (?P<aborted>{_N})\."), _plain("comm_abort")),
+    (re.compile(rf"remote error detected from rank: ({_N})"), _named("remote_error")),
+    (re.compile(rf"\[(?P<rank>{_N})\] is setting up [NM]CCL communicator and retr\w+ \w+ from \[0\].*?"
+                r"by key '(?P<key>[^']*)'"),
+     _no_leader),
+    (re.compile(rf"store based barrier on rank: {_N}, for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+                rf"worker_count=(?P<joined>{_N})"), _plain("missing_members", "store_barrier")),
+    (re.compile(rf"Timed out after (?P<seconds>{_N}) seconds waiting for clients"
+                rf"\. (?P<joined>{_N})/(?P<expected>{_N})"),
+     _plain("missing_members", "store_clients")),
+    (re.compile(rf"wait timeout after (?P<ms>{_N})ms, keys: (?P<keys>.*)"), _plain("store_timeout")),
+    (re.compile(rf"waitForInput: .*remote=(?P<host>[^)]+)\)(?: timed out after (?P<ms>{_N})ms)?"),
+     _plain("store_timeout")),
+    (re.compile(r"(?:recvValue|sendBytes|recvVector|recvBytes)\w* failed on SocketImpl\(.*remote=(?P<host>[^)]+)\): "
+                r"(?P<error>.*)"), _plain("peer_closed", "store")),
+    (re.compile(rf"client socket has timed out after (?P<ms>{_N})\s?ms while trying to connect to "
+                rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
+    (re.compile(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
+    (re.compile(r"checkForNaN: block.*Assertion|CUDA error during checkForNan"), _plain("nan_assert", "nan_check")),
+)  # fmt: skip
+
+PARSER = LineParser(
+    name="process_group",
+    anchors=(
+        b"Watchdog caught collective", b"timed out in blocking wait", b"CCL work: ", b"PG status: last enqueued",
+        b"Timeout at collective: ", b"lagging", b"Detected mismatch between collectives", b"monitoredBarrier",
+        b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
+        b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
+        b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
+        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout", b"checkForNa",
+        b"CCL error in: ", b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
+        b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",
+        b"latest states",
+    ),
+    parse=parse,
+    after=24,  # a desync report with its snapshot
+)  # fmt: skip
