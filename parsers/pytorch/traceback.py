@@ -1,0 +1,245 @@
+"""Python tracebacks, of any Python 3, and the last words of a C++ exception, as they lie between other lines of a log.
+
+    [rank3]: Traceback (most recent call last):
+    [rank3]:   File "/job/train.py", line 40, in step
+    [rank3]:     loss = model(batch)
+    [rank3]:            ^^^^^^^^^^^^
+    [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
+
+    terminate called after throwing an instance of 'c10::CUDAError'
+      what():  CUDA error: unknown error
+
+Ranks that share a file come apart by prefix. Each traceback of a chain ("During handling of the above exception, …")
+is one event `exception`; a traceback without its last line is one, too, with null code. What the message means for
+the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where the rank is known, the traceback is also
+a row of `stacks`: it is where that rank was at its end. Source: the traceback module of CPython, std::terminate of
+libstdc++.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, claimed, event, reporter, streams
+from parsers.parser import LineParser
+from parsers.tables import Tables, table
+
+MAX_FRAMES = 64
+_MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
+
+_HEAD = re.compile(r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*$")
+_FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
+_CARETS = re.compile(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
+_LAST = re.compile(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
+_SURE_CLASS = re.compile(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
+_LONELY = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
+_TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
+_WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
+_LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
+_THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
+_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
+_CONSEQUENCE = re.compile(
+    r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
+    r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
+    r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
+    r"[Nn]ot all ranks joined|waiting for clients"
+)
+_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
+_WORKER = re.compile(
+    r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
+    r"killed by signal: [\w ]+)"
+)
+
+# Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
+_BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exception, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
+    reader = _Reader()
+    for stream in streams(lines):
+        reader.read(stream)
+    return {
+        "events": table("events", reader.events),
+        "stacks": table("stacks", reader.stacks),
+        "claimed": claimed(reader.claimed),
+    }
+
+
+@dataclass(slots=True)
+class _Block:
+    """A traceback in the course of being read."""
+
+    row: Row
+    is_main: bool
+    thread: str | None
+    continues: int | None  # line of the traceback before it in a chain
+    frames: list[dict[str, Any]] = field(default_factory=list)  # outermost first
+    sources: list[str | None] = field(default_factory=list)
+    foreign: int = 0
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.stacks: list[dict[str, Any]] = []
+        self.claimed: list[tuple[str, int]] = []
+        self._block: _Block | None = None
+        self._thread: str | None = None
+        self._linked = False
+        self._last_head: int | None = None
+        self._terminated: tuple[Row, str] | None = None
+
+    def read(self, stream: list[dict[str, Any]]) -> None:
+        self._thread, self._linked, self._last_head = None, False, None
+        for row in stream:
+            if self._line(row):
+                self.claimed.append((row["file"], row["line"]))
+        self._end_block(None, None, None)
+        self._end_terminate(None)
+
+    def _line(self, row: Row) -> bool:
+        text = row["text"]
+        if found := _HEAD.match(text):
+            self._begin(row, found)
+        elif self._block is not None and self._in_block(self._block, row):
+            return True
+        elif found := _THREAD.search(text):
+            self._thread = found["name"] or "?"
+        elif _LINK.search(text):
+            self._linked = True
+        elif found := _TERMINATE.search(text):
+            self._end_terminate(None)
+            self._terminated = (row, found["code"])
+        elif self._terminated is not None and (found := _WHAT.match(text)):
+            self._end_terminate(found["message"])
+        elif self._block is None and (found := _LONELY.match(text)):
+            self._emit(row, found["code"], found["message"], {"frames": []}, text)
+        elif derived := _derived(text) if _BARE.search(text) else None:
+            self.events.append(event(row, severity="error", **derived))
+        else:
+            return False
+        return True
+
+    def _begin(self, row: Row, head: re.Match[str]) -> None:
+        self._end_block(None, None, None)
+        thread = _THREAD.search(head["before"])
+        name = (thread["name"] or "?") if thread else self._thread
+        continues = self._last_head if self._linked else None
+        self._block = _Block(row, name is None and not head["original"], name, continues)
+        self._thread, self._linked, self._last_head = None, False, row["line"]
+
+    def _in_block(self, block: _Block, row: Row) -> bool:
+        text = row["text"]
+        if found := _FRAME.match(text):
+            function = found["function"] or None
+            block.frames.append({"function": function, "file": found["file"], "line": int(found["line"])})
+            block.sources.append(None)
+            block.foreign = 0
+            return True
+        if not text.strip() or _CARETS.match(text):
+            return True
+        if text[0] in " \t" and block.frames and not block.foreign:
+            if block.sources[-1] is None:
+                block.sources[-1] = text.strip()[:300]
+            return True
+        last = _LAST.match(text)
+        # Without a telling name, only the line right after the frames is the message, and never a log level.
+        is_likely = last and not block.foreign and not last["code"].isupper()
+        if last and block.frames and (is_likely or _SURE_CLASS.search(last["code"])):
+            self._end_block(row, last["code"], last["message"] or "")
+            return True
+        block.foreign += 1
+        if block.foreign > _MAX_FOREIGN or _THREAD.search(text) or _TERMINATE.search(text):
+            self._end_block(None, None, None)
+        return False
+
+    def _end_block(self, last: Row | None, code: str | None, message: str | None) -> None:
+        block, self._block = self._block, None
+        if block is None:
+            return
+        frames = block.frames[::-1]
+        listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
+        detail: dict[str, Any] = {"frames": listed, "source": _user_source(block)}
+        if block.continues is not None:
+            detail["continues_line"] = block.continues
+        if not block.is_main:
+            detail["thread"] = block.thread or "worker"
+        self._emit(block.row, code, message, detail, last["text"] if last else block.row["text"])
+        who = reporter(block.row)
+        if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
+            seen = {"is_main": True, "source": "traceback", "time_ns": block.row["time_ns"], "frames": frames[:256]}
+            self.stacks.append(who | seen)
+
+    def _end_terminate(self, message: str | None) -> None:
+        terminated, self._terminated = self._terminated, None
+        if terminated is not None:
+            row, code = terminated
+            text = row["text"] if message is None else f"{row['text']}\n{message}"
+            self._emit(row, code, message, {"frames": [], "language": "c++"}, text, severity="fatal")
+
+    def _emit(
+        self,
+        row: Row,
+        code: str | None,
+        message: str | None,
+        detail: dict[str, Any],
+        text: str,
+        severity: str = "error",
+    ) -> None:
+        whole = f"{code}: {message}"
+        if code is not None and _CONSEQUENCE.search(whole):
+            detail["consequence"] = True
+        same = {"severity": severity, "text": text[:2000]}
+        self.events.append(event(row, "exception", code=code, detail=json.dumps(detail), **same))
+        if derived := _derived(whole):
+            self.events.append(event(row, **{**same, **derived}))
+
+
+def _user_source(block: _Block) -> str | None:
+    """The source text of the innermost line that belongs to no library; of the innermost, if all do."""
+    for frame, source in zip(reversed(block.frames), reversed(block.sources), strict=True):
+        if source is not None and not _LIBRARY.search(frame["file"]):
+            return source
+    return block.sources[-1] if block.sources else None
+
+
+def _derived(message: str) -> dict[str, Any] | None:
+    """The event that a message stands for besides the exception itself."""
+    if _OOM.search(message):
+        return {"kind": "gpu_oom"}
+    if found := _WORKER.search(message):
+        worker = {"pid": int(found["pid"]), "detail": json.dumps({"process": "dataloader worker", "how": found["how"]})}
+        # A bus error of a worker is a full /dev/shm: it maps its batches there.
+        if "Bus error" in found["how"]:
+            return worker | {"kind": "disk_full", "code": "shm"}
+        return worker | {"kind": "other", "code": "dataloader_worker"}
+    if "Unexpected bus error encountered in worker" in message:
+        return {"kind": "disk_full", "code": "shm"}
+    if "No space left on device" in message:
+        return {"kind": "disk_full"}
+    if found := _DEVICE.search(message):
+        return {"kind": "cuda_error", "code": found["code"].strip()}
+    return None
+
+
+PARSER = LineParser(
+    name="traceback",
+    anchors=(
+        b"Traceback (most recent call last)",
+        b'File "',
+        b"Error: ",
+        b"Exception: ",
+        b"terminate called after throwing",
+        b"Exception in thread",
+        b"above exception",
+        b"DataLoader worker (pid",
+        b"Unexpected bus error",
+    ),
+    parse=parse,
+    after=16,  # to the next frame or the message, past what other ranks write between
+)

@@ -1,0 +1,140 @@
+"""Tracebacks become exceptions with frames, however they are cut, chained or interleaved."""
+
+import json
+from typing import Any
+
+import pytest
+
+from parsers.pytorch.traceback import PARSER
+from tests.lines import lines
+
+HEAD = """Traceback (most recent call last):
+  File "/job/train.py", line 40, in <module>
+    main()
+    ^^^^^^
+  File "/job/data.py", line 7, in load
+    return store.read(key)
+  File "/env/lib/python3.11/site-packages/torch/x.py", line 83, in wrapper
+    return func(*args)
+"""
+
+
+def _events(text: str, **columns: Any) -> list[dict[str, Any]]:
+    return PARSER.parse(lines(text, **columns))["events"].rows(named=True)
+
+
+def test_frames_message_and_stack() -> None:
+    tables = PARSER.parse(lines(HEAD + "ValueError: bad key: 7", rank=3))
+    [row] = tables["events"].rows(named=True)
+    assert (row["kind"], row["code"], row["rank"], row["line"]) == ("exception", "ValueError", 3, 1)
+    assert row["text"] == "ValueError: bad key: 7"
+    detail = json.loads(row["detail"])
+    assert [frame[0] for frame in detail["frames"]] == ["wrapper", "load", "<module>"]
+    assert detail["frames"][1] == ["load", "/job/data.py", 7]
+    assert detail["source"] == "return store.read(key)" and "consequence" not in detail
+    [stack] = tables["stacks"].rows(named=True)
+    assert stack["rank"] == 3 and stack["is_main"] and stack["source"] == "traceback"
+    assert stack["frames"][0]["function"] == "wrapper"
+    assert tables["claimed"].height == 9
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.", [("gpu_oom", None)]),
+        ("torch.cuda.OutOfMemoryError: x", [("gpu_oom", None)]),
+        ("RuntimeError: MUSA out of memory. Tried", [("gpu_oom", None)]),
+        ("OSError: [Errno 28] No space left on device", [("disk_full", None)]),
+        ("RuntimeError: CUDA error: an illegal memory access was encountered",
+         [("cuda_error", "an illegal memory access was encountered")]),
+        ("RuntimeError: MUSA error: unspecified launch failure", [("cuda_error", "unspecified launch failure")]),
+        ("RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is", [("disk_full", "shm")]),
+        ("RuntimeError: DataLoader worker (pid(s) 77, 78) exited unexpectedly", [("other", "dataloader_worker")]),
+        ("KeyboardInterrupt", []),
+        ("my.Odd: x\r", []),
+    ],
+    ids=["oom", "oom-class", "musa-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
+)  # fmt: skip
+def test_what_a_message_stands_for(last: str, expected: list[tuple[str, str | None]]) -> None:
+    first, *others = _events(HEAD + last, rank=1)
+    assert first["kind"] == "exception" and first["code"] == last.split(":")[0]
+    assert [(row["kind"], row["code"]) for row in others] == expected
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "RuntimeError: [/g/pair.cc:561] Connection closed by peer [127.0.0.1]:1. This is typically",
+        "RuntimeError: [/g/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete",
+        "torch.distributed.DistBackendError: NCCL error in: x, remote process exited or there was a network error",
+    ],
+    ids=["closed", "timeout", "remote"],
+)
+def test_consequences_are_marked(message: str) -> None:
+    [row] = _events(HEAD + message, rank=1)
+    assert json.loads(row["detail"])["consequence"] is True
+
+
+def test_chain() -> None:
+    text = HEAD + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" + HEAD
+    first, second = _events(text + "RuntimeError: b")
+    assert (first["code"], second["code"]) == ("KeyError", "RuntimeError")
+    assert json.loads(second["detail"])["continues_line"] == first["line"]
+
+
+def test_interleaved_ranks() -> None:
+    whole = HEAD + "ValueError: x"
+    mixed = "\n".join(line for line in whole.split("\n") for _ in range(2))
+    tables = PARSER.parse(lines(mixed, rank=[0, 1] * len(whole.split("\n"))))
+    assert [(row["rank"], row["code"]) for row in tables["events"].rows(named=True)] == [
+        (0, "ValueError"),
+        (1, "ValueError"),
+    ]
+    assert tables["stacks"].height == 2 and {len(stack) for stack in tables["stacks"]["frames"]} == {3}
+
+
+def test_local_rank_is_not_a_rank() -> None:
+    [row] = _events(HEAD + "ValueError: x", path_local_rank=2)
+    assert (row["rank"], row["local_rank"]) == (None, 2)
+
+
+def test_another_thread_is_not_the_main_stack() -> None:
+    tables = PARSER.parse(lines("Exception in thread Thread-3:\n" + HEAD + "ValueError: x", rank=0))
+    assert tables["stacks"].is_empty()
+    assert json.loads(tables["events"]["detail"][0])["thread"] == "Thread-3"
+
+
+def test_log_lines_within_a_traceback() -> None:
+    head = HEAD.split("\n")
+    text = "\n".join([*head[:4], "INFO: saving step 3", *head[4:]])
+    [row] = _events(text + "ValueError: x")
+    assert row["code"] == "ValueError" and len(json.loads(row["detail"])["frames"]) == 3
+
+
+def test_workers_that_died_of_a_full_shared_memory() -> None:
+    text = "ERROR: Unexpected bus error encountered in worker. This might be\nDataLoader worker (pid 8) is killed by "
+    assert [(row["kind"], row["code"], row["pid"]) for row in _events(text + "signal: Bus error. It is")] == [
+        ("disk_full", "shm", None),
+        ("disk_full", "shm", 8),
+    ]
+
+
+def test_terminate() -> None:
+    text = "terminate called after throwing an instance of 'c10::CUDAError'\n  what():  CUDA error: unknown error\n"
+    tables = PARSER.parse(lines(text, local_rank=3))
+    rows = tables["events"].rows(named=True)
+    assert [(row["kind"], row["code"]) for row in rows] == [
+        ("exception", "c10::CUDAError"),
+        ("cuda_error", "unknown error"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "step 4 done", "INFO: no Error here", '  File "x.py"'], ids=range(4))
+def test_foreign(text: str) -> None:
+    assert PARSER.parse(lines(text))["events"].is_empty()
+
+
+@pytest.mark.parametrize("cut", range(40, len(HEAD), 31))
+def test_a_cut_traceback_is_still_one_row(cut: int) -> None:
+    [row] = _events(HEAD[:cut], rank=0)
+    assert row["kind"] == "exception" and row["code"] is None
