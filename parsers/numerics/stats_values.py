@@ -1,0 +1,130 @@
+"""Single values of tensor statistics: one decoded row, membership lists, and columns of text made into numbers.
+
+Not a parser: the format itself, with its source, is in tensor_stats.py.
+"""
+
+import json
+import re
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+import polars as pl
+
+from parsers.tables import SCHEMAS, conform
+
+MAX_MEMBERS = 1_000_000
+FIELDS = tuple(name for name in SCHEMAS["tensors"] if name not in ("file", "line", "record"))
+_BIGGEST = 2**63 - 1
+_Integer = Annotated[int, msgspec.Meta(ge=-_BIGGEST, le=_BIGGEST)]
+_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
+Row = Any  # a ROW: msgspec builds the class from the schema, so that no column is spelled twice
+
+
+def _field(name: str) -> tuple[str, Any, Any]:
+    kind = SCHEMAS["tensors"][name]
+    if name in ("shape", "group_ranks"):
+        return name, msgspec.Raw, msgspec.Raw(b"")
+    if kind == pl.Int64():
+        return name, _Integer | None, None
+    return (name, float | str | None, None) if kind == pl.Float64() else (name, str | None, None)
+
+
+ROW = msgspec.defstruct("ROW", [_field(name) for name in FIELDS], gc=False)
+
+
+def to_row(value: Any) -> tuple[Row | None, str]:
+    """A decoded JSON value → (row, ""), or (None, why it is not one). Numbers may be text, integers may be floats."""
+    if not isinstance(value, dict):
+        return None, "not a JSON object"
+    row = ROW()
+    for name in FIELDS:
+        read = value.get(name)
+        if read is None:
+            continue
+        kind = SCHEMAS["tensors"][name]
+        try:
+            setattr(row, name, _value(name, kind, read))
+        except (ValueError, TypeError, OverflowError):
+            return None, f"{name} is not as it should be: {str(read)[:40]!r}"
+    return row, ""
+
+
+def _value(name: str, kind: pl.DataType, read: Any) -> Any:
+    if name in ("shape", "group_ranks"):
+        return msgspec.Raw(json.dumps(read).encode())
+    if kind == pl.Float64():
+        return float(read)
+    if kind == pl.Int64():
+        number = int(read) if isinstance(read, int | str) else _whole(read)
+        if abs(number) > _BIGGEST:
+            raise ValueError(name)
+        return number
+    if isinstance(read, dict | list):
+        raise TypeError(name)
+    return str(read)
+
+
+def _whole(number: float) -> int:
+    if number != int(number):
+        raise ValueError(number)
+    return int(number)
+
+
+@lru_cache(maxsize=65_536)
+def members(raw: bytes) -> list[int] | None:
+    """`[0, 1, 2]`, or a text of ranges such as `"0-3,8"`, in group order; None where it is neither."""
+    text = raw.decode("utf-8", "replace").strip()
+    if text in ("", "null"):
+        return None
+    inner = text.strip('"[] ')
+    found: list[int] = []
+    for part in inner.split(","):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            return None
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last - first + len(found) > MAX_MEMBERS:
+            return None
+        found += range(first, last + 1)
+    return found
+
+
+def cast_text(frame: pl.DataFrame, unread: list[dict[str, Any]]) -> pl.DataFrame:
+    """Columns of any type → the types of `tensors`; what cannot be read becomes null and one `unread` row a column."""
+    made = []
+    for name in frame.columns:
+        series = frame[name]
+        if series.dtype == pl.String:
+            series = series.str.strip_chars().replace("", None)
+        read = _typed(name, series).alias(name)
+        lost = series.is_not_null() & read.is_null()
+        if lost.any():
+            at = lost.arg_max() or 0
+            place: dict[str, Any] = {key: frame[key][at] for key in ("line", "record") if key in frame.columns}
+            reason = f"{name} is not as it should be in {int(lost.sum())} rows: {str(series[at])[:40]!r}"
+            unread.append({**place, "reason": reason})
+        made.append(read)
+    return conform("tensors", pl.DataFrame(made))
+
+
+def _typed(name: str, series: pl.Series) -> pl.Series:
+    kind = SCHEMAS["tensors"][name]
+    if name == "group_ranks" and series.dtype == pl.String:
+        return pl.Series(name, [None if text is None else members(text.encode()) for text in series], kind)
+    if name == "shape" and series.dtype.is_nested():
+        return pl.Series(name, [None if shape is None else json.dumps(_plain(shape)) for shape in series], kind)
+    if series.dtype.is_nested() and name != "group_ranks":
+        return pl.Series(name, [None] * len(series), kind)
+    if series.dtype != pl.String or kind == pl.String():
+        return series.cast(kind, strict=False)
+    text = series.str.to_lowercase().str.strip_prefix("+").str.replace("^(-?)infinity$", "${1}inf")
+    number = text.cast(pl.Float64, strict=False)
+    if kind == pl.Float64():
+        return number
+    whole = number.round().cast(pl.Int64, strict=False)  # "3.0" is an integer, "3.5" is none
+    return text.cast(pl.Int64, strict=False).fill_null(whole.set(number != number.floor(), None))
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, pl.Series | list) else value

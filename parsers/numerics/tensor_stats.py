@@ -1,0 +1,299 @@
+"""Tensor statistics, version 1: the input that users write themselves (JSON Lines, CSV or Parquet).
+
+One row per observed tensor, in program order of its rank; columns as in the table `tensors`. A JSON line::
+
+    {"rank": 3, "step": 7, "phase": "forward", "module": "layers.1.mlp", "op": "Linear", "tensor": "output",
+     "min": "-inf", "max": NaN, "nan_count": 4, "inf_count": 1, "shape": [8, [4, 4]]}
+
+the same as CSV (an empty cell was not observed)::
+
+    step,phase,module,op,tensor,absmax,nan_count
+    7,forward,layers.1.mlp,Linear,output,nan,4
+
+NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
+from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
+cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
+Source: this project's own definition of the format.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+import polars as pl
+
+from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, members, to_row
+from parsers.parser import FileParser, Source
+from parsers.tables import SCHEMAS, Tables, conform, empty, table
+
+BLOCK_BYTES = 8 << 20
+LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
+MAX_PARQUET_ROWS = 200_000_000  # a few bytes of Parquet can declare billions of equal rows
+_STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
+_UNREAD = dict[str, Any]
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """JSON Lines or CSV with a step, a tensor or module, and a statistic; Parquet; an empty file named so."""
+    if head.startswith(b"PAR1"):
+        return True
+    if not head.strip():
+        name = path.lower()
+        return "tensor" in name and "stat" in name and not name.endswith((".log", ".txt"))
+    lines = head.split(b"\n", 8)[:8]
+    if b'"step"' in head and any(_telling(_keys(line)) for line in lines):
+        return True
+    return _telling(_header(lines[0]))
+
+
+def parse(source: Source) -> Tables:
+    """Tables `tensors` and `unread`."""
+    with source.open() as stream:
+        start = stream.read(4)
+        rest = _Prefixed(start, stream)
+        if start == b"PAR1":
+            frame, unread = _parquet(source, rest)
+        else:
+            frame, unread = _text(source, rest)
+    if source.read_error:
+        unread.append({"reason": source.read_error})
+    frame, lost = _checked(source, frame)
+    unread += lost
+    for row in unread:
+        row.update(file=source.path, bytes=row.get("bytes", 0))
+    return {"tensors": frame, "unread": table("unread", unread)}
+
+
+class _Prefixed:
+    """A stream whose first bytes were read already."""
+
+    def __init__(self, start: bytes, stream: BinaryIO) -> None:
+        self._start, self._stream = start, stream
+
+    def read(self, size: int = -1) -> bytes:
+        start, self._start = self._start, b""
+        return start + self._stream.read(size)
+
+
+def _keys(line: bytes) -> set[str]:
+    first = line.strip()
+    if not first.startswith(b"{"):
+        return set()
+    try:
+        found = json.loads(first.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return set()
+    return set(found) if isinstance(found, dict) else set()
+
+
+def _header(line: bytes) -> set[str]:
+    text = line.decode("utf-8-sig", "replace").strip()
+    return {cell.strip() for cell in next(csv.reader([text]), [])} if "," in text and "\x00" not in text else set()
+
+
+def _telling(keys: set[str]) -> bool:
+    return "step" in keys and bool(keys & {"tensor", "module"}) and bool(keys & _STATISTICS)
+
+
+def _text(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    unread: list[_UNREAD] = []
+    parts: list[pl.DataFrame] = []
+    unknown: set[str] = set()
+    header: list[str] | None = None
+    for number, lines in _blocks(stream, unread):
+        if header is None and not (lines and lines[0].lstrip(b"\xef\xbb\xbf \t").startswith(b"{")):
+            header = [cell.strip() for cell in next(csv.reader([lines[0].decode("utf-8-sig", "replace").strip()]), [])]
+            if not _telling(set(header)):
+                header = []
+            if header:
+                unknown |= set(header) - SCHEMAS["tensors"].keys()
+                number, lines = number + 1, lines[1:]
+        if header:
+            part = _csv_rows(header, number, lines, unread)
+        else:
+            header = []
+            part = _json_rows(number, lines, unread, unknown)
+        parts.append(part)
+    if not parts:
+        return empty("tensors"), [{"reason": "empty file"}]
+    frame = pl.concat(parts)
+    if unknown:
+        unread.append({"reason": "columns not read: " + ", ".join(sorted(unknown)[:50])})
+    return frame.with_columns(pl.int_range(pl.len()).alias("record")), unread
+
+
+def _blocks(stream: _Prefixed, unread: list[_UNREAD]) -> Iterator[tuple[int, list[bytes]]]:
+    """(number of the first line, whole lines) until the end; lines beyond the limit are lost."""
+    number, rest = 1, b""
+    skipping = 0
+    while block := stream.read(BLOCK_BYTES):
+        lines = (rest + block).split(b"\n")
+        rest = lines.pop()
+        if skipping and lines:
+            unread.append({"line": number, "bytes": skipping + len(lines[0]), "reason": "line too long"})
+            skipping, number, lines = 0, number + 1, lines[1:]
+        if skipping or len(rest) > LINE_BYTES:
+            skipping, rest = skipping + len(rest), b""
+        if lines:
+            yield number, lines
+            number += len(lines)
+    if skipping:
+        unread.append({"line": number, "bytes": skipping, "reason": "line too long"})
+    elif rest.strip():
+        yield number, [rest]
+
+
+def _json_rows(number: int, lines: list[bytes], unread: list[_UNREAD], unknown: set[str]) -> pl.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    places: list[int] = []
+    decode, values = msgspec.json.Decoder(ROW).decode, msgspec.structs.astuple
+    for at, line in enumerate(lines, number):
+        try:
+            rows.append(values(decode(line)))
+            places.append(at)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if line.strip():
+                kept = _lenient(at, line, unread)
+                rows += map(values, kept)
+                places += [at] * len(kept)
+    for line in lines[:: max(1, len(lines) // 200)]:
+        unknown |= _keys(line) - SCHEMAS["tensors"].keys()
+    return _frame(rows, places, unread)
+
+
+def _lenient(at: int, line: bytes, unread: list[_UNREAD]) -> list[Row]:
+    """Rows of a line that is not plain JSON: NaN tokens, numbers as text, glued objects, bytes that are not UTF-8."""
+    found: list[Row] = []
+    text = line.decode("utf-8", "replace")
+    decode = json.JSONDecoder().raw_decode
+    place = 0
+    while (place := len(text) - len(text[place:].lstrip())) < len(text):
+        try:
+            value, end = decode(text, place)
+        except (ValueError, RecursionError):
+            unread.append({"line": at, "bytes": len(text[place:].encode()), "reason": "cut or invalid JSON"})
+            break
+        row, reason = to_row(value)
+        if row is None:
+            unread.append({"line": at, "bytes": end - place, "reason": reason})
+        else:
+            found.append(row)
+        place = end
+    return found
+
+
+def _frame(rows: list[tuple[Any, ...]], places: list[int], unread: list[_UNREAD]) -> pl.DataFrame:
+    columns = dict(zip(FIELDS, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(FIELDS, ())
+    schema = SCHEMAS["tensors"]
+    made: dict[str, pl.Series] = {}
+    for name, values in columns.items():
+        if name == "group_ranks":
+            made[name] = _memberships(name, values, places, unread)
+        elif name == "shape":
+            made[name] = pl.Series(name, [_shape(bytes(value)) for value in values], schema[name])
+        elif schema[name] == pl.Float64():
+            made[name] = _floats(name, values, places, unread)
+        else:
+            made[name] = pl.Series(name, values, schema[name])
+    return conform("tensors", pl.DataFrame({**made, "line": pl.Series(places, dtype=pl.Int64)}))
+
+
+def _shape(raw: bytes) -> str | None:
+    return None if raw in (b"", b"null") else raw.decode("utf-8", "replace").strip('"')
+
+
+def _memberships(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
+    raw = [bytes(value) for value in values]
+    read = [members(value) for value in raw]
+    for place, value, found in zip(places, raw, read, strict=True):
+        if found is None and value not in (b"", b"null", b'""'):
+            reason = f"{name} is no list of ranks: {value.decode('utf-8', 'replace')[:40]!r}"
+            unread.append({"line": place, "reason": reason})
+    return pl.Series(name, read, SCHEMAS["tensors"][name])
+
+
+def _floats(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
+    """Numbers stay, text is read as a number; what is neither becomes null and one `unread` row."""
+    try:
+        return pl.Series(name, values, pl.Float64())
+    except TypeError:
+        pass
+    read: list[float | None] = []
+    for place, value in zip(places, values, strict=True):
+        number: float | None
+        try:
+            number = None if value is None or value == "" else float(value)
+        except (ValueError, OverflowError):
+            number = None
+            unread.append({"line": place, "reason": f"{name} is not a number: {str(value)[:40]!r}"})
+        read.append(number)
+    return pl.Series(name, read, pl.Float64())
+
+
+def _csv_rows(header: list[str], number: int, lines: list[bytes], unread: list[_UNREAD]) -> pl.DataFrame:
+    """Cells by position; a line with another number of cells is lost. Quoted cells may not hold line ends."""
+    text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
+    cells: list[list[str]] = []
+    places: list[int] = []
+    for at, row in enumerate(text, number):
+        if not row.strip():
+            continue
+        try:
+            read = next(csv.reader([row], strict=True), []) if '"' in row else row.split(",")
+        except csv.Error:
+            read = []
+        if len(read) == len(header):
+            cells.append(read)
+            places.append(at)
+        elif read != header:
+            unread.append({"line": at, "bytes": len(row.encode()), "reason": f"{len(read)} of {len(header)} cells"})
+    columns = dict(zip(header, zip(*cells, strict=True), strict=True)) if cells else {}
+    known = {name: pl.Series(name, columns[name]) for name in FIELDS if name in columns}
+    frame = pl.DataFrame({**known, "line": pl.Series(places, dtype=pl.Int64)})
+    return cast_text(frame, unread)
+
+
+def _parquet(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    data = stream.read()
+    try:
+        lazy = pl.scan_parquet(io.BytesIO(data))
+        names = lazy.collect_schema().names()
+        if not _telling(set(names)):
+            return empty("tensors"), [{"bytes": len(data), "reason": "Parquet without step, tensor and statistics"}]
+        rows = int(lazy.select(pl.len()).collect().item())
+        if rows > min(MAX_PARQUET_ROWS, 4000 * len(data)):
+            return empty("tensors"), [{"bytes": len(data), "reason": f"refused: {rows} rows in {len(data)} bytes"}]
+        frame = lazy.select(name for name in FIELDS if name in names).collect()
+    except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
+        reason = f"not readable as Parquet: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
+        return empty("tensors"), [{"bytes": len(data), "reason": reason}]
+    unread: list[_UNREAD] = []
+    if unknown := sorted(set(names) - SCHEMAS["tensors"].keys()):
+        unread.append({"reason": "columns not read: " + ", ".join(unknown[:50])})
+    frame = frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("record"))
+    return cast_text(frame, unread), unread
+
+
+def _checked(source: Source, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    """Fills what the path tells, and drops rows without a rank or a step."""
+    frame = frame.with_columns(
+        pl.lit(source.path).alias("file"),
+        pl.col("rank").fill_null(source.rank if source.rank is not None else pl.lit(None, pl.Int64)),
+        pl.col("attempt").fill_null(source.attempt if source.attempt is not None else pl.lit(None, pl.Int64)),
+        pl.col("host").fill_null(source.host if source.host is not None else pl.lit(None, pl.String)),
+    )
+    without = frame.filter(pl.col("rank").is_null() | pl.col("step").is_null() | (pl.col("rank") < 0))
+    if not without.height:
+        return conform("tensors", frame), []
+    lost: list[_UNREAD] = [
+        {"line": row["line"], "record": row["record"], "reason": f"{without.height} rows without rank or step"}
+        for row in without.head(1).iter_rows(named=True)
+    ]
+    kept = frame.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & (pl.col("rank") >= 0))
+    return conform("tensors", kept), lost
+
+
+PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse)
