@@ -1,0 +1,47 @@
+"""Bytes in, evidence tables out: `read(bundle)` and the tuple of all parsers. Knows nothing of verdicts."""
+
+from builtins import map as serial
+from collections.abc import Sequence
+
+from parsers.bundle import BundleError
+from parsers.evidence import Evidence
+from parsers.kernel import amdgpu, bug_report, fabric_manager, host, metax, mthreads, nic, pci_memory
+from parsers.ledger import Map, Progress, read_bundle
+from parsers.numerics import tensor_stats
+from parsers.parser import Parser
+from parsers.pytorch import elastic, flight_recorder, process_group, traceback
+from parsers.training import steps
+
+__all__ = ["PARSERS", "BundleError", "Evidence", "read"]
+
+# File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
+PARSERS: tuple[Parser, ...] = (
+    flight_recorder.PARSER,
+    bug_report.PARSER,
+    tensor_stats.PARSER,
+    process_group.PARSER,
+    elastic.PARSER,
+    traceback.PARSER,
+    steps.PARSER,
+    host.PARSER,
+    pci_memory.PARSER,
+    nic.PARSER,
+    fabric_manager.PARSER,
+    mthreads.PARSER,
+    metax.PARSER,
+    amdgpu.PARSER,
+)
+
+
+def read(
+    bundle_path: str,
+    *,
+    parsers: Sequence[Parser] = PARSERS,
+    progress: Progress | None = None,
+    map: Map = serial,  # noqa: A002  (the name says what it replaces)
+) -> Evidence:
+    """Read a bundle: folder, file, archive, or "-" for a tar on standard input. Raises BundleError.
+
+    `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
+    """
+    return read_bundle(bundle_path, parsers, progress, map)

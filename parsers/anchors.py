@@ -1,0 +1,90 @@
+"""All anchors of all line parsers at once: where in a block of bytes do they occur?
+
+Hyperscan where its wheel can be imported, else google-re2, else the standard library: the same answer, slower.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+
+Hit = tuple[int, int]  # where the anchor ends, its index
+Find = Callable[[bytes], list[Hit]]
+ENGINES = ("hyperscan", "re2", "re")
+
+
+@lru_cache(maxsize=8)
+def finder(anchors: tuple[bytes, ...], engine: str | None = None) -> Find:
+    """A function block → hits, sorted. `engine`: one of ENGINES; None takes the first that can be imported."""
+    if not anchors:
+        return lambda _: []
+    if any(not anchor or b"\n" in anchor or b"\r" in anchor for anchor in anchors):
+        raise ValueError("an anchor is empty or spans lines")
+    if engine is not None:
+        return _MAKERS[engine](anchors)
+    for name in ENGINES:
+        try:
+            return _MAKERS[name](anchors)
+        except ImportError:
+            continue
+    raise AssertionError("unreachable: re is always there")
+
+
+def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
+    hyperscan = import_module("hyperscan")
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    numbers = list(range(len(anchors)))
+    database.compile(expressions=list(anchors), ids=numbers, flags=[0] * len(anchors), literal=True)
+
+    def find(block: bytes) -> list[Hit]:
+        hits: list[Hit] = []
+        add = hits.append
+
+        def on_hit(anchor: int, _begin: int, end: int, _flags: int, _context: object) -> None:
+            add((end, anchor))
+
+        database.scan(block, match_event_handler=on_hit)
+        hits.sort()
+        return hits
+
+    return find
+
+
+def _re2(anchors: tuple[bytes, ...]) -> Find:
+    re2 = import_module("re2")
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    pattern = re2.compile(b"|".join(re.escape(anchor) for anchor in _shortest(anchors)), options)
+    return lambda block: _complete(block, anchors, (match.start() for match in pattern.finditer(block)))
+
+
+def _re(anchors: tuple[bytes, ...]) -> Find:
+    pattern = re.compile(b"|".join(re.escape(anchor) for anchor in _shortest(anchors)))
+    return lambda block: _complete(block, anchors, (match.start() for match in pattern.finditer(block)))
+
+
+def _shortest(anchors: Sequence[bytes]) -> list[bytes]:
+    """Anchors that hold no other: where one of the others is, one of these is."""
+    return [anchor for anchor in set(anchors) if not any(other in anchor for other in anchors if other != anchor)]
+
+
+def _complete(block: bytes, anchors: Sequence[bytes], begins: Iterator[int]) -> list[Hit]:
+    """An alternation finds hits that do not overlap; every line with one is searched again for all anchors."""
+    hits: list[Hit] = []
+    stop = 0
+    for begin in begins:
+        if begin < stop:
+            continue
+        start = block.rfind(b"\n", 0, begin) + 1
+        end = block.find(b"\n", begin)
+        stop = len(block) if end < 0 else end
+        for number, anchor in enumerate(anchors):
+            at = block.find(anchor, start, stop)
+            while at >= 0:
+                hits.append((at + len(anchor), number))
+                at = block.find(anchor, at + 1, stop)
+    hits.sort()
+    return hits
+
+
+_MAKERS: dict[str, Callable[[tuple[bytes, ...]], Find]] = {"hyperscan": _hyperscan, "re2": _re2, "re": _re}

@@ -1,0 +1,285 @@
+"""Archives and compressed files as streams: told by their first bytes, never by their name; nothing is written out.
+
+Reads tar (ustar, GNU, pax), gzip, zstd, bzip2, xz. What is damaged is read up to the damage, and the reader's `loss`
+says what is missing. A stream that unfolds beyond all measure is cut the same way.
+"""
+
+import bz2
+import io
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+import zstandard
+
+BLOCK = 1 << 20
+RATIO = 1000  # unfolded : folded bytes …
+RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
+UNFOLDED = 1 << 38  # bytes one compressed member may unfold to
+HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
+
+_MAGIC = (
+    (b"\x1f\x8b\x08", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+)
+COMPRESSED = ("gzip", "zstd", "bzip2", "xz")
+
+
+class Inflate(Protocol):
+    """One member of a compressed stream, as zlib, bz2 and lzma have it."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
+
+
+def kind(head: bytes) -> str | None:
+    """gzip, zstd, bzip2, xz, zip, tar or None, by the first 512 bytes."""
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
+            return name
+    return "tar" if is_tar(head) else None
+
+
+def is_tar(head: bytes) -> bool:
+    """A tar header with a right checksum."""
+    if len(head) < 512 or not head[0]:
+        return False
+    try:
+        tarfile.TarInfo.frombuf(head[:512], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
+
+
+class _Folded:
+    """zlib, bz2 and lzma behind one small face: bounded output, concatenated members."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._inflate: Inflate | None = None
+        self._rest = b""
+        self.begun = False  # inside a member: the end of input would be a loss
+
+    def feed(self, data: bytes) -> bytes:
+        """At most BLOCK bytes for these; call again with b"" until nothing comes."""
+        self._rest += data
+        while self._rest or self.begun:
+            if self._inflate is None:
+                self._rest = self._rest.lstrip(b"\x00") if self._name == "gzip" else self._rest  # padding
+                if not self._rest:
+                    return b""
+                self._inflate, self.begun = self._new(), True
+            out = self._inflate.decompress(self._rest, BLOCK)
+            if self._inflate.eof:
+                self._rest, self._inflate, self.begun = self._inflate.unused_data, None, False
+            else:
+                self._rest = getattr(self._inflate, "unconsumed_tail", b"")
+            if out:
+                return out
+            if self._inflate is not None and not self._rest:
+                return b""
+        return b""
+
+    def _new(self) -> Inflate:
+        if self._name == "gzip":
+            return zlib.decompressobj(31)
+        return bz2.BZ2Decompressor() if self._name == "bzip2" else lzma.LZMADecompressor()
+
+
+class Unfolded(io.RawIOBase):
+    """A compressed stream, read unfolded. After the end, `loss` says what could not be read, or is None."""
+
+    def __init__(self, name: str, folded: BinaryIO) -> None:
+        super().__init__()
+        self._source = _Counting(folded)
+        self._chunks = _zstd(self._source) if name == "zstd" else _other(name, self._source)
+        self._pending = b""
+        self._out = 0
+        self.loss: str | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        if not self._pending:
+            self._pending = self._next()
+        taken = self._pending[: len(buffer)]
+        self._pending = self._pending[len(taken) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+    def _next(self) -> bytes:
+        if self.loss is not None:
+            return b""
+        try:
+            chunk = next(self._chunks, b"")
+        except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+            self.loss = f"damaged or cut short after {self._out} bytes: {error or type(error).__name__}"
+            return b""
+        self._out += len(chunk)
+        if self._out > UNFOLDED or (self._out > RATIO_FREE and self._out > RATIO * self._source.count):
+            self.loss = f"cut after {self._out} bytes: it unfolds to more than the limit"
+            return b""
+        return chunk
+
+    def close(self) -> None:
+        if not self.closed:
+            self._source.inner.close()
+        super().close()
+
+
+class _Counting:
+    def __init__(self, inner: BinaryIO) -> None:
+        self.inner = inner
+        self.count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.inner.read(size)
+        self.count += len(data)
+        return data
+
+
+def _zstd(source: _Counting) -> Iterator[bytes]:
+    # 128 MiB: the largest window that `zstd --long` asks for by default; more would be memory in a stranger's hand
+    engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    rest, frame = b"", engine.decompressobj()
+    begun = False
+    while data := rest or source.read(1 << 12):  # little: these may unfold to 128 MiB
+        begun = True
+        out = frame.decompress(data)
+        if out:
+            yield out
+        rest = b""
+        if frame.eof:
+            rest, frame, begun = frame.unused_data, engine.decompressobj(), False
+    if begun:
+        raise EOFError("the end is missing")
+
+
+def _other(name: str, source: _Counting) -> Iterator[bytes]:
+    folded = _Folded(name)
+    while data := source.read(1 << 18):
+        while out := folded.feed(data):
+            yield out
+            data = b""
+    if folded.begun:
+        raise EOFError("the end is missing")
+
+
+def unfold(name: str, folded: BinaryIO) -> io.BufferedReader:
+    """A buffered reader of the unfolded bytes; its `raw` is an Unfolded with `loss`."""
+    return io.BufferedReader(Unfolded(name, folded), BLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One tar member. `offset`: where its bytes begin, counted from the beginning of the stream."""
+
+    name: str
+    kind: str  # file | link | symlink | folder | special
+    size: int
+    offset: int
+    target: str = ""
+
+
+class TarError(Exception):
+    """The tar stream cannot be followed any further; what came before is good."""
+
+
+class Forward:
+    """Goes forward in a stream, by seeking where that is possible; `at` counts from where it began."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._start = stream.tell() if stream.seekable() else None
+        self.at = 0
+
+    def go(self, to: int) -> None:
+        """To an absolute place; TarError where the stream ends before."""
+        if self._start is not None:
+            self._stream.seek(self._start + to)
+            self.at = to
+        while self.at < to:
+            if not self.read(min(to - self.at, BLOCK)):
+                raise TarError("the archive is cut short")
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self.at += len(data)
+        return data
+
+
+def walk_tar(stream: Forward) -> Iterator[Entry]:
+    """Headers in order. The caller may read the bytes of an entry through `stream` before asking for the next.
+
+    Raises TarError where the stream is damaged or cut; what came before is good.
+    """
+    at = 0
+    pax: dict[str, str] = {}
+    while True:
+        stream.go(at)
+        block = stream.read(512)
+        if len(block) == 512 and not any(block):
+            return
+        if len(block) < 512:
+            raise TarError("the archive is cut short")
+        try:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError as error:
+            raise TarError(f"damaged header at byte {at}: {error}") from error
+        at += 512
+        if info.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE):
+            _extend(pax, info, stream.read(min(max(info.size, 0), HEADER_LIMIT)))
+            at += -(-max(info.size, 0) // 512) * 512
+            continue
+        entry = _entry(info, pax, at)
+        pax = {key: value for key, value in pax.items() if key.startswith("global ")}
+        yield entry
+        if entry.kind in ("file", "special"):
+            at += -(-entry.size // 512) * 512
+
+
+def _extend(pax: dict[str, str], info: tarfile.TarInfo, data: bytes) -> None:
+    if info.type == tarfile.GNUTYPE_LONGNAME:
+        pax["path"] = data.rstrip(b"\x00").decode("utf-8", "surrogateescape")
+    elif info.type == tarfile.GNUTYPE_LONGLINK:
+        pax["linkpath"] = data.rstrip(b"\x00").decode("utf-8", "surrogateescape")
+    else:
+        prefix = "global " if info.type == tarfile.XGLTYPE else ""
+        pax.update({prefix + key: value for key, value in _pax_records(data)})
+
+
+def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
+    while data:
+        digits, space, _ = data.partition(b" ")
+        if not space or not digits.isdigit() or not 0 < int(digits[:9]) <= len(data):
+            return
+        length = int(digits[:9])
+        key, _, value = data[len(digits) + 1 : length - 1].partition(b"=")
+        yield key.decode("utf-8", "replace"), value.decode("utf-8", "surrogateescape")
+        data = data[length:]
+
+
+def _entry(info: tarfile.TarInfo, pax: dict[str, str], at: int) -> Entry:
+    size = pax.get("size", pax.get("global size", ""))
+    length = int(size) if size.isascii() and size.isdigit() and len(size) < 19 else info.size
+    sparse = info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse") for key in pax)
+    if info.type == tarfile.LNKTYPE:
+        what = "link"
+    elif info.type == tarfile.SYMTYPE:
+        what = "symlink"
+    elif info.type == tarfile.DIRTYPE:
+        what = "folder"
+    else:
+        what = "file" if info.type in tarfile.REGULAR_TYPES and not sparse else "special"
+    return Entry(pax.get("path", info.name), what, max(length, 0), at, pax.get("linkpath", info.linkname))

@@ -1,0 +1,303 @@
+"""A bundle, whatever it is packed in → its members as parser.Source streams, sorted by path.
+
+Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, and ``-`` (any of these on standard
+input). Members are read in place; what cannot be (a compressed tar, standard input) goes to members.Spill. A compressed
+single member (``x.log.gz``) opens unfolded under its own name; an archive inside becomes a folder of its name, NESTING
+deep.
+
+Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
+"""
+
+import io
+import os
+import stat
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, cast
+
+from parsers import archives
+from parsers.members import Replayed, Spill, open_file, open_slice, open_unfolded, open_zipped
+from parsers.parser import Source
+from parsers.path_hints import hints
+
+MEMBERS = 1_000_000
+NESTING = 3
+# Files beside a bundle that hold an answer about it. They are listed, never opened: an answer is no evidence.
+ANSWERS = frozenset({"truth.json", "meta.json", "fault_injection.log", "peer_out.txt"})
+
+
+class BundleError(Exception):
+    """The path does not exist, cannot be read at all, or holds nothing."""
+
+
+@dataclass(slots=True)
+class Bundle:
+    """An opened bundle. Close it after the last stream was read; opening a member later fails."""
+
+    name: str
+    sources: list[Source] = field(default_factory=list)
+    unread: list[dict[str, object]] = field(default_factory=list)  # rows of the table `unread`
+    _spill: Spill = field(default_factory=Spill)
+
+    def close(self) -> None:
+        self._spill.close()
+
+    def __enter__(self) -> "Bundle":
+        return self
+
+    def __exit__(self, *_: "type[BaseException] | BaseException | TracebackType | None") -> None:
+        self.close()
+
+
+def open_bundle(path: str | os.PathLike[str]) -> Bundle:
+    """The bundle at `path`, "-" for standard input. Raises BundleError."""
+    text = os.fspath(path)
+    bundle = Bundle("stdin" if text == "-" else Path(os.path.abspath(text)).name)
+    try:
+        _fill(bundle, text)
+    except OSError as error:
+        bundle.close()
+        raise BundleError(f"{text}: {error.strerror or error}") from error
+    except BundleError:
+        bundle.close()
+        raise
+    bundle.sources = _unique(bundle.sources)
+    if not bundle.sources:
+        bundle.close()
+        raise BundleError(f"{text}: nothing in it")
+    return bundle
+
+
+def _fill(bundle: Bundle, path: str) -> None:
+    if path == "-":
+        _fill_from_stream(bundle, sys.stdin.buffer)
+        return
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        for source in _walk(bundle, path):
+            _expand(bundle, source, 1)
+        return
+    if not stat.S_ISREG(mode):
+        raise BundleError(f"{path}: neither a file nor a folder")
+    source = _source(os.path.basename(path), os.path.getsize(path), partial(open_file, path))
+    with source.open() as stream:  # the bundle itself must be readable: an error here is an error of the call
+        stream.read(1)
+    _expand(bundle, source, 0)
+
+
+def _fill_from_stream(bundle: Bundle, stream: BinaryIO) -> None:
+    head = Replayed(stream)
+    if archives.kind(head.peek(512)) == "zip":
+        size, opener = bundle._spill.keep(head, None)
+        _expand(bundle, _source("stdin", size, opener), 0)
+        return
+    _stream_members(bundle, "", "stdin", io.BufferedReader(head, archives.BLOCK), 0)
+
+
+def _stream_members(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReader, depth: int) -> None:
+    """A stream that can be read only once: a tar, perhaps compressed, or a single file."""
+    kind = archives.kind(stream.peek(512)[:512])
+    if kind in archives.COMPRESSED:
+        _stream_members(bundle, prefix, name, archives.unfold(kind, cast(BinaryIO, stream)), depth)
+        return
+    if kind == "tar":
+        _stream_tar(bundle, prefix, name, stream, depth)
+    else:
+        size, opener = bundle._spill.keep(stream, None)
+        if size:
+            bundle.sources.append(_source(name, size, opener))
+    loss = getattr(stream.raw, "loss", None)
+    if loss:
+        _list(bundle, prefix.rstrip("/") or name, loss)
+
+
+def _expand(bundle: Bundle, source: Source, depth: int) -> None:
+    """A member: itself, or the members of the archive that it is."""
+    head = _head(bundle, source)
+    if head is None:
+        return
+    kind = archives.kind(head)
+    prefix = "" if depth == 0 else source.path + "/"
+    if depth > NESTING or kind is None:
+        bundle.sources.append(source)
+    elif kind == "zip":
+        _zip_members(bundle, prefix, source, depth)
+    elif kind == "tar":
+        _tar_members(bundle, prefix, source, depth)
+    else:
+        _compressed(bundle, prefix, source, kind, depth)
+
+
+def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: int) -> None:
+    opener = partial(open_unfolded, kind, source.open)
+    try:
+        with opener() as stream:
+            inner = stream.read(512)
+    except OSError as error:
+        _list(bundle, source.path, str(error))
+        return
+    if not archives.is_tar(inner):
+        bundle.sources.append(replace(source, open=opener))
+        return
+    with cast(io.BufferedReader, opener()) as stream:
+        _stream_members(bundle, prefix, source.path, stream, depth)
+
+
+def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
+    """A tar that can be read in place."""
+    try:
+        with source.open() as stream:
+            for entry in archives.walk_tar(archives.Forward(stream)):
+                path = prefix + _clean(entry.name)
+                if _taken(bundle, entry, path):
+                    opener = partial(open_slice, source.open, entry.offset, entry.size)
+                    error = None
+                    if entry.offset + entry.size > source.size:
+                        error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
+                    _expand(bundle, replace(_source(path, entry.size, opener), read_error=error), depth + 1)
+    except (archives.TarError, OSError) as error:
+        _list(bundle, source.path, str(error))
+
+
+def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReader, depth: int) -> None:
+    forward = archives.Forward(cast(BinaryIO, stream))
+    try:
+        for entry in archives.walk_tar(forward):
+            path = prefix + _clean(entry.name)
+            if _taken(bundle, entry, path):
+                size, opener = bundle._spill.keep(forward, entry.size)
+                error = None if size == entry.size else f"cut short: {size} of {entry.size} bytes"
+                _expand(bundle, replace(_source(path, size, opener), read_error=error), depth + 1)
+    except (archives.TarError, OSError) as error:
+        _list(bundle, prefix.rstrip("/") or name, str(error))
+
+
+def _taken(bundle: Bundle, entry: archives.Entry, path: str) -> bool:
+    """Whether a tar entry is a file to read; what is not is listed, folders aside."""
+    if len(bundle.sources) >= MEMBERS:
+        raise archives.TarError(f"more than {MEMBERS} members: the rest was not read")
+    if entry.kind in ("file", "folder"):
+        return entry.kind == "file" and not _is_answer(bundle, path, entry.size)
+    reason = {
+        "link": f"a link to {entry.target}, which is read under its own name",
+        "symlink": f"a symbolic link to {entry.target}",
+        "special": "not a plain file",
+    }
+    _list(bundle, path, reason[entry.kind])
+    return False
+
+
+def _zip_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
+    try:
+        with source.open() as stream, zipfile.ZipFile(stream) as archive:
+            listed = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        _list(bundle, source.path, f"damaged zip: {error}", source.size)
+        return
+    for at, info in enumerate(listed):
+        path = prefix + _clean(info.filename)
+        if info.is_dir() or _is_answer(bundle, path, info.file_size):
+            continue
+        if len(bundle.sources) >= MEMBERS:
+            _list(bundle, source.path, f"more than {MEMBERS} members: the rest was not read")
+            return
+        if info.flag_bits & 1:
+            _list(bundle, path, "encrypted", info.file_size)
+        elif info.file_size > archives.RATIO_FREE and info.file_size > archives.RATIO * info.compress_size:
+            _list(bundle, path, "it unfolds to more than the limit", info.file_size)
+        elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+            _list(bundle, path, "not a plain file")
+        else:
+            _expand(bundle, _source(path, info.file_size, partial(open_zipped, source.open, at)), depth + 1)
+
+
+def _walk(bundle: Bundle, root: str) -> Iterator[Source]:
+    """Plain files below a folder, links only where they stay inside."""
+    real_root = os.path.realpath(root)
+    waiting = [(root, "")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            _list(bundle, prefix.rstrip("/") or ".", f"folder: {error.strerror}")
+            continue
+        for entry in entries:
+            path = prefix + _printable(entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((entry.path, path + "/"))
+            elif source := _plain(bundle, entry, path, real_root):
+                yield source
+
+
+def _plain(bundle: Bundle, entry: "os.DirEntry[str]", path: str, real_root: str) -> Source | None:
+    try:
+        if entry.is_symlink():
+            target = os.path.realpath(entry.path)
+            inside = os.path.commonpath((real_root, target)) == real_root
+            where = "to what is read under its own name" if inside else "leading out of the bundle"
+            _list(bundle, path, f"a symbolic link {where}")
+            return None
+        status = entry.stat(follow_symlinks=False)
+    except (OSError, ValueError) as error:
+        _list(bundle, path, str(error))
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        _list(bundle, path, "not a plain file")
+        return None
+    if _is_answer(bundle, path, status.st_size):
+        return None
+    return _source(path, status.st_size, partial(open_file, entry.path))
+
+
+def _is_answer(bundle: Bundle, path: str, size: int) -> bool:
+    if path.rsplit("/", 1)[-1] not in ANSWERS:
+        return False
+    _list(bundle, path, "holds an answer about the bundle, no evidence: not opened", size)
+    return True
+
+
+def _head(bundle: Bundle, source: Source) -> bytes | None:
+    try:
+        with source.open() as stream:
+            return stream.read(512)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        _list(bundle, source.path, str(getattr(error, "strerror", None) or error), source.size)
+        return None
+
+
+def _source(path: str, size: int, opener: Callable[[], BinaryIO]) -> Source:
+    told = hints(path)
+    return Source(path, size, opener, told.rank, told.local_rank, told.host, told.attempt, told.launch)
+
+
+def _list(bundle: Bundle, path: str, reason: str, lost: int | None = None) -> None:
+    bundle.unread.append({"file": path, "bytes": lost, "reason": reason})
+
+
+def _clean(name: str) -> str:
+    """A member's name as a path inside the bundle: no root, no way up."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return _printable("/".join(parts)) or "unnamed"
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "")
+
+
+def _unique(sources: list[Source]) -> list[Source]:
+    """Sorted by path; of equal paths the second is called ``path#2`` and so on, in the order of the archive."""
+    seen: Counter[str] = Counter()
+    named = []
+    for source in sorted(sources, key=lambda source: source.path):
+        seen[source.path] += 1
+        again = seen[source.path]
+        named.append(source if again == 1 else replace(source, path=f"{source.path}#{again}"))
+    return sorted(named, key=lambda source: source.path)

@@ -1,0 +1,161 @@
+"""How members are opened, and where those are kept that cannot be read in place.
+
+Openers are top-level functions with plain arguments, so that a Source travels to another process. Spill keeps
+KEPT_BYTES of all members in memory and beyond that one temporary file, SPILL_BYTES long.
+"""
+
+import io
+import os
+import stat
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from typing import BinaryIO, Protocol, cast
+
+from parsers import archives
+
+KEPT_BYTES = 256 << 20
+SPILL_BYTES = 64 << 30
+
+
+class Readable(Protocol):
+    """Anything that gives its next bytes."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+def open_file(path: str) -> BinaryIO:
+    # No waiting on what became a pipe meanwhile, no following of what became a link.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("not a plain file")
+    return open(handle, "rb")
+
+
+def open_unfolded(kind: str, opener: Callable[[], BinaryIO]) -> BinaryIO:
+    return cast(BinaryIO, archives.unfold(kind, opener()))
+
+
+def open_slice(opener: Callable[[], BinaryIO], offset: int, size: int) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Slice(opener(), offset, size), 1 << 16))
+
+
+def _open_kept(data: bytes) -> BinaryIO:
+    return io.BytesIO(data)
+
+
+def open_zipped(opener: Callable[[], BinaryIO], at: int) -> BinaryIO:
+    archive = zipfile.ZipFile(opener())
+    return cast(BinaryIO, archive.open(archive.infolist()[at]))
+
+
+class _Slice(io.RawIOBase):
+    """A stretch of a seekable stream."""
+
+    def __init__(self, inner: BinaryIO, offset: int, size: int) -> None:
+        super().__init__()
+        self._inner, self._offset, self._size, self._at = inner, offset, size, 0
+        inner.seek(offset)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = max(0, offset + (0, self._at, self._size)[whence])
+        self._inner.seek(self._offset + min(self._at, self._size))
+        return self._at
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        data = self._inner.read(max(0, min(len(buffer), self._size - self._at)))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.close()
+        super().close()
+
+
+class Replayed(io.RawIOBase):
+    """A stream whose first bytes can be looked at before they are read."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        super().__init__()
+        self._inner, self._seen = inner, b""
+
+    def peek(self, size: int) -> bytes:
+        while len(self._seen) < size and (data := self._inner.read(size - len(self._seen))):
+            self._seen += data
+        return self._seen[:size]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        data, self._seen = (self._seen[: len(buffer)], self._seen[len(buffer) :])
+        data = data or self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Spill:
+    """Where members go that cannot be read in place: memory first, then one temporary file."""
+
+    def __init__(self) -> None:
+        self._kept = 0
+        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
+        self._written = 0
+
+    def keep(self, stream: Readable, size: int | None) -> tuple[int, Callable[[], BinaryIO]]:
+        """`size` bytes of the stream, all of it where None → how many came, and how to open them."""
+        parts: list[bytes] = []
+        got = 0
+        room = KEPT_BYTES - self._kept
+        while got <= room and (size is None or got < size):
+            data = stream.read(archives.BLOCK if size is None else min(archives.BLOCK, size - got))
+            if not data:
+                self._kept += got
+                return got, partial(_open_kept, b"".join(parts))
+            parts.append(data)
+            got += len(data)
+        if got <= room:
+            self._kept += got
+            return got, partial(_open_kept, b"".join(parts))
+        return self._spill(stream, size, parts)
+
+    def _spill(self, stream: Readable, size: int | None, parts: list[bytes]) -> tuple[int, Callable[[], BinaryIO]]:
+        if self._file is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="forensics-")  # noqa: SIM115  (closed by close)
+        begin = self._written
+        for data in parts:
+            self._write(data)
+        while size is None or self._written - begin < size:
+            wanted = archives.BLOCK if size is None else min(archives.BLOCK, size - (self._written - begin))
+            data = stream.read(wanted) or b""
+            if not data:
+                break
+            self._write(data)
+        self._file.flush()
+        got = self._written - begin
+        return got, partial(open_slice, partial(open_file, self._file.name), begin, got)
+
+    def _write(self, data: bytes) -> None:
+        assert self._file is not None
+        if self._written + len(data) > SPILL_BYTES:
+            raise archives.TarError(f"more than {SPILL_BYTES} bytes unfolded: the rest was not read")
+        self._file.write(data)
+        self._written += len(data)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,96 @@
+"""What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
+
+Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
+folder; flight-recorder dumps ``_dump_9``; ``syslog_HOST.txt``, ``trace-HOST.out`` and their kin; ``hosts/HOST/…``;
+``HOST/dmesg.txt``. Not read: numbers without a word (``5.log``), ranks of another space (``node_rank_1``), ranges.
+"""
+
+import re
+from dataclasses import dataclass
+
+_ATTEMPT = re.compile(r"attempt_(\d{1,6})")
+_LOCAL_RANK = re.compile(r"(?:^|[._-])local_?rank[_-]?(\d{1,4})(?=$|[._-])(?!-\d)")
+_RANK = re.compile(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
+# Words before "rank" that make the number something else: a place within a group, or a size.
+_OTHER_SPACE = re.compile(
+    r"(?:^|[._-])(?:local|node|group|role|machine|dp|tp|pp|ep|cp|sp|mp|lora|low|full|max|min|num|n|per|matrix)[._-]$",
+    re.I,
+)
+_DUMP = re.compile(r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1,7})(?:\.(?:pkl|pickle|json|bin))?")
+_HOST_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal|journalctl|trace|sel|fabricmanager)[_-](.+)")
+_ENDINGS = re.compile(r"(?:\.(?:log|txt|out|err|json|gz|zst|bz2|xz|\d))+$")
+_KERNEL_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal)(?:\.(?:log|txt|out|gz|zst|\d))*")
+_HOST = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
+_NO_HOST = re.compile(
+    r"(?:^|[.-])(?:with|without|xid|sxid|error|errors|test|step|iter|pid|proc|attempt|part|chunk|run|job|case|day|all"
+    r"|erst|decode|iso|rank|v)[.-]?\d*(?=$|[.-])",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a path says; None = it says nothing."""
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    attempt: int | None = None
+    launch: str | None = None
+
+
+def hints(path: str) -> Hints:
+    """Hints of a path inside the bundle, "/" between parts."""
+    parts = path.split("/")
+    rank = _rank(parts)
+    local_rank, attempt, launch = _launch(parts)
+    return Hints(rank, local_rank, _host(parts), attempt, launch)
+
+
+def _rank(parts: list[str]) -> int | None:
+    """The file name outranks its folders, the inner folder the outer; two different ranks in one name are none."""
+    dump = _DUMP.fullmatch(parts[-1])
+    if dump:
+        return int(dump[1])
+    for part in reversed(parts):
+        found = {int(match[1]) for match in _RANK.finditer(part) if not _OTHER_SPACE.search(part[: match.start()])}
+        if found:
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _launch(parts: list[str]) -> tuple[int | None, int | None, str | None]:
+    """local rank, attempt, launch."""
+    local = _LOCAL_RANK.search(parts[-1])
+    local_rank = int(local[1]) if local else None
+    for at in range(len(parts) - 2, -1, -1):
+        match = _ATTEMPT.fullmatch(parts[at])
+        if match:
+            inner = parts[at + 1]
+            is_number = inner.isascii() and inner.isdigit() and len(inner) < 5
+            if local_rank is None and at + 2 == len(parts) - 1 and is_number:
+                local_rank = int(inner)
+            return local_rank, int(match[1]), parts[at - 1] if at else None
+    return local_rank, None, None
+
+
+def _host(parts: list[str]) -> str | None:
+    for at, part in enumerate(parts[:-2]):
+        if part in ("hosts", "nodes") and _HOST.fullmatch(parts[at + 1]):
+            return parts[at + 1]
+    named = _HOST_FILE.fullmatch(_ENDINGS.sub("", parts[-1]))
+    if named and _is_host(named[1]):
+        return named[1]
+    if len(parts) > 1 and _KERNEL_FILE.fullmatch(parts[-1]) and _is_host(parts[-2]):
+        return parts[-2]
+    return None
+
+
+def _is_host(name: str) -> bool:
+    """A name with a letter first and a digit somewhere, without words that name something else."""
+    return (
+        _HOST.fullmatch(name) is not None
+        and any(char.isdigit() for char in name)
+        and _NO_HOST.search(name) is None
+        and len(name) < 254
+    )

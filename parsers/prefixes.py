@@ -1,0 +1,237 @@
+"""What launchers and collectors put before a line, taken off again and again from the left.
+
+Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
+``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
+``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, docker, Loki and ELK JSON lines, syslog, dmesg in its forms, kmsg, and
+leading time stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read.
+
+What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from parsers import stamps
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+_ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
+# Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
+_NOT_HOST = re.compile(
+    r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia|mlx|usb|pci|ata|md"
+    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
+    re.I,
+)
+_HOST_COLON = re.compile(rf"({_ADDRESS}|(?=[^:]*[A-Za-z])(?=[^:]*\d){_HOST}): ")
+_BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
+_DEPTH = 12  # decorations per line; more is not decoration
+_RANK_ANYWHERE = re.compile(r"\[rank(\d{1,7})\]:")
+
+
+@dataclass(slots=True)
+class Line:
+    """A line without its decoration, and what the decoration said. Columns as in parser.LINES."""
+
+    text: str
+    rank: int | None = None
+    local_rank: int | None = None
+    task: int | None = None
+    host: str | None = None
+    time_ns: int | None = None
+    time_basis: str | None = None
+    partial: bool = False  # a CRI line whose rest stands in the next line
+
+    def stamp(self, stamp: stamps.Stamp) -> None:
+        """Take a time if it says more than the one already there: with zone, without, since boot."""
+        if _BETTER[stamp[1]] > _BETTER[self.time_basis]:
+            self.time_ns, self.time_basis = stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What holds for a whole file: its year, and whether its lines begin with a host name (pdsh, pod names)."""
+
+    year: int | None = None
+    hosts: bool = False
+
+
+Take = Callable[[Line, "re.Match[str]", Habits], None]
+
+
+def strip(raw: str, habits: Habits = Habits()) -> Line:
+    """One line → its text and what stood before it. Never raises."""
+    text = raw
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    line = Line(text.strip("\r") if "\r" in text else text)
+    for _ in range(_DEPTH):
+        if not _step(line, habits):
+            break
+    if line.rank is None and "[rank" in line.text:
+        found = set(_RANK_ANYWHERE.findall(line.text))
+        if len(found) == 1:  # a progress bar without line end stands before it
+            line.rank = int(found.pop())
+    return line
+
+
+def habits(head: Iterable[str], year: int | None) -> Habits:
+    """Habits of a file from its first lines: host names count as prefix only where nearly all lines have one."""
+    lines = with_host = 0
+    for raw in head:
+        text = strip(raw).text
+        if text.strip():
+            lines += 1
+            match = _HOST_COLON.match(text)
+            with_host += match is not None and _NOT_HOST.match(match[1]) is None
+    return Habits(year, with_host >= 2 and with_host * 10 >= lines * 8)
+
+
+def _step(line: Line, habits: Habits) -> bool:
+    text = line.text
+    for pattern, take in _BY_FIRST.get(text[:1], ()):
+        match = pattern.match(text)
+        if match:
+            line.text = text[match.end() :]
+            take(line, match, habits)
+            return len(line.text) < len(text)
+    return False
+
+
+def _task(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    if line.task is None:
+        line.task = int(match[1])
+
+
+def _rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    if line.rank is None:
+        line.rank = int(match[1])
+
+
+def _local_rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    if line.local_rank is None:
+        line.local_rank = int(match[1])
+
+
+def _host(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    line.host = line.host or match[1]
+
+
+def _nothing(_line: Line, _match: "re.Match[str]", _habits: Habits) -> None:
+    return
+
+
+def _time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    line.stamp(stamps.parse_time(match[0], habits.year))
+
+
+def _cri(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    _time(line, match, habits)
+    line.partial = match[1] == "P"
+
+
+def _seen_time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """glog: the time is read, the text stays."""
+    _time(line, match, habits)
+    line.text = match.string
+
+
+def _boot(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    seconds, _dot, fraction = match[1].partition(".")
+    line.stamp((int(seconds) * 1_000_000_000 + int(fraction.ljust(9, "0")), "boot"))
+
+
+def _kmsg(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    line.stamp((int(match[1]) * 1000, "boot"))
+
+
+def _stamp_and_host(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    _time(line, match, habits)
+    line.host = line.host or match[1]
+
+
+def _named(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    address = re.fullmatch(_ADDRESS, match[1]) is not None
+    if address or (habits.hosts and _NOT_HOST.match(match[1]) is None):
+        line.host = line.host or match[1]
+    else:
+        line.text = match.string
+
+
+def _json(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """A line of a collector: a text, and a time beside it. Anything else stays as it is."""
+    line.text = match.string
+    try:
+        record = msgspec.json.decode(match.string)
+    except (msgspec.DecodeError, RecursionError):
+        return
+    text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
+    keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
+    time = next((record[key] for key in keys if key in record), None)
+    if not isinstance(text, str) or time is None:
+        return
+    line.text = text.rstrip("\r\n")
+    if isinstance(time, str):
+        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.year))
+    host = next((record[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod") if key in record), None)
+    if isinstance(host, str):
+        line.host = line.host or host
+
+
+def _epoch(digits: str) -> stamps.Stamp:
+    """Seconds, milli-, micro- or nanoseconds since 1970, told apart by their length."""
+    unit = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}.get(len(digits))
+    return (int(digits) * unit, "utc") if unit else stamps.NONE
+
+
+_UNIT = r"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: )?"  # the tag of another daemon stays in the text
+_DIGIT: tuple[tuple[str, Take], ...] = (
+    (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
+    (rf"{stamps.ISO} std(?:out|err) ([FP])(?: |$)", _cri),
+    (rf"{stamps.ISO} ({_HOST}) {_UNIT}", _stamp_and_host),
+    (rf"(?:{stamps.ISO}|{stamps.SLASHED}):?(?: |$|(?=[\[\t(]))", _time),
+    (rf"({_ADDRESS}): ", _named),
+    (r"\d{1,3},\d+,(\d+),[-c+](?:,[^;]*)?;", _kmsg),
+    (_HOST_COLON.pattern, _named),
+)
+_LETTER: tuple[tuple[str, Take], ...] = (
+    (rf"{stamps.GLOG}\b", _seen_time),
+    (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
+    (rf"{stamps.SYSLOG} ({_HOST}) {_UNIT}", _stamp_and_host),
+    (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
+    (r"[\w.-]+/\d+ (?=\[)", _nothing),
+    (_HOST_COLON.pattern, _named),
+)
+_OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
+    "[": (
+        (r"\[default(\d{1,4})\]:", _local_rank),
+        (r"\[rank(\d{1,7})\](?:: ?| (?=\S))", _rank),
+        (r"\[(?:[\w.@-]+@)?\d+,(\d{1,7})\](?:<std(?:out|err|diag)>)?: ?(?=\S)", _task),
+        (r"\[(?:[\w.@-]+@)?\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _task),
+        (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
+        (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
+        (rf"\[{stamps.GLOG} ", _seen_time),
+        (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
+        (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
+    ),
+    "(": (
+        (r"\((?:[\w.:-]+ )?pid=\d+(?:, ip=([\w.:]+))?\) ", _host),
+        (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
+    ),
+    "{": ((r'\{(?=\s*")', _json),),
+    "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
+    " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
+}
+
+
+def _compiled(rules: Iterable[tuple[str, Take]]) -> tuple[tuple["re.Pattern[str]", Take], ...]:
+    return tuple((re.compile(pattern), take) for pattern, take in rules)
+
+
+_BY_FIRST: dict[str, tuple[tuple["re.Pattern[str]", Take], ...]] = {
+    **dict.fromkeys("0123456789", _compiled(_DIGIT)),
+    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _compiled(_LETTER)),
+    **{first: _compiled(rules) for first, rules in _OTHER.items()},
+}
