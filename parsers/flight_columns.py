@@ -1,0 +1,271 @@
+"""Columns of the `operations` table from the entries of a flight recorder dump: the hot path.
+
+A job of 10,240 ranks brings twenty million entries, so there is no dict or call per entry and column beyond what types
+force: values are transposed once, shapes and frames are turned into text or rows once per distinct value, and a column
+goes to polars as it is; only where polars objects (a value of the wrong type) it is cleaned value by value.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from parsers.tables import FRAME
+
+MAX_TEXT = 1_000  # longer names are cut: one text may be shared by every entry
+MAX_TENSORS = 4_096
+MAX_DIMS = 64
+MAX_FRAMES = 2_000_000  # of one dump, all entries together
+_INT64 = 1 << 63
+_DIGITS = 20  # of the longest number of 64 bits, with its sign
+_PAIR = 2
+
+OPERATION_KEYS = (
+    "pg_id",
+    "op_id",
+    "collective_seq_id",
+    "p2p_seq_id",
+    "seq_id",
+    "timeout_ms",
+    "time_created_ns",
+    "time_discovered_started_ns",
+    "time_discovered_completed_ns",
+    "is_p2p",
+    "retired",
+    "duration_ms",
+    "state",
+    "thread_id",
+    "thread_name",
+    "process_group",
+    "profiling_name",
+    "input_sizes",
+    "input_dtypes",
+    "output_sizes",
+    "output_dtypes",
+    "frames",
+)
+
+# Names under which the backends record an operation, where they differ from the plain one.
+_KINDS = {
+    "_all_gather_base": "all_gather",
+    "_allgather_base": "all_gather",
+    "allgather": "all_gather",
+    "all_gather_into_tensor": "all_gather",
+    "all_gather_into_tensor_coalesced": "all_gather",
+    "_reduce_scatter_base": "reduce_scatter",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "reduce_scatter_tensor_coalesced": "reduce_scatter",
+    "allreduce": "all_reduce",
+    "allreduce_coalesced": "all_reduce",
+    "all_reduce_coalesced": "all_reduce",
+    "all_reduce_sparse": "all_reduce",
+    "all_reduce_barrier": "barrier",
+    "_all_to_all_base": "all_to_all",
+    "all_to_all_base": "all_to_all",
+    "alltoall": "all_to_all",
+    "alltoall_base": "all_to_all",
+    "_broadcast_oop": "broadcast",
+    "_reduce_oop": "reduce",
+}
+_POINT = re.compile(r"(send|recv) \d+\s*(?:->|<-)\s*(\d{1,9})")
+
+
+def int_or_none(value: object) -> int | None:
+    """An integer of 64 bits, given as int or as text."""
+    if isinstance(value, str) and len(value) <= _DIGITS and value.isascii() and value.removeprefix("-").isdigit():
+        value = int(value)
+    return value if type(value) is int and -_INT64 <= value < _INT64 else None
+
+
+def group_of(value: object) -> tuple[str | None, str | None]:
+    """(name, desc) of an entry's `process_group`; empty texts are null."""
+    if not isinstance(value, tuple | list) or len(value) != _PAIR:
+        return None, None
+    name, desc = value
+    return (
+        name[:MAX_TEXT] if type(name) is str and name else None,
+        desc[:MAX_TEXT] if type(desc) is str and desc else None,
+    )
+
+
+def split_name(value: object) -> tuple[str | None, str | None, int | None]:
+    """(backend, kind, group-local peer) of a `profiling_name`: "nccl:send 0->1" → ("nccl", "send", 1)."""
+    if not isinstance(value, str) or not value:
+        return None, None, None
+    backend, colon, name = value[:MAX_TEXT].partition(":")
+    if not colon:
+        backend, name = "", backend
+    if found := _POINT.fullmatch(name):
+        return backend or None, found[1], int(found[2])
+    return backend or None, _KINDS.get(name, name) or None, None
+
+
+def operation_columns(rows: Sequence[Sequence[Any]]) -> tuple[dict[str, pl.Series], list[str]]:
+    """Columns (name → series) and notes on what was left out. `rows`: values in the order of OPERATION_KEYS."""
+    values = dict(zip(OPERATION_KEYS, zip(*rows, strict=True), strict=True))
+    point, collective = _booleans(values["is_p2p"]), _integers(values["collective_seq_id"])
+    groups = [group_of(value) for value in values["process_group"]]
+    texts = [value if type(value) is str else None for value in values["profiling_name"]]
+    names = {text: split_name(text) for text in set(texts)}
+    split = [names[text] for text in texts]
+    frames, notes = _frames(values["frames"])
+    older = collective.fill_null(_integers(values["seq_id"]))  # one count for both kinds in the oldest schema
+    peer_to_peer = _integers(values["p2p_seq_id"]).fill_null(_integers(values["seq_id"]))
+    shapes = {key: _as_json(values[key]) for key in OPERATION_KEYS if key.endswith(("_sizes", "_dtypes"))}
+    threads = _texts(values["thread_id"])
+    columns = {
+        "pg_id": _integers(values["pg_id"]),
+        "group": _texts([pair[0] for pair in groups]),
+        "desc": _texts([pair[1] for pair in groups]),
+        "backend": _texts([part[0] for part in split]),
+        "kind": _texts([part[1] for part in split]),
+        "peer": _integers([part[2] for part in split]),
+        "seq": peer_to_peer.zip_with(point.fill_null(value=False), older),
+        "op_id": _integers(values["op_id"]),
+        "is_p2p": point,
+        **shapes,
+        "state": _texts(values["state"]),
+        "retired": _booleans(values["retired"]),
+        "time_created_ns": _times(values["time_created_ns"]),
+        "time_started_ns": _times(values["time_discovered_started_ns"]),
+        "time_completed_ns": _times(values["time_discovered_completed_ns"]),
+        "duration_ms": _floats(values["duration_ms"]),
+        "timeout_ms": _integers(values["timeout_ms"]),
+        "thread": threads.fill_null(_texts(values["thread_name"])),
+        "frames": frames,
+    }
+    return {name: series.alias(name) for name, series in columns.items()}, notes
+
+
+def _integers(values: Sequence[Any]) -> pl.Series:
+    # polars takes True for 1 and 1.0 for 1: only a column of nothing but int and null may pass unlooked at
+    if set(map(type, values)) <= {int, type(None)}:
+        try:
+            return pl.Series(values, dtype=pl.Int64, strict=True)
+        except (TypeError, OverflowError, ValueError, pl.exceptions.PolarsError):
+            pass  # beyond 64 bits
+    return pl.Series([int_or_none(value) for value in values], dtype=pl.Int64)
+
+
+def _times(values: Sequence[Any]) -> pl.Series:
+    """Nanoseconds since 1970; JSON dumps write 0 for "never"."""
+    series = _integers(values)
+    return series.set(series <= 0, None)
+
+
+def _booleans(values: Sequence[Any]) -> pl.Series:
+    return pl.Series([value if type(value) is bool else None for value in values], dtype=pl.Boolean)
+
+
+def _floats(values: Sequence[Any]) -> pl.Series:
+    if set(map(type, values)) <= {type(None)}:
+        return pl.Series(values, dtype=pl.Float64)
+    fits = [float(value) if type(value) is float or int_or_none(value) is not None else None for value in values]
+    return pl.Series(fits, dtype=pl.Float64)
+
+
+def _texts(values: Sequence[Any]) -> pl.Series:
+    if set(map(type, values)) <= {str, type(None)} and all(len(value) <= MAX_TEXT for value in set(values) if value):
+        series = pl.Series([_encodable(value) for value in values] if _odd(values) else values, dtype=pl.String)
+        return series.set(series == "", None)
+    cleaned = [_encodable(value[:MAX_TEXT]) if isinstance(value, str) and value else None for value in values]
+    return pl.Series(cleaned, dtype=pl.String)
+
+
+def _odd(values: Sequence[Any]) -> bool:
+    """True if a text holds half of a surrogate pair, which UTF-8 has no place for."""
+    try:
+        "".join(filter(None, set(values))).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _encodable(value: str | None) -> str | None:
+    return None if value is None else value.encode("utf-8", "replace").decode()
+
+
+def _as_json(values: Sequence[Any]) -> pl.Series:
+    """Lists of shapes or type names as JSON text; each distinct object or one-tensor list is looked at once."""
+    known: dict[Any, str | None] = {None: None}
+    texts: list[str | None] = []
+    for value in values:
+        key: Any = id(value)  # all values are alive, so an identity stands for one of them
+        if type(value) is list and len(value) == 1:
+            only = value[0]
+            if type(only) is list and len(only) <= MAX_DIMS and set(map(type, only)) <= {int}:
+                key = tuple(only)
+            elif type(only) is str:
+                key = only
+        if key not in known:
+            known[key] = _json_text(value)
+        texts.append(known[key])
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _json_text(value: object) -> str | None:
+    if isinstance(value, str):
+        value = _listed(value)
+    if not isinstance(value, list | tuple) or len(value) > MAX_TENSORS or not all(map(_is_tensor, value)):
+        return None
+    try:
+        return msgspec.json.encode(value).decode()
+    except (msgspec.MsgspecError, OverflowError, ValueError, RecursionError):
+        return None
+
+
+def _listed(text: str) -> Any:
+    """The oldest schema has plain text where later ones have lists."""
+    if len(text) > MAX_TENSORS:
+        return None
+    try:
+        return msgspec.json.decode(text) if text.startswith("[") else [text]
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+
+
+def _is_tensor(item: object) -> bool:
+    """A shape, or the name of a type, of bearable size."""
+    if isinstance(item, list | tuple):
+        return len(item) <= MAX_DIMS and set(map(type, item)) <= {int}
+    return isinstance(item, int) or (isinstance(item, str) and len(item) <= MAX_TEXT)
+
+
+def _frames(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
+    """Frames, innermost first, as the dump has them; distinct stacks are converted once and then gathered."""
+    dtype = pl.List(FRAME)
+    if set(map(type, values)) <= {type(None)}:
+        return pl.Series(values, dtype=dtype), []
+    places: dict[tuple[int, ...], int] = {}
+    stacks: list[list[dict[str, Any]] | None] = [None]
+    frames_by_identity: dict[int, dict[str, Any]] = {}
+    picks: list[int] = []
+    left = MAX_FRAMES
+    for value in values:
+        if not isinstance(value, list) or not value or len(value) > left:
+            left -= 0 if not isinstance(value, list) else min(left, len(value))
+            picks.append(0)
+            continue
+        left -= len(value)
+        key = tuple(map(id, value))
+        if key not in places:
+            for frame in value:
+                if id(frame) not in frames_by_identity:
+                    frames_by_identity[id(frame)] = _frame(frame)
+            places[key] = len(stacks)
+            stacks.append([frames_by_identity[one] for one in key])
+        picks.append(places[key])
+    distinct = pl.Series(stacks, dtype=dtype)
+    notes = [] if left else [f"frames beyond the first {MAX_FRAMES} were left out"]
+    return distinct.gather(picks), notes
+
+
+def _frame(value: object) -> dict[str, Any]:
+    known = value if isinstance(value, dict) else {}
+    function, file = (
+        _encodable(text[:MAX_TEXT]) if isinstance(text := known.get(key), str) and text else None
+        for key in ("name", "filename")
+    )
+    return {"function": function, "file": file, "line": int_or_none(known.get("line"))}

@@ -1,0 +1,308 @@
+"""PyTorch Flight Recorder dumps: the last collectives of one rank, as pickle or JSON.
+
+Printed by: ProcessGroupNCCL, ProcessGroupMCCL (torch_musa) and, in newer builds, ProcessGroupGloo, on a timeout or on
+request; file name = a prefix of the job's choice and the rank (`nccl_trace_rank_3`, `comm_lib_trace_rank_3`,
+`mccl_trace_rank_3`, `job_dump_3`). Dump schema 2.0 to 2.10. A JSON sample:
+
+    {"version": "2.9", "nccl_version": "2.27.3",
+     "pg_config": {"5": {"name": "5", "desc": "TP", "ranks": "[0, 1]"}},
+     "pg_status": {"1": {"last_enqueued_collective": "8", "last_started_collective": "-1",
+                         "last_completed_collective": "7"}},
+     "entries": [{"record_id": 7, "pg_id": 1, "process_group": ["5", "TP"], "collective_seq_id": 8, "p2p_seq_id": 0,
+                  "op_id": 8, "profiling_name": "nccl:all_reduce", "time_created_ns": 1700000000000000000,
+                  "input_sizes": [[4, 2]], "input_dtypes": ["Float"], "output_sizes": [[4, 2]],
+                  "output_dtypes": ["Float"], "state": "scheduled", "time_discovered_started_ns": 0,
+                  "time_discovered_completed_ns": 0, "retired": false, "timeout_ms": 600000, "is_p2p": false}]}
+
+Tables: `operations` (a row per entry, `record` = its index), `groups` (a row per `pg_config` entry), `progress` (a row
+per `pg_status` entry), `settings` (versions), `ranks` (the rank that the file name claims; it stands nowhere else),
+`unread`. The reason of an `unread` row begins with "cut: " where whole entries were saved from a damaged file: entries
+at its END are then missing, so nothing that is not there may be called absent.
+Pickles are untrusted input: see safe_pickle. Lists in them may be shared a million times, hence the budgets below.
+Source: torch/csrc/distributed/c10d/FlightRecorder.hpp and FlightRecorderDetail.hpp.
+"""
+
+import gc
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from parsers import cut_json, safe_pickle
+from parsers.flight_columns import OPERATION_KEYS, group_of, int_or_none, operation_columns, split_name
+from parsers.parser import FileParser, Source
+from parsers.tables import TableName, Tables, conform, table
+
+MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
+MAX_GROUPS = 100_000
+MAX_MEMBERS = 8_000_000  # of all groups of one dump together
+MAX_TEXT = 1_000
+
+_NAME = re.compile(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
+_KEYS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"profiling_name", b"entries")
+_DEPTH = 3  # root dict, its values, the members of those
+_WORDS = ("enqueued", "started", "completed")
+_MEMBERS = re.compile(r"\s*\[\s*(?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?\]\s*", re.ASCII)
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """A pickle or a JSON object that shows keys of the format; or a file whose name says so, whatever it holds."""
+    if _NAME.search(path):
+        return True
+    start = head.lstrip()[:1] if head[:1] != b"\x80" else b"\x80"
+    return start in (b"\x80", b"{") and sum(key in head for key in _KEYS) > 1 and b"version" in head
+
+
+@dataclass(slots=True)
+class _Dump:
+    """One decoded dump: its parts in their expected types, and what could not be read."""
+
+    path: str
+    rank: int | None
+    host: str | None
+    document: Mapping[Any, Any]
+    entries: list[dict[Any, Any]]
+    problems: list[str] = field(default_factory=list)
+
+    def part(self, key: str) -> dict[Any, Any]:
+        value = self.document.get(key)
+        return value if isinstance(value, dict) else {}
+
+
+def parse(source: Source) -> Tables:
+    """Tables of one dump; never raises on content."""
+    try:
+        with source.open() as stream:
+            data = stream.read(max(safe_pickle.MAX_BYTES, cut_json.MAX_BYTES) + 1)
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        return _unread(source.path, source.size, [f"cannot be read: {error}"[:MAX_TEXT]])
+    if not data.strip():
+        return _unread(source.path, len(data), ["empty file"])
+    with _without_collector():
+        document, problem = _decode(data)
+        if document is None:
+            return _unread(source.path, len(data), [problem or "not a flight recorder dump"])
+        dump = _dump(source, document, [note for note in (problem, source.read_error) if note])
+        return _tables(dump)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """The garbage collector looks at each of the many small objects again and again, and finds none to free."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _decode(data: bytes) -> tuple[dict[Any, Any] | None, str | None]:
+    """(document, why it is not whole)."""
+    try:
+        if data[:1] == b"\x80":
+            document = safe_pickle.loads(data)
+            return (document, None) if isinstance(document, dict) else (None, "pickle holds no dict")
+        found, problem = cut_json.load_object(data, "entries")
+        return (found, f"cut: {problem}" if problem else None) if found else (None, problem)
+    except safe_pickle.Cut as cut:
+        saved = _saved(cut.segments)
+        return (saved, f"cut: {cut}") if saved else (None, f"cut: {cut}; nothing whole before that")
+    except (safe_pickle.Refused, cut_json.Refused) as refusal:
+        return None, str(refusal)
+
+
+def _saved(segments: list[list[Any]]) -> dict[Any, Any]:
+    """What is whole of a cut pickle: top-level values, and complete members of the one that was being read.
+
+    `segments[0]` ends with the root dict, `segments[1]` holds its keys and values, `segments[2]` the members of the
+    last value; whatever lies deeper belongs to a member that is not complete.
+    """
+    padded: list[list[Any]] = [*segments, [], []]
+    root, pairs, members = padded[:_DEPTH]
+    if not root or not isinstance(root[-1], dict):
+        return {}
+    named = zip(pairs[::2], pairs[1::2], strict=False)
+    saved = root[-1] | {key: value for key, value in named if isinstance(key, str)}
+    if members and pairs and len(pairs) % 2 == 0:
+        if len(segments) > _DEPTH:
+            members = members[:-1]
+        inner = pairs[-1]
+        if isinstance(inner, list):
+            inner.extend(members)
+        elif isinstance(inner, dict):
+            named = zip(members[::2], members[1::2], strict=False)
+            inner.update((key, value) for key, value in named if isinstance(key, str))
+    return saved
+
+
+def _dump(source: Source, document: dict[Any, Any], problems: list[str]) -> _Dump:
+    name = _NAME.search(source.path)
+    rank = source.rank if source.rank is not None or name is None else int(name[1])
+    listed = document.get("entries")
+    if listed is None and "pg_config" not in document and "pg_status" not in document:
+        problems = [*problems, "no key of a flight recorder dump"]
+    whole = listed if isinstance(listed, list) else []
+    if len(whole) > MAX_ENTRIES:
+        problems = [*problems, f"cut: {len(whole) - MAX_ENTRIES} entries beyond the first {MAX_ENTRIES}"]
+        whole = whole[:MAX_ENTRIES]
+    entries = [entry for entry in whole if type(entry) is dict and ("profiling_name" in entry or "state" in entry)]
+    if len(entries) < len(whole):
+        problems = [*problems, f"cut: {len(whole) - len(entries)} entries without name and state"]
+    if listed is not None and not isinstance(listed, list):
+        problems = [*problems, "entries are no list"]
+    return _Dump(source.path, rank, source.host, document, entries, problems)
+
+
+def _tables(dump: _Dump) -> Tables:
+    pairs = _groups_of_ids(dump)
+    backend = _backend(dump)
+    result: dict[TableName, pl.DataFrame] = {}
+    if dump.entries:
+        columns, notes = operation_columns([list(map(entry.get, OPERATION_KEYS)) for entry in dump.entries])
+        dump.problems.extend(notes)
+        frame = pl.DataFrame(columns).with_columns(
+            pl.lit(dump.rank, dtype=pl.Int64).alias("rank"),
+            pl.lit(dump.host, dtype=pl.String).alias("host"),
+            pl.lit(dump.path).alias("file"),
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("record"),
+        )
+        result["operations"] = conform("operations", frame)
+    result["groups"] = table("groups", _group_rows(dump, pairs, backend))
+    result["progress"] = table("progress", _progress_rows(dump, pairs, backend))
+    result["settings"] = table("settings", _setting_rows(dump))
+    if dump.rank is not None:
+        how = "flight recorder file name"
+        result["ranks"] = table("ranks", [{"rank": dump.rank, "host": dump.host, "how": how, "file": dump.path}])
+    if dump.problems:
+        result["unread"] = table("unread", [{"file": dump.path, "reason": reason} for reason in dump.problems])
+    return result
+
+
+def _groups_of_ids(dump: _Dump) -> dict[int, tuple[str | None, str | None]]:
+    """pg_id → (group, desc), from the entries and, where names and ids can be aligned, from pg_config.
+
+    A rank numbers its groups in the order of their making, and names made by a counter grow in that order, too. So
+    both sorted lists align when they have one length and all names are integers; an entry that contradicts voids that.
+    """
+    seen: dict[int, tuple[str | None, str | None]] = {}
+    for entry in dump.entries:
+        number = entry.get("pg_id")
+        if type(number) is int and number not in seen:
+            pair = group_of(entry.get("process_group"))
+            if pair != (None, None):
+                seen[number] = pair
+    ids = sorted(number for key in dump.part("pg_status") if (number := int_or_none(key)) is not None)
+    config = dump.part("pg_config")
+    names = [name for name in config if isinstance(name, str) and name.isdigit() and int_or_none(name) is not None]
+    if len(ids) != len(config) or len(names) != len(config):
+        return seen
+    aligned = {
+        number: (name, _text(config[name].get("desc")) if isinstance(config[name], dict) else None)
+        for number, name in zip(ids, sorted(names, key=int), strict=True)
+    }
+    if any(number in aligned and aligned[number][0] != pair[0] for number, pair in seen.items()):
+        return seen
+    return aligned | seen
+
+
+def _backend(dump: _Dump) -> str | None:
+    """nccl, mccl, gloo, …: one recorder serves one kind of backend."""
+    for entry in dump.entries:
+        if (name := split_name(entry.get("profiling_name"))[0]) is not None:
+            return name
+    config = dump.part("pg_config")
+    if list(config) == [""]:
+        return "gloo"
+    return "nccl" if config and _text(dump.document.get("nccl_version")) else None
+
+
+def _group_rows(
+    dump: _Dump, pairs: Mapping[int, tuple[str | None, str | None]], backend: str | None
+) -> Iterator[dict[str, Any]]:
+    ids: dict[str | None, int] = {
+        pair[0]: number for number, pair in sorted(pairs.items(), reverse=True) if pair[0] is not None
+    }
+    budget = MAX_MEMBERS
+    for record, (key, value) in enumerate(list(dump.part("pg_config").items())[:MAX_GROUPS]):
+        if not isinstance(value, dict):
+            dump.problems.append(f"pg_config: entry {record} is no object")
+            continue
+        name = _text(value.get("name")) or _text(key)
+        members = _members(value.get("ranks"), budget)
+        budget -= len(members or ())
+        yield {
+            "rank": dump.rank,
+            "pg_id": ids.get(name),
+            "group": name,
+            "desc": _text(value.get("desc")),
+            "members": members,
+            # gloo keeps one nameless entry for the group made last, in that group's own numbering
+            "members_space": "global" if name is not None else "group",
+            "size": len(members) if members else None,
+            "backend": backend,
+            "how": "flight recorder pg_config",
+            "file": dump.path,
+            "record": record,
+        }
+
+
+def _members(value: object, budget: int) -> list[int] | None:
+    """Members from "[0, 4]" or a list; null where abbreviated, unreadable or beyond the budget."""
+    if isinstance(value, str) and value.count(",") < budget and _MEMBERS.fullmatch(value):
+        numbers = [int(part) for part in value.strip("[] \t\r\n").split(",") if part.strip()]
+    elif isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
+        numbers = list(value)
+    else:
+        return None
+    return numbers if numbers and all(0 <= number < 1 << 32 for number in numbers) else None
+
+
+def _progress_rows(
+    dump: _Dump, pairs: Mapping[int, tuple[str | None, str | None]], backend: str | None
+) -> Iterator[dict[str, Any]]:
+    scope = None if backend is None else "collective" if backend == "gloo" else "all"
+    for record, (key, value) in enumerate(list(dump.part("pg_status").items())[:MAX_GROUPS]):
+        number = int_or_none(key)
+        if number is None or not isinstance(value, dict):
+            dump.problems.append(f"pg_status: entry {record} is not understood")
+            continue
+        group, desc = pairs.get(number, (None, None))
+        counts = {f"last_{word}": int_or_none(value.get(f"last_{word}_collective")) for word in _WORDS}
+        yield {
+            "rank": dump.rank,
+            "pg_id": number,
+            "group": group,
+            "desc": desc,
+            "scope": scope,
+            **{column: count if count is not None and count >= 0 else None for column, count in counts.items()},
+            "how": "flight recorder pg_status",
+            "file": dump.path,
+            "record": record,
+        }
+
+
+def _setting_rows(dump: _Dump) -> Iterator[dict[str, Any]]:
+    names = {
+        "version": "flight_recorder_version",
+        "nccl_version": "nccl_version",
+        "comm_lib_version": "nccl_version",
+    }
+    for key, name in names.items():
+        if (value := _text(dump.document.get(key))) is not None:
+            yield {"name": name, "value": value, "scope": "version", "rank": dump.rank, "file": dump.path}
+
+
+def _text(value: object) -> str | None:
+    return value[:MAX_TEXT] if isinstance(value, str) and value else None
+
+
+def _unread(path: str, size: int, reasons: list[str]) -> Tables:
+    return {"unread": table("unread", [{"file": path, "bytes": size, "reason": reason} for reason in reasons])}
+
+
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse)
