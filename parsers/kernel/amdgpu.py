@@ -1,0 +1,61 @@
+"""RAS and reset lines of the amdgpu kernel driver (Instinct cards in mixed clusters), kernels 5.x and 6.x.
+
+    amdgpu 0000:c1:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block
+    amdgpu 0000:c1:00.0: amdgpu: socket: 3, die: 0, 1 new correctable hardware errors detected in gfx block
+    amdgpu 0000:c1:00.0: amdgpu: {7} socket: 3, die: 0, 4 uncorrectable hardware errors detected in total in umc block
+    amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!
+    amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
+
+`no … errors detected` is an all-clear that holds the words of the fault; running totals repeat a fault that has been
+reported: both are claimed only. After drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_device.c.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_kernel
+from parsers.tables import Tables
+
+_BDF = r"amdgpu (?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]): (?:amdgpu: )?(?:\{\d+\} ?)?"
+_PLACE = r"(?:socket: ?(?P<socket>\d+),? ?)?(?:die: ?(?P<die>\d+),? ?)?"
+_WHAT = r"(?P<level>uncorrectable|correctable|deferred) hardware errors detected in"
+
+
+def _ras(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    is_corrected = groups["level"] != "uncorrectable"
+    code = f"ras:{groups['level']}"
+    if not float(groups["value"]):
+        return {"code": code, "severity": "info"}
+    return {"code": code, "severity": "warning" if is_corrected else "fatal"}
+
+
+RULES = (
+    Rule(re.compile(rf"{_BDF}{_PLACE}no {_WHAT}"), None),
+    Rule(re.compile(rf"{_BDF}{_PLACE}\d+ {_WHAT} total in "), None),
+    Rule(
+        re.compile(rf"{_BDF}{_PLACE}(?P<value>\d{{1,18}}) (?:new )?{_WHAT} (?P<block>[\w.]{{1,32}}) block"),
+        "gpu_error", refine=_ras,
+    ),
+    Rule(
+        re.compile(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
+    ),
+    Rule(
+        re.compile(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
+        "gpu_error", "error", "ring_timeout",
+    ),
+    Rule(re.compile(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
+    Rule(re.compile(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
+    Rule(re.compile(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
+)  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events gpu_error (code ras:…, ring_timeout, reset…; `value` = number of errors) and gpu_lost."""
+    return read_kernel(lines, RULES)
+
+
+PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1"), parse=parse)

@@ -1,0 +1,77 @@
+"""fabricmanager.log of the NVIDIA Fabric Manager (NVSwitch systems), 450 to 575.
+
+    [Feb 27 2025 15:10:02] [ERROR] [tid 12727] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci bus id \
+00000000:86:00.0 physical id 3 port 61
+    [Feb 27 2025 15:10:03] [WARNING] [tid 12727] failed to train NVLink …
+    [Feb 27 2025 15:10:04] [INFO] [tid 1808] multicast group 0 is allocated.
+
+The stamp has no zone: time_basis is `local`. Payload lines without a stamp belong to the line above. An NVSwitch error
+number is an SXid. Only warnings and errors become events.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import claimed, event
+from parsers.parser import LineParser
+from parsers.rules import Rule, bodies, columns
+from parsers.tables import Tables, table
+
+_HEAD = re.compile(
+    r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "
+)
+_SEVERITIES = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "fatal", "FATAL": "fatal"}
+_DEVICE = r"pci bus id:? (?P<pci>[0-9a-fA-F:.]{7,16})"
+
+
+def _switch(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    return {"severity": "fatal" if groups["level"] == "fatal" else "error"}
+
+
+_RULES = (
+    Rule(
+        re.compile(
+            r"detected NVSwitch (?P<level>non-fatal|fatal) error (?P<number>\d{1,9}) on fid (?P<fid>\d+) "
+            rf"on NVSwitch {_DEVICE}(?: physical id (?P<physical>\d+))?(?: port (?P<port>\d+))?"
+        ),
+        "gpu_error", code="sxid:{number}", refine=_switch,
+    ),
+    Rule(re.compile(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
+    Rule(re.compile(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
+    Rule(re.compile(rf".{{0,400}}?{_DEVICE}"), "gpu_error", code="fabric_manager"),
+    Rule(re.compile(r".{1,400}"), "other", code="fabric_manager"),
+)  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events gpu_error (code sxid:N), link_down, other, from lines of level WARNING and above; the rest is claimed."""
+    rows: list[dict[str, Any]] = []
+    understood: list[tuple[str, int]] = []
+    for row in lines.iter_rows(named=True):
+        # A collector may take this stamp for its own decoration, so the raw line is what counts.
+        for head, body in bodies(row["raw"] or "", _HEAD):
+            severity = _SEVERITIES.get(head["level"])
+            found = next(((rule, match) for rule in _RULES if (match := rule.pattern.search(body))), None)
+            if severity is None or found is None:
+                understood.append((row["file"], row["line"]))
+                continue
+            rule, match = found
+            said = columns(rule, {name: text for name, text in match.groupdict().items() if text is not None})
+            said["severity"] = said["severity"] if rule.refine else severity
+            stamp = {"time_ns": _time(head["stamp"]), "time_basis": "local"}
+            rows.append(event(row, str(rule.kind), rank=None, local_rank=None, **stamp, **said))
+    return {"events": table("events", rows), "claimed": claimed(dict.fromkeys(understood))}
+
+
+def _time(stamp: str) -> int | None:
+    try:
+        return int(datetime.strptime(stamp, "%b %d %Y %H:%M:%S").replace(tzinfo=UTC).timestamp()) * 10**9
+    except ValueError:
+        return None
+
+
+PARSER = LineParser(name="fabric_manager", anchors=(b"] [tid ",), parse=parse)

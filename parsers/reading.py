@@ -1,0 +1,97 @@
+"""Reads members of a bundle as lines or JSON records, in bounded memory, whatever they hold."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from parsers.parser import Source
+
+LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
+FILE_BYTES = 1 << 30  # gzip members are read up to here only: a bomb ends
+_CHUNK = 1 << 16
+
+
+def opened(source: Source) -> BinaryIO:
+    """The bytes of a member; a gzip member that the bundle did not unpack is unpacked here."""
+    stream = source.open()
+    head = stream.read(2)
+    stream.close()
+    stream = source.open()
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if head == b"\x1f\x8b" else stream
+
+
+def text_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """(1-based line, text without its end); invalid bytes are replaced, what a cut archive still holds is given."""
+    with opened(source) as stream:
+        number, read, is_rest = 1, 0, False
+        while read < FILE_BYTES:
+            try:
+                piece = stream.readline(LINE_BYTES)
+            except (OSError, EOFError, zlib.error):
+                return
+            if not piece:
+                return
+            read += len(piece)
+            if not is_rest:
+                yield number, piece.rstrip(b"\r\n").decode("utf-8", "replace")
+            is_rest = not piece.endswith(b"\n")
+            number += not is_rest
+
+
+def all_bytes(source: Source, limit: int) -> bytes | None:
+    """The whole member, or None where it is larger than `limit` bytes."""
+    with opened(source) as stream:
+        parts: list[bytes] = []
+        size = 0
+        try:
+            while piece := stream.read(_CHUNK):
+                size += len(piece)
+                if size > limit:
+                    return None
+                parts.append(piece)
+        except (OSError, EOFError, zlib.error):
+            pass
+    return b"".join(parts)
+
+
+def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """(1-based line, the JSON object on it), None where the line is no object; empty lines are left out."""
+    for number, text in text_lines(source):
+        if text.strip():
+            yield number, json_object(text)
+
+
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """One JSON object, else None. NaN and Infinity are no JSON."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def whole(value: object) -> int | None:
+    """An integer from an integer, an integral float or digits, if it fits 64 bits; else None."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = int(value) if isinstance(value, int) else int(float(str(value).strip()[:40]))
+    except (ValueError, OverflowError):
+        return None
+    return number if -(2**63) < number < 2**63 else None
+
+
+def real(value: object) -> float | None:
+    """A float from a number or a text such as `72 W` or `12.5`; None for what holds no number (`N/A`, `[N/A]`)."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
+    words = str(value)[:64].split()
+    try:
+        return float(words[0].rstrip("%")) if words else None
+    except ValueError:
+        return None
