@@ -1,0 +1,126 @@
+"""Progress lines become steps; sentences that merely mention a step do not."""
+
+import math
+from typing import Any
+
+import pytest
+
+from parsers.training.steps import PARSER
+from tests.lines import lines
+
+MEGATRON = (
+    " iteration       40/     100 | consumed samples:          640 | consumed tokens:      81920 | elapsed time per "
+    "iteration (ms): 7613.1 | learning rate: 6.680E-06 | global batch size:    16 | lm loss: "
+    "7.334521E-01 | loss scale: "
+    "2048.0 | grad norm: 0.752 | number of skipped iterations:   1 | number of nan iterations:   0 | TFLOPs: 78.36 |"
+)
+
+
+def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
+    return PARSER.parse(lines(text, **columns))["steps"].rows(named=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            MEGATRON,
+            {"step": 40, "loss": 0.7334521, "loss_seen": True, "grad_norm": 0.752, "loss_scale": 2048.0, "skipped": 1,
+             "nan_iterations": 0, "elapsed_ms": 7613.1, "tflops": 78.36, "samples": 640, "tokens": 81920},
+            id="megatron",
+        ),
+        pytest.param(
+            MEGATRON.replace("(ms): 7613.1", "(s): 7.5").replace(" lm loss: 7.334521E-01 |", ""),
+            {"step": 40, "loss": None, "loss_seen": False, "elapsed_ms": 7500.0, "framework": "megatron"},
+            id="megatron-without-loss",
+        ),
+        pytest.param(MEGATRON[:120], {"step": 40, "loss": None, "loss_seen": None}, id="megatron-cut-before-loss"),
+        pytest.param(
+            "iteration: 32 / 37 | consumed_tokens: 85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.38 | "
+            "model_tflops_per_gpu: 38.3 | grad_norm: 1.25",
+            {"step": 32, "loss": 2.38, "tokens": 85_800_000_000, "elapsed_ms": 11500.0, "framework": "nanotron"},
+            id="nanotron",
+        ),
+        pytest.param(
+            "Training epoch 0, iteration 12/14 | lr: 3e-05 | global_step: 112 | reduced_train_loss: 1.233",
+            {"step": 112, "loss": 1.233, "framework": "nemo"},
+            id="nemo-is-not-megatron",
+        ),
+        pytest.param(
+            "valid loss at iteration 45000 | lm loss value: 2.327091E+00 | lm loss PPL: 1.024808E+01 |",
+            {"step": 45000, "phase": "eval", "loss": 2.327091},
+            id="evaluation",
+        ),
+        pytest.param(
+            "2026-11-20 21:25:33.512 [rank3] INFO train: step 5 loss 0.03884 grad_norm 0.87\r",
+            {"step": 5, "loss": 0.03884, "grad_norm": 0.87, "rank": 3, "time_ns": 1795209933512000000,
+             "time_basis": "local", "phase": "train"},
+            id="logger-crlf",
+        ),
+        pytest.param("step 4 done (pp=2 dp=0)", {"step": 4, "loss": None, "loss_seen": None}, id="done"),
+        pytest.param("iter 83592: loss 1.5455, time: 4401.19ms", {"step": 83592, "elapsed_ms": 4401.19}, id="iter"),
+        pytest.param("step=5 loss=1.5e-3", {"step": 5, "loss": 0.0015}, id="equals"),
+        pytest.param("step: 7, loss: 2.5", {"step": 7, "loss": 2.5}, id="colon"),
+    ],
+)  # fmt: skip
+def test_progress_lines(text: str, expected: dict[str, Any]) -> None:
+    [row] = _steps(text)
+    assert {key: row[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(("text", "sign"), [("nan", 0), ("NaN", 0), ("inf", 1), ("-inf", -1)])
+def test_values_that_are_not_finite(text: str, sign: int) -> None:
+    [row] = _steps(f"step 5 loss {text} grad_norm {text}")
+    assert math.isnan(row["loss"]) if not sign else row["loss"] == sign * math.inf
+    assert row["loss_seen"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "the first step 5 was done", "epoch 3 begins", "saved checkpoint at step 5 done", "loss 3 at step five",
+     "step 5", "next step: 5 more files", f"step {'9' * 40} done"],
+    ids=["empty", "sentence", "epoch", "checkpoint", "words", "bare", "files", "huge"],
+)  # fmt: skip
+def test_sentences_are_not_progress(text: str) -> None:
+    assert _steps(text) == []
+
+
+def test_init_line() -> None:
+    tables = PARSER.parse(lines("[rank3] INFO train: init done pid=83 world=8 backend=gloo torch=2.15.0+cu132"))
+    [claim] = tables["ranks"].rows(named=True)
+    assert (claim["rank"], claim["pid"], claim["world_size"]) == (3, 83, 8)
+    assert [(s["name"], s["value"]) for s in tables["settings"].rows(named=True)] == [
+        ("backend", "gloo"),
+        ("torch", "2.15.0+cu132"),
+    ]
+    assert tables["events"]["kind"].to_list() == ["job_start"]
+
+
+def test_coordinates_are_claimed_once() -> None:
+    tables = PARSER.parse(lines("step 1 done (pp=2 dp=0)\nstep 2 done (pp=2 dp=0)", path_rank=6))
+    [claim] = tables["ranks"].rows(named=True)
+    assert (claim["rank"], claim["pp"], claim["dp"], claim["tp"], claim["line"]) == (6, 2, 0, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ERROR train: loss is nan, aborting at step 5", {"kind": "bad_loss", "code": "nan", "step": 5, "rank": 4}),
+        ("Loss is inf, stopping training", {"kind": "bad_loss", "code": "inf", "step": None}),
+        ("AssertionError: Rank 11: found NaN in local grad norm in backward pass",
+         {"kind": "nan_assert", "names_ranks": [11]}),
+        ("RuntimeError: Rank 2, node n1, device 2, iteration 9: Unexpected result nan (message='x')",
+         {"kind": "nan_assert", "names_ranks": [2]}),
+        ("training finished", {"kind": "job_end"}),
+        ("[after training is done] datetime: 2026-01-31 10:11:12", {"kind": "job_end"}),
+    ],
+    ids=["nan", "inf", "megatron", "megatron-rerun", "end", "megatron-end"],
+)  # fmt: skip
+def test_happenings(text: str, expected: dict[str, Any]) -> None:
+    [row] = PARSER.parse(lines(text, rank=4))["events"].rows(named=True)
+    assert {key: row[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("cut", range(0, len(MEGATRON), 23))
+def test_a_cut_line_never_invents_a_missing_loss(cut: int) -> None:
+    assert all(row["loss_seen"] is not False for row in _steps(MEGATRON[:cut]))
