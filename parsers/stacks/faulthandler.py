@@ -1,0 +1,128 @@
+"""Stacks by CPython's faulthandler (3.8 to 3.14): on a signal, a timeout or a crash, to a file of their own.
+
+    Fatal Python error: Segmentation fault
+
+    Thread 0x00007f00aa (most recent call first):
+      File "/opt/app/queue.py", line 10 in wait
+      ...
+
+    Current thread 0x00007f00bb [python3] (most recent call first):
+      File "/opt/app/train.py", line 12 in step
+      File "/opt/app/train.py", line 40 in <module>
+
+    Extension modules: numpy.core (total: 1)
+
+Table: `stacks`, a row per thread and snapshot, `line` = its header, frames innermost first, `status` = "current" for
+the thread that ran the handler. Of dumps appended to one file, a thread seen again begins the next snapshot. The main
+thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken.
+`unread`: damaged frames, a cut file. Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.tables import Tables, table
+
+MAX_BYTES = 64 << 20
+MAX_PROBLEMS = 100
+
+_THREAD = re.compile(
+    r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+))?(?: \[(?P<name>[^\]]*)\])?"
+    r" \(most recent call first\):"
+)
+_FRAME = re.compile(r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$')
+_OTHER = re.compile(r"  \.\.\.$|  <|Fatal Python error: |Timeout \(|Extension modules: |Python runtime state: |$")
+_OUTERMOST = {"<module>", "_run_module_as_main"}
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """Mostly lines of such dumps, with a thread's header among them: a log that holds one stays a log."""
+    del path
+    if b"(most recent call first):" not in head:
+        return False
+    lines = [line.rstrip() for line in head.decode("utf-8", "replace").split("\n")[:400]]
+    filled = [line for line in lines if line]
+    known = sum(any(pattern.match(line) for pattern in (_THREAD, _FRAME, _OTHER)) for line in filled)
+    return 2 * known > len(filled) and any(map(_THREAD.match, filled))
+
+
+@dataclass(slots=True)
+class _Thread:
+    header: re.Match[str]
+    line: int
+    snapshot: int
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    is_whole: bool = True  # False: the list of frames was shortened, its outermost is not known
+
+    @property
+    def is_outermost_module(self) -> bool:
+        return self.is_whole and bool(self.frames) and self.frames[-1]["function"] in _OUTERMOST
+
+
+def parse(source: Source) -> Tables:
+    """Tables of one file; never raises on content."""
+    try:
+        with source.open() as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        return {"unread": table("unread", [{"file": source.path, "reason": f"cannot be read: {error}"[:1000]}])}
+    problems: list[dict[str, Any]] = []
+    if source.read_error:
+        problems.append({"reason": f"cut: {source.read_error}"})
+    if len(data) > MAX_BYTES:
+        problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
+    threads = _threads(data[:MAX_BYTES].decode("utf-8", "replace"), problems)
+    with_module = {thread.snapshot for thread in threads if thread.is_outermost_module}
+    rows = [
+        {
+            "rank": source.rank,
+            "local_rank": source.local_rank,
+            "host": source.host,
+            "thread": thread.header["id"],
+            "thread_name": thread.header["name"] or None,
+            "is_main": thread.is_outermost_module
+            or (thread.snapshot not in with_module and thread.header["current"] is not None),
+            "status": "current" if thread.header["current"] else None,
+            "snapshot": thread.snapshot,
+            "frames": thread.frames,
+            "source": "faulthandler",
+            "file": source.path,
+            "line": thread.line,
+        }
+        for thread in threads
+    ]
+    for problem in problems:
+        problem["file"] = source.path
+    return {"stacks": table("stacks", rows), "unread": table("unread", problems[:MAX_PROBLEMS])}
+
+
+def _threads(text: str, problems: list[dict[str, Any]]) -> list[_Thread]:
+    threads: list[_Thread] = []
+    seen: set[str | None] = set()
+    snapshot, is_open = 0, False  # is_open: frames that follow belong to the last thread
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip()
+        if header := _THREAD.match(line):
+            if header["id"] in seen:
+                snapshot += 1
+                seen.clear()
+            seen.add(header["id"])
+            threads.append(_Thread(header, number, snapshot))
+            is_open = True
+        elif is_open and (frame := _FRAME.match(line)):
+            place = int(frame["line"]) if frame["line"] else None
+            threads[-1].frames.append({"function": frame["function"], "file": frame["file"], "line": place})
+        elif is_open and line == "  ...":
+            threads[-1].is_whole = False
+        elif line.startswith("  File ") or (is_open and line.startswith("  ") and not _OTHER.match(line)):
+            problems.append({"line": number, "bytes": len(line), "reason": "cut: not a whole frame"})
+            if is_open:
+                threads[-1].is_whole = False
+        else:
+            is_open = False
+    return threads
+
+
+PARSER = FileParser(name="faulthandler", accepts=accepts, parse=parse)

@@ -1,0 +1,240 @@
+"""Stacks by py-spy: `py-spy dump` as text (0.3, 0.4) or `--json`, and notes that such dumps were pasted into.
+
+    Process 4242: python train.py
+    Python v3.11.7 (/usr/bin/python3.11)
+
+    Thread 4242 (active+gil): "MainThread"
+        all_reduce (torch/distributed/distributed_c10d.py:2501)
+            Arguments:
+                tensor: <Tensor at 0x7f...>
+        <module> (train.py:12)
+    Process 4250: python train.py
+    Parent Process 4242: python train.py
+
+Also read: `node01: ` or `3: ` before each line (pdsh, srun -l; lines of several sources may mix), headings such as
+`Node 48:`, several `Thread` headers over one common list of frames (a row each), and listings of the innermost frame
+of each process under the name of its host:
+
+    trace-node01
+        broadcast
+        all_reduce
+
+Table: `stacks`, a row per thread and snapshot, `line` = its header (`record` in JSON), frames innermost first. Child
+processes (data loader workers) carry `parent_pid`, and their top process' rank. `unread`: py-spy's own errors, damaged
+lines. Source of the format: py-spy's `dump.rs` and its README.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsers import cut_json
+from parsers.parser import FileParser, Source
+from parsers.tables import Tables, table
+
+MAX_BYTES = 64 << 20
+MAX_PROBLEMS = 100
+
+_PREFIX = re.compile(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Parent Process|Thread |    |$)")
+_PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): ")
+_PARENT = re.compile(r"Parent Process (?P<pid>\d{1,10}): ")
+_THREAD = re.compile(
+    r'Thread (?P<id>0x[0-9A-Fa-f]+(?:/\d+)?|\d+(?:/\S+)?) \((?P<status>[a-z+]+)\)(?:: "(?P<name>.*)")?$'
+)
+_FRAME = re.compile(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
+_JOINT = re.compile(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
+_LOCALS = re.compile(r" {8,}\S|\t\t")
+_BARE = re.compile(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
+_NODE = re.compile(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
+_LISTED = re.compile(r"trace-(?P<host>[\w.-]+)$")
+_NOISE = re.compile(r"Python v\d|-{20,}$|```|\d+ in:$|$")
+_ERROR = re.compile(r"(?:Error|Reason): .+")
+_KNOWN = (_PROCESS, _PARENT, _THREAD, _FRAME, _LOCALS, _BARE, _NODE, _LISTED, _NOISE, _ERROR)
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """Mostly lines of such a dump, with a header among them; or a JSON array of threads."""
+    if head.lstrip()[:1] == b"[":
+        return b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head)
+    lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
+    named = "py-spy" in path or "pyspy" in path
+    if not any(_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):
+        return False
+    filled = [line for line in lines if line]
+    return 2 * sum(any(known.match(line) for known in _KNOWN) for line in filled) > len(filled)
+
+
+def parse(source: Source) -> Tables:
+    """Tables of one file; never raises on content."""
+    try:
+        with source.open() as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        return {"unread": table("unread", [{"file": source.path, "reason": f"cannot be read: {error}"[:1000]}])}
+    problems: list[dict[str, Any]] = []
+    if source.read_error:
+        problems.append({"reason": f"cut: {source.read_error}"})
+    if len(data) > MAX_BYTES:
+        problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
+    if data.lstrip()[:1] == b"[":
+        rows, rank = _json_rows(data[:MAX_BYTES], problems), source.rank
+    else:
+        rows = _text_rows(data[:MAX_BYTES], problems)
+        tops = {row["pid"] for row in rows if row.get("parent_pid") is None}
+        rank = source.rank if len(tops) <= 1 else None  # several processes' dumps in one file: whose rank is it?
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        thread = (row.get("host"), row["pid"], row["thread"])
+        row |= {"rank": rank, "snapshot": seen[thread] if row["thread"] is not None else 0, "file": source.path}
+        row |= {"source": "py-spy", "host": row.get("host") or source.host}
+        seen[thread] += 1
+    for problem in problems:
+        problem["file"] = source.path
+    return {"stacks": table("stacks", rows), "unread": table("unread", problems[:MAX_PROBLEMS])}
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The lines of one source in the file, and what was read of the thread at hand."""
+
+    host: str | None = None
+    pid: int | None = None
+    parent_pid: int | None = None
+    is_listing: bool = False
+    headers: list[tuple[int, re.Match[str]]] = field(default_factory=list)
+    frames: list[dict[str, Any]] = field(default_factory=list)
+
+    def flush(self) -> Iterator[dict[str, Any]]:
+        """A row per header: notes stack several headers over the frames that their threads share."""
+        for line, header in self.headers:
+            thread, name = header["id"], header["name"] or None
+            is_main = name == "MainThread" or (self.pid is not None and thread.split("/")[0] == str(self.pid))
+            pid = self.pid
+            if pid is None and is_main and thread.isdigit() and len(thread) <= len(str(1 << 32)):
+                pid = int(thread)  # on Linux the main thread has its process' number
+            yield {
+                "pid": pid,
+                "parent_pid": self.parent_pid,
+                "host": self.host,
+                "thread": thread,
+                "thread_name": name,
+                "is_main": is_main,
+                "status": header["status"],
+                "frames": list(self.frames),
+                "line": line,
+            }
+        self.headers, self.frames = [], []
+
+
+def _split(line: str) -> tuple[str, str]:
+    found = _PREFIX.match(line)
+    return (found["who"], line[found.end() :].rstrip()) if found else ("", line.rstrip())
+
+
+def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    streams: dict[str, _Stream] = {}
+    rows: list[dict[str, Any]] = []
+    for number, raw in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
+        who, line = _split(raw)
+        if who not in streams:
+            streams[who] = _Stream(host=None if who.isdigit() or not who else who)
+        stream = streams[who]
+        if header := _THREAD.match(line):
+            if stream.frames:
+                rows.extend(stream.flush())
+            stream.headers.append((number, header))
+        elif stream.headers and (frame := _FRAME.match(line)):
+            stream.frames.append(_frame(frame))
+        elif stream.is_listing and (bare := _BARE.match(line)):
+            rows.append(_listed_row(stream, number, bare["function"]))
+        elif not (stream.headers and _LOCALS.match(line)):
+            rows.extend(stream.flush())
+            _heading(stream, line, number, problems)
+    for stream in streams.values():
+        rows.extend(stream.flush())
+    return rows
+
+
+def _frame(found: re.Match[str]) -> dict[str, Any]:
+    file, _, line = found["place"].rpartition(":")
+    if not (file and line.isascii() and line.isdigit() and len(line) <= len(str(1 << 32))):
+        file, line = found["place"], ""  # native frames have no line
+    return {"function": found["function"], "file": file or None, "line": int(line) if line else None}
+
+
+def _heading(stream: _Stream, line: str, number: int, problems: list[dict[str, Any]]) -> None:
+    """A line that is no thread and no frame: whose threads come next, or why there are none."""
+    if found := _PROCESS.match(line):
+        stream.pid, stream.parent_pid = int(found["pid"]), None
+    elif found := _PARENT.match(line):
+        stream.parent_pid = stream.parent_pid or int(found["pid"])
+    elif found := _NODE.match(line) or _LISTED.match(line):
+        stream.host, stream.pid, stream.parent_pid = found["host"], None, None
+        stream.is_listing = line.startswith("trace-")
+    elif _ERROR.match(line):
+        problems.append({"line": number, "reason": f"py-spy: {line}"[:1000]})
+    elif line.startswith(("    ", "Thread ")):
+        problems.append({"line": number, "bytes": len(line), "reason": "cut: neither a thread nor a frame"})
+
+
+def _listed_row(stream: _Stream, number: int, function: str) -> dict[str, Any]:
+    frames = [{"function": function, "file": None, "line": None}]
+    return {"pid": None, "host": stream.host, "thread": None, "is_main": True, "frames": frames, "line": number}
+
+
+def _json_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    try:
+        found, problem = cut_json.load_object(b'{"threads":' + _JOINT.sub(b",", data) + b"}", "threads")
+    except cut_json.Refused as refusal:
+        problems.append({"reason": str(refusal)})
+        return []
+    if problem:
+        problems.append({"reason": f"cut: {problem}"})
+    threads = found.get("threads")
+    rows = []
+    for record, thread in enumerate(threads if isinstance(threads, list) else []):
+        if isinstance(thread, dict) and isinstance(thread.get("frames"), list):
+            rows.append(_json_row(thread, record))
+        else:
+            problems.append({"record": record, "reason": "not a thread"})
+    return rows
+
+
+def _json_row(thread: dict[str, Any], record: int) -> dict[str, Any]:
+    pid, own = _integer(thread.get("pid")), _integer(thread.get("os_thread_id"))
+    info = thread.get("process_info")
+    parent = info.get("parent") if isinstance(info, dict) else None
+    number = own if own is not None else _integer(thread.get("thread_id"))
+    name = _string(thread.get("thread_name"))
+    active, gil = thread.get("active"), thread.get("owns_gil")
+    return {
+        "pid": pid,
+        "parent_pid": _integer(parent.get("pid")) if isinstance(parent, dict) else None,
+        "thread": None if number is None else str(number),
+        "thread_name": name,
+        "is_main": name == "MainThread" or (pid is not None and own == pid),
+        "status": ("active" if active else "idle") + ("+gil" if gil is True else "") if type(active) is bool else None,
+        "frames": [
+            {
+                "function": _string(frame.get("name")),
+                "file": _string(frame.get("filename")) or _string(frame.get("short_filename")),
+                "line": _integer(frame.get("line")),
+            }
+            for frame in thread["frames"]
+            if isinstance(frame, dict)
+        ],
+        "record": record,
+    }
+
+
+def _integer(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
+
+
+def _string(value: object) -> str | None:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) and value else None
+
+
+PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse)
