@@ -1,0 +1,137 @@
+"""`simulate`: a job, a fault and a seed in; an incident out, which can write a bundle or give its evidence tables."""
+
+import json
+import pickle
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from forensics.simulate import evidence, logs
+from forensics.simulate.engine import Engine
+from forensics.simulate.faults import Fault, Plan, plan
+from forensics.simulate.job import Job
+from forensics.simulate.noise import Draw, Noise, draw
+from forensics.simulate.program import Program, ProgramClass, build, program_class
+from forensics.simulate.recorder import History, Record, dump, records, status
+from forensics.simulate.stacks import Frame, main_thread, pyspy_text
+from forensics.simulate.truth import truth
+from forensics.simulate.waits import waiting_ranks
+from parsers.tables import TableName
+
+TRIES = 20
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A run job. `truth` is what a reader should answer; it is never part of the bundle's files."""
+
+    job: Job
+    plan: Plan
+    engine: Engine
+    noise: Noise
+    draw: Draw
+    truth: dict[str, Any]
+    seed: int
+
+    @cached_property
+    def history(self) -> History:
+        return History(self.job)
+
+    def until(self, rank: int) -> float:
+        """When the rank's recorder was dumped, simulated ms."""
+        return self.draw.early_ms.get(rank, self.draw.end_ms)
+
+    def records(self, rank: int) -> list[Record]:
+        return records(self.job, self.engine, self.plan, rank, self.history, self.noise.recorder, self.until(rank))
+
+    def status(self, rank: int) -> dict[int, list[int]]:
+        timing = self.noise.recorder.timing
+        return status(self.job, self.engine, self.plan, rank, self.history, timing, self.until(rank))
+
+    def dump(self, rank: int) -> dict[str, Any]:
+        """The rank's Flight Recorder dump as an object."""
+        shift = self.draw.skew_ns[self.job.host(rank)]
+        return dump(self.job, rank, self.records(rank), self.status(rank), self.noise.recorder, shift)
+
+    def frames(self, rank: int) -> tuple[Frame, ...]:
+        """The main thread at the end, innermost first; empty where the process does not answer."""
+        return main_thread(self.engine, self.plan, rank)
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """(path in the bundle, content) of every file."""
+        kept = self.draw.kept
+        for rank in range(self.job.world):
+            if rank in kept.recorders or (rank in self.draw.truncated and "fr" in self.noise.sources):
+                data = pickle.dumps(self.dump(rank), protocol=2)
+                yield recorder_path(rank), data[: len(data) * 2 // 3] if rank in self.draw.truncated else data
+            elif rank in self.draw.empty and "fr" in self.noise.sources:
+                yield recorder_path(rank), b""
+            if rank in kept.stacks:
+                text = pyspy_text(logs.pid(self.job, rank), self.frames(rank))
+                yield stack_path(rank), text.encode()
+        yield from logs.files(self)
+
+    def write(self, folder: Path) -> None:
+        """Writes the bundle below `folder`/bundle and truth.json beside it. Raises FileExistsError if it is there."""
+        bundle = folder / "bundle"
+        bundle.mkdir(parents=True)
+        for path, content in self.files():
+            target = bundle / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        (folder / "truth.json").write_text(json.dumps(self.truth, indent=1) + "\n")
+
+    def evidence(self) -> dict[TableName, pl.DataFrame]:
+        """The evidence tables of the bundle, without the way through bytes."""
+        return evidence.tables(self)
+
+
+def recorder_path(rank: int) -> str:
+    return f"fr/nccl_trace_rank_{rank}"
+
+
+def stack_path(rank: int) -> str:
+    return f"stacks/pyspy_rank_{rank}.txt"
+
+
+def simulate(job: Job, fault: Fault | None = None, seed: int = 0, noise: Noise | None = None) -> Incident:
+    """Same arguments, same incident. Raises ValueError where the job has no place for the fault."""
+    rng = random.Random(seed)
+    noise, fault = noise or Noise(), fault or Fault()
+    built: dict[ProgramClass, Program] = {}
+    originals: list[Program] = []
+    for rank in range(job.world):
+        kind = program_class(job, rank)
+        if kind not in built:
+            built[kind] = build(job, kind)
+        originals.append(built[kind])
+    placed, engine = _run(job, fault, originals, rng)
+    drawn = draw(job, placed, engine, noise, rng)
+    return Incident(job, placed, engine, noise, drawn, truth(job, placed, engine, drawn.kept), seed)
+
+
+def _run(job: Job, fault: Fault, originals: list[Program], rng: random.Random) -> tuple[Plan, Engine]:
+    """Draws places for the fault until one makes somebody wait."""
+    problem = ValueError(f"nobody waits for {fault}")
+    for _ in range(TRIES):
+        try:
+            placed = plan(job, fault, originals, rng)
+        except ValueError as error:
+            problem = error
+            continue
+        engine = Engine(job, placed.programs, placed.faults).run()
+        if fault.kind in ("none", "slow", "store_timeout") or _felt(engine, placed):
+            return placed, engine
+    raise problem
+
+
+def _felt(engine: Engine, placed: Plan) -> bool:
+    """Somebody waits, and each culprit has come to its place."""
+    if any(engine.ranks[rank].at != at for rank, at in placed.faults.stops.items()):
+        return False
+    return bool(waiting_ranks(engine) - set(placed.faults.stops))
