@@ -190,6 +190,7 @@ class _Reader:
             self._group(row, pointer, size, place | {"how": f"{row['library']} {what}"}, init["id"])
             pci = _pci(init["bus"])
             device = int(init["device"]) if init["device"] else row["device_index"]
+            self._processes.add((row["host"], row["pid"]))
             if row["rank"] is not None:
                 claim = {
                     "rank": row["rank"],
