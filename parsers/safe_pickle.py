@@ -61,9 +61,10 @@ class _PlainUnpickler(pickle.Unpickler):
 
 _GET = rb"(?:h.|j.{4})"
 _LONG1 = b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(1, 9))
-_RUN = re.compile(
-    rb"(?:[\](}ueasN\x88\x89]|" + _GET + rb"{2}\x86(?![qr\x94])|" + _GET + rb"(?![X\x86])|K.|M..|J.{4}|q."
-    rb"|\x8a(?:" + _LONG1 + rb")|G.{8})*+(" + _GET + rb")?",
+_RUN = re.compile(  # the commonest first; a pair of slots made a tuple before a slot alone
+    rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|q.|"
+    + (_GET + rb"{2}\x86(?![qr\x94])|" + _GET + rb"(?![X\x86])|\x8a(?:" + _LONG1)
+    + (rb")|G.{8})*+(" + _GET + rb")?"),
     re.DOTALL,
 )
 _TEXT, _PUT, _LONG_PUT, _TUPLE2, _STOP = b"X"[0], b"q"[0], b"r"[0], 0x86, b"."[0]

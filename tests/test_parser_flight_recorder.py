@@ -329,7 +329,7 @@ def test_plain_data_survives_both_ways(value: Any) -> None:
 
 
 @given(st.binary(max_size=200), st.sampled_from([b"", b"\x80\x02", b"\x80\x04", b'{"entries": [']))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_bytes_raise(tail: bytes, head: bytes) -> None:
     read(head + tail)
 
