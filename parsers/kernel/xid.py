@@ -1,0 +1,194 @@
+"""What NVIDIA's kernel driver says of a device: Xid, SXid of the switches, lost devices. Drivers 340 to 595.
+
+    NVRM: Xid (PCI:0000:5d:00): 94, pid=4711, name=python3, Contained: SM (0x1). RST: No, D-RST: No
+    NVRM: Xid (PCI:0000:5d:00 GPU-I:01 GPU-CI:00): 45, Ch 00000008 caused by previous Xid 94
+    NVRM: Xid (PCI:0000:5d:00): 31, pid='<unknown>', name=<unknown>, Ch 00000010, …
+    NVRM: Xid (0000:5d:00): 13, 0001 00000000 …
+    nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 61 egress non-posted PRIV error (First)
+    NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.
+    NVRM: The NVIDIA GPU 0000:5d:00.0
+    NVRM: (PCI ID: 10de:2330) installed in this system has
+    NVRM: fallen off the bus and is not responding to commands.
+    NVRM: GPU 0000:5d:00.0: RmInitAdapter failed! (0x62:0xffff:2477)
+    NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d-…
+
+The pid is the host's; for errors bound to a channel it is who allocated that channel, else whoever called just then.
+The driver limits its prints, so counts are lower bounds. Severity and first action come from data/xid.csv and
+data/sxid.csv; a code that is not there stays a `gpu_error` without severity from us. Source: NVIDIA's open kernel
+modules and Xid catalogue.
+"""
+
+import csv
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, claimed, event
+from parsers.parser import LineParser
+from parsers.tables import Tables, table
+
+_PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
+_XID = re.compile(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")
+_PROCESS = re.compile(r"^pid='?(?P<pid>\d{1,9}|<unknown>)'?(?:, name=(?P<name>[^,]*))?(?:, |$)")
+_CAUSED_BY = re.compile(r"caused by previous Xid (\d{1,6})")
+_SXID = re.compile(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P<code>\d{{1,6}}), ?(?P<rest>.*)")
+_SXID_CLASS = re.compile(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<link>\d{1,3}))?", re.IGNORECASE)
+_SXID_MORE = re.compile(r"^(?:Severity \d|Data \{|Severity)")
+_LOST = re.compile(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")
+_LOST_HEAD = re.compile(rf"NVRM: The NVIDIA (?:probed )?GPU {_PCI}")
+_LOST_MIDDLE = re.compile(r"NVRM: \(PCI ID: (?P<id>[0-9a-fA-F:]{4,12})\)")
+_LOST_TAIL = re.compile(r"NVRM: fallen off the bus and is not responding")
+_INIT_FAILED = re.compile(rf"NVRM: GPU {_PCI}: Rm[iI]nitAdapter failed! \((?P<code>[^)]*)\)")
+_INIT_FAILED_MORE = re.compile(
+    r"rm_init_adapter failed|probe routine failed for|NVRM: Rate limiting|RmInitAdapter failed"
+)
+_RESET = re.compile(r"NVRM: .*NV_ERR_RESET_REQUIRED")
+_ADDRESS = re.compile(_PCI)
+_IDENTITY = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{8,40}})")
+_SERIAL = re.compile(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,40})")
+_SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}
+_SXID_SEVERITIES = {"fatal": "fatal", "non-fatal": "error", "correctable": "warning"}
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events gpu_error (code xid:N, sxid:N, …) and gpu_lost; devices with uuid and serial number per PCI address."""
+    reader = _Reader()
+    for (_file, _host), part in lines.group_by(["file", "host"], maintain_order=True):
+        reader.read(part.rows(named=True))
+    return {
+        "events": table("events", reader.events),
+        "devices": table("devices", reader.devices),
+        "claimed": claimed(reader.claimed),
+    }
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.devices: list[dict[str, Any]] = []
+        self.claimed: list[tuple[str, int]] = []
+        self._lost: tuple[Row, str] | None = None
+        self._identified: str | None = None
+
+    def read(self, rows: list[dict[str, Any]]) -> None:
+        self._lost, self._identified = None, None
+        for row in rows:
+            if self._error(row) or self._loss(row) or self._identity(row):
+                self.claimed.append((row["file"], row["line"]))
+
+    def _event(self, row: Row, kind: str, address: str | None, **columns: Any) -> None:
+        # The kernel's log belongs to a host: whatever rank the path names has not printed this.
+        self.events.append(event(row, kind, **{"rank": None, "local_rank": None, "pci": address, **columns}))
+
+    def _error(self, row: Row) -> bool:
+        text = row["text"]
+        if xids := list(_XID.finditer(text)):  # more than one where lines were glued together
+            for xid in xids:
+                self._xid(row, xid)
+        elif found := _SXID.search(text):
+            self._sxid(row, found)
+        elif _RESET.search(text):
+            named = _ADDRESS.search(text)
+            address = _pci(named["pci"]) if named else None
+            self._event(row, "gpu_error", address, code="reset_required", severity="error")
+        else:
+            return False
+        return True
+
+    def _xid(self, row: Row, found: re.Match[str]) -> None:
+        code, rest = str(int(found["code"])), found["rest"] or ""
+        process, cause = _PROCESS.match(rest), _CAUSED_BY.search(rest)
+        detail = _described("xid.csv", code)
+        severity = _SEVERITIES.get(str(detail.pop("severity", "")))
+        if process:
+            detail["process"] = (process["name"] or "").strip("<>") or None
+            rest = rest[process.end() :]
+        if cause:
+            detail |= {"caused_by": f"xid:{cause[1]}", "is_consequence_of_other": "yes"}
+        if found["instance"].strip():
+            detail["instance"] = found["instance"].strip()
+        pid = int(process["pid"]) if process and process["pid"].isdigit() else None
+        known = {"code": f"xid:{code}", "severity": severity, "pid": pid}
+        address = _pci(found["pci"])
+        self._event(row, "gpu_error", address, **known, detail=json.dumps(detail | {"message": rest[:500]}))
+        if code == "79":
+            self._event(row, "gpu_lost", address, **known)
+
+    def _sxid(self, row: Row, found: re.Match[str]) -> None:
+        code, rest = str(int(found["code"])), found["rest"]
+        stated = _SXID_CLASS.match(rest)
+        if stated is None and _SXID_MORE.match(rest):
+            return  # the second and third line of a report whose first line was an event
+        detail = _described("sxid.csv", code)
+        severity = detail.pop("severity", None)
+        if stated:
+            severity = _SXID_SEVERITIES[stated["class"].lower()]
+            detail["link"] = int(stated["link"]) if stated["link"] else None
+        elif severity not in _SXID_SEVERITIES.values():
+            severity = None
+        detail |= {"switch": found["switch"], "message": rest[:500]}
+        known = {"code": f"sxid:{code}", "severity": severity, "detail": json.dumps(detail)}
+        self._event(row, "gpu_error", _pci(found["pci"]), **known)
+
+    def _loss(self, row: Row) -> bool:
+        text = row["text"]
+        if found := _LOST.search(text):
+            self._event(row, "gpu_lost", _pci(found["pci"]), code="fallen_off_the_bus", severity="fatal")
+        elif found := _LOST_HEAD.search(text):
+            self._lost = (row, _pci(found["pci"]))
+        elif _LOST_TAIL.search(text):
+            first, address = self._lost or (row, None)
+            self._lost = None
+            self._event(
+                first, "gpu_lost", address, code="fallen_off_the_bus", severity="fatal",
+                text=f"{first['text']} … {text.strip()}"[:2000],
+            )  # fmt: skip
+        elif found := _INIT_FAILED.search(text):
+            code = f"RmInitAdapter {found['code']}"[:100]
+            self._event(row, "gpu_lost", _pci(found["pci"]), code=code, severity="fatal")
+        else:
+            return bool(_LOST_MIDDLE.search(text) or _INIT_FAILED_MORE.search(text))
+        return True
+
+    def _identity(self, row: Row) -> bool:
+        text = row["text"]
+        host = row["host"] if row["host"] is not None else row["path_host"]
+        place = {"host": host, "file": row["file"], "line": row["line"], "time_ns": row["time_ns"]}
+        if found := _IDENTITY.search(text):
+            self._identified = _pci(found["pci"])
+            known = {"pci": self._identified, "uuid": found["uuid"], "metric": "uuid", "text": found["uuid"]}
+        elif found := _SERIAL.search(text):
+            known = {"pci": self._identified, "metric": "serial", "text": found["serial"]}
+        else:
+            return False
+        self.devices.append(place | known)
+        return True
+
+
+def _pci(printed: str) -> str:
+    """Lower case, domain of four digits unless it needs more."""
+    domain, _, rest = printed.lower().partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+@cache
+def _catalogue(name: str) -> dict[str, dict[str, str]]:
+    text = files("parsers").joinpath("data", name).read_text(encoding="utf-8")
+    return {row.pop("code"): row for row in csv.DictReader(text.splitlines())}
+
+
+def _described(name: str, code: str) -> dict[str, Any]:
+    """What the catalogue says of a code; nothing for an unknown one."""
+    return {key: value for key, value in _catalogue(name).get(code, {}).items() if key != "source"}
+
+
+PARSER = LineParser(
+    name="xid",
+    anchors=(b"NVRM: ", b"SXid (", b"rm_init_adapter failed"),
+    parse=parse,
+    after=2,
+)
