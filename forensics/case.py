@@ -4,12 +4,15 @@ Finding: what a detector concludes from it."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import networkx as nx
 import polars as pl
 
+from forensics.graph.roots import Roots
+from forensics.graph.states import States
+from forensics.graph.waits import Waits
 from forensics.incident import (
     Action, BlastRadius, Cause, Code, Device, Direction, Domain, FirstAnomaly, Kind, Reason, Ref, Severity, Site, TensorRow,
 )  # fmt: skip
+from forensics.outcomes import Outcome
 from parsers.tables import TableName
 
 
@@ -61,7 +64,7 @@ class Case:
     """One attempt of the job.
 
     `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
-    `members`: group key → its global members in group order (None = membership unknown); see topology.py.
+    `states`, `waits`, `roots`: the rank-dependency graph, None where nothing was recorded.
     """
 
     tables: Mapping[TableName, pl.DataFrame]
@@ -69,7 +72,11 @@ class Case:
     expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
     seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
     identity: pl.DataFrame = field(default_factory=pl.DataFrame)  # identity.SCHEMA
-    graph: nx.DiGraph | None = None
+    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
+    states: States | None = None
+    stacks: pl.DataFrame = field(default_factory=pl.DataFrame)  # graph.stacks.main_stacks
+    waits: Waits | None = None
+    roots: Roots | None = None
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
 

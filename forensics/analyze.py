@@ -1,0 +1,94 @@
+"""The one road, a step per line: read → attempts → identity → graph → detectors → verdict."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from forensics import TOOL_NAME, __version__
+from forensics.attempts import split_attempts
+from forensics.case import Case, Detector, Finding
+from forensics.coverage import coverage, file_rows
+from forensics.detectors import DETECTORS
+from forensics.graph.roots import find
+from forensics.graph.stacks import main_stacks
+from forensics.graph.states import reconcile
+from forensics.graph.waits import build
+from forensics.identity import expected_ranks, globalise, identify, seen_ranks
+from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.outcomes import outcomes
+from forensics.verdict import choose, conclude, rows
+from forensics.views import views
+from parsers import PARSERS, Evidence, read
+from parsers.ledger import Progress
+from parsers.parser import Parser
+from parsers.tables import TableName
+
+
+def case_of(
+    tables: Mapping[TableName, pl.DataFrame], attempt: int, expected: int | None = None,
+    known_bad: frozenset[str] = frozenset(), topology: Mapping[str, int] | None = None,
+) -> Case:  # fmt: skip
+    """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
+    identity = identify(tables)
+    whole = globalise(tables, identity)
+    job = expected_ranks(whole, identity, expected)
+    seen = seen_ranks(whole)
+    ends = outcomes(whole)
+    states = reconcile(whole, job)
+    stacks = main_stacks(whole)
+    gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
+    dead = frozenset(rank for rank, end in ends.items() if end.how == "died")
+    waits = build(states, stacks, job | seen, gave_up, dead)
+    roots = find(waits)
+    return Case(whole, attempt, job, seen, identity, ends, states, stacks, waits, roots, known_bad, topology or {})
+
+
+def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, str]]:
+    """(findings, detectors that did not run → why)."""
+    findings: list[Finding] = []
+    missing: dict[str, str] = {}
+    for detector in detectors:
+        lacking = [name for name in detector.needs if not case.tables[name].height]
+        if lacking:
+            missing[detector.name] = f"not run: the bundle holds no {', '.join(lacking)}"
+        else:
+            findings.extend(detector.detect(case))
+    return findings, missing
+
+
+def conclude_evidence(
+    evidence: Evidence, *, expected: int | None = None, known_bad: frozenset[str] = frozenset(),
+    topology: Mapping[str, int] | None = None, detectors: Sequence[Detector] = DETECTORS,
+) -> Report:  # fmt: skip
+    """Evidence → Report: one incident per attempt, the newest is primary."""
+    incidents: list[Incident] = []
+    listed: list[FindingRow] = []
+    job: frozenset[int] = frozenset()
+    seen: frozenset[int] = frozenset()
+    split = split_attempts(evidence.tables)
+    for attempt, tables in split.items():
+        case = case_of(tables, attempt, expected, known_bad, topology)
+        findings, missing = detect(case, detectors)
+        best, _ = choose(case, findings)
+        incidents.append(conclude(case, findings, views(case, best)))
+        listed += rows(findings, missing)
+        job, seen = job | case.expected, seen | case.seen
+    limits = [row.summary for row in listed if not row.ran]
+    return Report(
+        tool=Tool(name=TOOL_NAME, version=__version__), bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
+        coverage=coverage(evidence.tables, job, seen, len(split)), primary=len(incidents) - 1, incidents=incidents, findings=listed,
+        environment=[], limits=limits, files=file_rows(evidence.tables),
+    )  # fmt: skip
+
+
+def analyze(
+    bundle: str | Path, *, expected_ranks: int | None = None, known_bad: Sequence[str] = (), topology: Mapping[str, int] | None = None,
+    parsers: Sequence[Parser] = PARSERS, detectors: Sequence[Detector] = DETECTORS, progress: Progress | None = None,
+) -> Report:  # fmt: skip
+    """A bundle (folder, archive, file, or "-") → the whole report.
+
+    Raises parsers.BundleError where nothing can be read. Nothing is printed; `progress(bytes_read, bytes_in_all)` is called
+    after each unit of work, if given."""
+    evidence = read(str(bundle), parsers=parsers, progress=progress)
+    return conclude_evidence(evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, detectors=detectors)

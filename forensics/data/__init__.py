@@ -1,0 +1,1 @@
+"""Facts that detectors use as data: tables with their own columns, no logic."""

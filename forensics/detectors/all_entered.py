@@ -1,0 +1,40 @@
+"""Are all members in the same operation, and none done?
+
+Then link, adapter, switch and kernel cannot be told apart without counters from inside the operation: nobody is named.
+"""
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.incident import BlastRadius, FirstAnomaly, ranges
+
+
+def _is_told_apart(operation: Operation) -> bool:
+    return bool(operation.members.get("unknown")) or len({call.signature for call in operation.calls}) > 1
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding over all such operations, where no other root exists."""
+    roots, states = case.roots, case.states
+    if roots is None or states is None or not roots.entered or roots.free or roots.cycles or roots.stuck:
+        return ()
+    operations = [op for op in describe(states, roots.entered).values() if not _is_told_apart(op)]
+    if not operations:
+        return ()
+    main = max(operations, key=lambda op: (len(op.members.get("in", ())), op.op))
+    suspects = tuple(sorted({rank for op in operations for rank in op.members.get("in", ())}))
+    text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
+    return (
+        Finding(
+            detector=DETECTOR.name, kind="hang", cause=None, suspect_ranks=suspects, undecided=("all_entered_no_counters",),
+            claims=(Claim(text, "for", "flight_recorder", main.refs(3)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case), op=main.kind, group=main.group, group_ranks=ranges(main.all_ranks), seq=main.seq,
+                                       signature=f"all_entered:{main.kind}:{main.group}"),
+            blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
+            collect=("NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",),
+            summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here.",
+        ),
+    )  # fmt: skip
+
+
+DETECTOR = Detector("all_entered", ("operations",), detect)

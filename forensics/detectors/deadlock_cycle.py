@@ -1,0 +1,55 @@
+"""Do ranks wait for each other in a circle?
+
+Method: strongly connected components of the wait-for graph with AND nodes (Knapp 1987): such a component never resolves.
+"""
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.incident import BlastRadius, FirstAnomaly, ranges
+
+
+def _claims(operations: list[Operation]) -> tuple[Claim, ...]:
+    claims = []
+    for operation in operations:
+        inside = operation.members.get("in", ())
+        missing = tuple(sorted((*operation.members.get("absent", ()), *operation.members.get("enqueued", ()))))
+        code = next((call.code for call in operation.calls if call.code), None)
+        text = f"{ranks_text(inside)} wait in {operation.label}" + (f" (called at {code})" if code else "")
+        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", "flight_recorder", operation.refs(2)))
+    return tuple(claims)
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding per closed component (disjoint ones are several deadlocks)."""
+    roots, states, waits = case.roots, case.states, case.waits
+    if roots is None or states is None or waits is None:
+        return ()
+    findings = []
+    for ranks, ops in roots.cycles:
+        operations = sorted(describe(states, ops).values(), key=lambda op: op.op)
+        only_p2p = all(op.op.startswith("p2p:") for op in operations)
+        cycle = tuple(sorted(ranks))
+        groups = sorted({op.group for op in operations})
+        first = operations[0]
+        stacks = case.stacks.filter(case.stacks["rank"].is_in(cycle) & (case.stacks["site"] == "communication")) if case.stacks.height else None
+        claims = _claims(operations)
+        if stacks is not None and stacks.height:
+            claims += (Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for", "stacks"),)
+        findings.append(
+            Finding(
+                detector=DETECTOR.name, kind="hang", cause="deadlock_cycle", strong=True, cycle=cycle, domain="workload", claims=claims,
+                first_anomaly=FirstAnomaly(
+                    step=step_in_progress(case, cycle[0]), op=first.kind, group=first.group, group_ranks=ranges(first.all_ranks), seq=first.seq,
+                    signature="cycle:" + "/".join(groups),
+                ),
+                blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
+                summary=f"Deadlock: {ranks_text(cycle)} wait for each other in a circle over "
+                + (f"sends and receives of {', '.join(groups)}" if only_p2p else f"the groups {', '.join(groups)}")
+                + "; the records do not tell which side changed the order.",
+            )
+        )  # fmt: skip
+    return tuple(findings)
+
+
+DETECTOR = Detector("deadlock_cycle", ("operations",), detect)

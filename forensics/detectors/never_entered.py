@@ -1,0 +1,153 @@
+"""Which rank never entered the operation that everybody waits in?
+
+Method: roots of the rank-dependency graph (M1 and M2 of the design, after Aegis, FLARE and NVRx): a free rank that some
+open operation needs is the culprit if it, with the other free ones, explains every observed waiter. A lost rank is
+transparent. Where nothing observed explains the waiters, the lost ranks that must hold the culprit are the suspects.
+"""
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.progress import step_in_progress
+from forensics.detectors.stuck_ranks import codes, sites, stack_claims
+from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the absent ranks, or the list that must hold them."""
+    roots, waits, states = case.roots, case.waits, case.states
+    if roots is None or waits is None or states is None or not roots.waiters:
+        return ()
+    named = tuple(rank for rank in roots.free if waits.status[rank] == "free")
+    if named:
+        return (_named(case, named),)
+    dead = [rank for rank in roots.free if waits.status[rank] == "dead"]
+    if roots.lost and not dead and not roots.cycles and not roots.stuck:
+        return (_among_lost(case),)
+    return ()
+
+
+def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
+    """The operations that need these ranks, the one with most waiting members first."""
+    assert case.waits is not None and case.states is not None
+    ops = {op for rank in ranks for kind, op in case.waits.graph.predecessors(("rank", rank)) if kind == "op"}
+    return sorted(describe(case.states, ops).values(), key=lambda op: (-len(op.members.get("in", ())), op.op))
+
+
+def _counter_refs(case: Case, rank: int) -> tuple[Ref, ...]:
+    """Where this rank's own record shows how far it came."""
+    rows = case.tables["progress"].filter((case.tables["progress"]["rank"] == rank)).sort("file", "record")
+    return tuple(
+        Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"],
+            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}")
+        for row in rows.head(2).iter_rows(named=True)
+    )  # fmt: skip
+
+
+def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
+    if operation is None:
+        return FirstAnomaly(rank=rank, step=step_in_progress(case, rank))
+    return FirstAnomaly(
+        rank=rank,
+        step=step_in_progress(case, rank),
+        op=operation.kind,
+        group=operation.group,
+        group_ranks=ranges(operation.all_ranks),
+        seq=operation.seq,
+        signature=f"never_entered:{operation.kind}:{operation.group}",
+    )
+
+
+def _blast(case: Case, operations: list[Operation]) -> BlastRadius:
+    assert case.roots is not None
+    return BlastRadius(ranks_waiting=len(case.roots.waiters), groups=sorted({op.group for op in operations}))
+
+
+def _named(case: Case, named: tuple[int, ...]) -> Finding:
+    roots, waits = case.roots, case.waits
+    assert roots is not None and waits is not None
+    operations = _needing(case, named)
+    main = operations[0]
+    loose = [rank for rank in named if rank in waits.loose]
+    if (len(loose) > 1 or (loose and len(named) > len(loose))) or not _outnumbered(case, named, main):
+        return _tied(case, named, operations)
+    explained = len(roots.waiters) - len(roots.unexplained)
+    claims = [
+        Claim(
+            f"{ranks_text(named)} never entered {main.label}; {len(main.members.get('in', ()))} members wait in it"
+            + (f" ({ranks_text(main.members['in'])})" if main.members.get("in") else ""),
+            "for",
+            "stacks" if set(named) <= waits.by_stack else "flight_recorder",
+            (*(ref for rank in named[:3] for ref in _counter_refs(case, rank)), *main.refs(2)),
+        ),
+        Claim(f"{explained} of {len(roots.waiters)} observed waiting ranks lead to {ranks_text(named)} in the wait-for graph", "for", "flight_recorder", ()),
+        *stack_claims(case, named),
+    ]
+    suspects = tuple(sorted(roots.lost)) if roots.unexplained else ()
+    undecided: tuple[Reason, ...] = ()
+    if suspects:
+        claims.append(Claim(f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit", "unseen", "coverage"))
+        undecided = ("culprit_among_missing",)
+    first = max(named, key=lambda rank: (roots.free[rank], -rank))
+    where = sites(case, named)
+    return Finding(
+        detector=DETECTOR.name, kind="hang", cause="rank_absent", strong=True, ranks=named, suspect_ranks=suspects,
+        site=where.get(first), code=codes(case, named).get(first), first_anomaly=_anomaly(case, first, main),
+        undecided=undecided, claims=tuple(claims), blast_radius=_blast(case, operations),
+        collect=("flight-recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
+        summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
+        + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
+    )  # fmt: skip
+
+
+def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
+    """False where more than half of the members look absent and no stack says what they do: then one extra call of the
+    few that wait explains as much as a missing call of the many."""
+    absent = [rank for rank in operation.members.get("absent", ()) if rank in named]
+    if 2 * len(absent) <= operation.size:
+        return True
+    known = sites(case, tuple(absent))
+    return all(known.get(rank) not in (None, "unknown", "teardown", "communication") for rank in absent)
+
+
+def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Finding:
+    """Several ranks look absent and the records do not tell which of them holds the others up."""
+    roots, waits = case.roots, case.waits
+    assert roots is not None and waits is not None
+    main = operations[0]
+    blind = any(rank in waits.loose for rank in named)
+    extra = not blind
+    waiting = main.members.get("in", ())
+    suspects = tuple(sorted({*named, *(waiting if extra else ())}))
+    why = (
+        "this backend records no send and recv, and there is no stack of them: one may wait for another"
+        if blind
+        else "most members never came: either they miss a call, or the few that wait made one too many"
+    )
+    return Finding(
+        detector=DETECTOR.name, kind="hang", cause=None if blind else "collective_mismatch", suspect_ranks=suspects,
+        undecided=("tied_explanations",), first_anomaly=_anomaly(case, None, main), blast_radius=_blast(case, operations),
+        claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", "flight_recorder", main.refs(3)),),
+        collect=("a py-spy dump of every rank",),
+        summary=f"{main.label} waits for {ranks_text(named)}, but the records do not tell who holds up whom: {why}.",
+    )  # fmt: skip
+
+
+def _among_lost(case: Case) -> Finding:
+    roots = case.roots
+    assert roots is not None
+    suspects = tuple(sorted(roots.lost))
+    operations = _needing(case, suspects)
+    main = operations[0] if operations else None
+    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(suspects)}, of which no usable record exists"
+    return Finding(
+        detector=DETECTOR.name, kind="hang", cause=None, suspect_ranks=suspects, undecided=("culprit_among_missing",),
+        first_anomaly=_anomaly(case, None, main), blast_radius=_blast(case, operations),
+        claims=(Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
+                Claim(f"{ranks_text(suspects)}: no flight record, no stack", "unseen", "coverage")),
+        collect=(f"flight-recorder dump and stack of {ranks_text(suspects)}",),
+        summary=f"Undecided: the culprit is among {ranks_text(suspects)}, which left no usable record; {len(roots.waiters)} ranks wait"
+        + (f" in {main.label}." if main else "."),
+    )  # fmt: skip
+
+
+DETECTOR = Detector("never_entered", ("operations",), detect)

@@ -1,0 +1,62 @@
+"""Without records of operations: which process is elsewhere while the others stand in communication?
+
+Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
+the odd ones must be few, and in a place of the host that is no wait for a device or for peers.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.progress import step_in_progress
+from forensics.detectors.stuck_ranks import stack_ref
+from forensics.graph.operations import ranks_text
+from forensics.graph.stacks import classify, to_frames
+from forensics.graph.waits import HOST_SITES
+from forensics.incident import BlastRadius, Code, FirstAnomaly
+
+_FEW = 3  # at most one in three processes may be the odd one
+
+
+def _code(row: dict[str, object]) -> Code | None:
+    site = classify(to_frames(row["frames"]))  # type: ignore[arg-type]
+    frame = site.user or site.frame
+    return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, only where no operation is recorded as open."""
+    if case.states is not None and case.states.open.height:
+        return ()
+    live = case.stacks.filter(pl.col("source") != "traceback") if case.stacks.height else case.stacks
+    if not live.height:
+        return ()
+    waiting = live.filter(pl.col("site") == "communication")
+    odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
+    total = int(live["count"].sum())
+    if int(waiting["count"].sum()) < 2 or not odd.height or _FEW * int(odd["count"].sum()) > total:
+        return ()
+    rows = list(odd.sort("rank", "host", "pid", "file", "line").iter_rows(named=True))
+    ranks = tuple(sorted({row["rank"] for row in rows if row["rank"] is not None}))
+    whole = len(ranks) == len(rows)
+    hosts = tuple(sorted({row["host"] for row in rows if row["host"]}))
+    site = rows[0]["site"]
+    who = ranks_text(ranks) if whole else f"{len(rows)} process{'es' if len(rows) > 1 else ''} on {', '.join(hosts) or 'an unnamed host'}"
+    ops = sorted({op for op in waiting["op"].to_list() if op})
+    claim = Claim(f"{who} is in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
+                  "for", "stacks", tuple(stack_ref(row) for row in rows[:3]))  # fmt: skip
+    moving = bool(odd["moving"].fill_null(False).any())
+    return (
+        Finding(
+            detector=DETECTOR.name, kind="slow" if moving else "hang", cause="straggler_host" if moving else "rank_absent", strong=whole,
+            ranks=ranks if whole else (), hosts=() if whole else hosts, site=site, code=_code(rows[0]), claims=(claim,),
+            undecided=("single_snapshot",) if odd["moving"].null_count() == odd.height else (),
+            first_anomaly=FirstAnomaly(rank=ranks[0] if whole else None, host=hosts[0] if len(hosts) == 1 else None,
+                                       step=step_in_progress(case, ranks[0] if whole else None), op="/".join(ops) or None, signature=f"odd_stack:{site}"),
+            blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
+            collect=("a second stack dump a minute later, and flight-recorder dumps",),
+            summary=f"{who[:1].upper()}{who[1:]} is in {site.replace('_', ' ')} while {int(waiting['count'].sum())} processes wait in communication.",
+        ),
+    )  # fmt: skip
+
+
+DETECTOR = Detector("odd_stack", ("stacks",), detect)

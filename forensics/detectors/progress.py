@@ -1,0 +1,17 @@
+"""What the training log says of progress: the step that was in progress, the last saved checkpoint."""
+
+import polars as pl
+
+from forensics.case import Case
+
+
+def step_in_progress(case: Case, rank: int | None = None) -> int | None:
+    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
+    steps = case.tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
+    own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
+    if own.height:
+        return int(own["step"].max()) + 1  # type: ignore[arg-type]
+    if not steps.height:
+        return None
+    last = steps.group_by("rank").agg(pl.col("step").max())
+    return int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0]) + 1

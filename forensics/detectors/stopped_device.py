@@ -1,0 +1,68 @@
+"""Has a device stopped inside an operation that all other members completed?
+
+A host that runs on leaves a tail of enqueued operations behind the one that never finishes; only the first open
+operation of a rank counts. All other members done: that rank is named, `gpu_fault` where a hardware record of its own
+device agrees (M10), else `kernel_stuck`.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.operations import describe, ranks_text
+from forensics.incident import BlastRadius, Device, FirstAnomaly, ranges
+from forensics.outcomes import reference
+
+
+def device_records(case: Case, rank: int) -> pl.DataFrame:
+    """Hardware events of the device of this rank (host and PCI address, or the rank itself), errors only."""
+    events = case.tables["events"].filter(
+        pl.col("kind").is_in(["gpu_error", "gpu_lost"]) & pl.col("severity").is_in(["error", "fatal"])
+    )
+    who = case.identity.filter(pl.col("rank") == rank)
+    if not who.height:
+        return events.filter((pl.col("rank") == rank) & (pl.col("rank_space") == "global"))
+    host, pci = who["host"][0], who["pci"][0]
+    short = pl.col("pci").str.replace(r"\.[0-9a-f]$", "").str.tail(7)
+    same = (pl.col("host") == host) & (short == str(pci).split(".")[0][-7:]) if host and pci else pl.lit(False)
+    return events.filter(same | ((pl.col("rank") == rank) & (pl.col("rank_space") == "global")))
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding for all such ranks."""
+    roots, states = case.roots, case.states
+    if roots is None or states is None or not roots.stuck:
+        return ()
+    operations = describe(states, roots.stuck.values())
+    if any(not operations[op].members.get("done") for op in roots.stuck.values()):
+        return ()  # alone in it because the other members are unknown
+    named = tuple(roots.stuck)
+    claims, devices, fault = [], [], False
+    for rank, op in roots.stuck.items():
+        operation = operations[op]
+        text = f"{ranks_text(operation.members['done'])} completed {operation.label}; only rank {rank} did not"
+        claims.append(Claim(text, "for", "flight_recorder", operation.refs(1)))
+        records = device_records(case, rank)
+        who = case.identity.filter(pl.col("rank") == rank)
+        if who.height and (who["host"][0] or who["pci"][0]):
+            devices.append(Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0]))
+        if records.height:
+            fault = True
+            refs = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
+            claims.append(Claim(f"the device of rank {rank} reported an error", "for", "kernel", refs))
+    first = operations[roots.stuck[named[0]]]
+    return (
+        Finding(
+            detector=DETECTOR.name, kind="hang", cause="gpu_fault" if fault else "kernel_stuck", strong=True, ranks=named,
+            devices=tuple(devices), domain="infrastructure" if fault else "unknown", claims=tuple(claims),
+            first_anomaly=FirstAnomaly(
+                rank=named[0], step=step_in_progress(case, named[0]), op=first.kind, group=first.group,
+                group_ranks=ranges(first.all_ranks), seq=first.seq, signature=f"stopped:{first.kind}:{first.group}",
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=[first.group]),
+            summary=f"The device of {ranks_text(named)} never finished {first.label}, which all other members completed.",
+        ),
+    )  # fmt: skip
+
+
+DETECTOR = Detector("stopped_device", ("operations",), detect)

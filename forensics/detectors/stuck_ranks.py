@@ -1,0 +1,63 @@
+"""What the stacks say of given ranks: site, code line, and how they differ from the others."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from forensics.case import Case, Claim
+from forensics.graph.operations import ranks_text
+from forensics.graph.stacks import classify, to_frames
+from forensics.incident import Code, Ref, Site
+
+
+def _rows(case: Case, ranks: Iterable[int]) -> list[dict[str, object]]:
+    if not case.stacks.height:
+        return []
+    wanted = case.stacks.filter(pl.col("rank").is_in(sorted(ranks)) & (pl.col("source") != "traceback"))
+    return list(wanted.sort("rank").iter_rows(named=True))
+
+
+def sites(case: Case, ranks: Iterable[int]) -> dict[int, Site]:
+    """rank → site, of ranks with a live stack."""
+    return {row["rank"]: row["site"] for row in _rows(case, ranks)}  # type: ignore[misc]
+
+
+def codes(case: Case, ranks: Iterable[int]) -> dict[int, Code]:
+    """rank → innermost line of the user's own code."""
+    result = {}
+    for row in _rows(case, ranks):
+        site = classify(to_frames(row["frames"]))  # type: ignore[arg-type]
+        frame = site.user or site.frame
+        if frame is not None:
+            result[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
+    return result  # type: ignore[return-value]
+
+
+def stack_ref(row: dict[str, object]) -> Ref:
+    """The place of a stack, with its innermost telling frames."""
+    frames = to_frames(row["frames"])  # type: ignore[arg-type]
+    site = classify(frames)
+    shown = [frame for frame in (frames[0], site.frame, site.user) if frame is not None]
+    text = " ← ".join(dict.fromkeys(frame.text() for frame in shown))
+    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)  # type: ignore[arg-type]
+
+
+def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
+    """For each class of sites among the ranks one claim; against, where a stack shows the rank in communication."""
+    claims = []
+    by_site: dict[str, list[dict[str, object]]] = {}
+    for row in _rows(case, ranks):
+        by_site.setdefault(str(row["site"]), []).append(row)
+    others = case.stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if case.stacks.height else None
+    peers = others.height if others is not None else 0
+    for site, rows in sorted(by_site.items()):
+        who = ranks_text(row["rank"] for row in rows)  # type: ignore[misc]
+        refs = tuple(stack_ref(row) for row in rows[:3])
+        if site == "communication":
+            claims.append(Claim(f"the stack of {who} is in communication", "against", "stacks", refs))
+        elif site == "unknown":
+            claims.append(Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", "stacks", refs))
+        else:
+            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication; {peers} other ranks are in communication"
+            claims.append(Claim(text, "for", "stacks", refs))
+    return claims

@@ -1,0 +1,106 @@
+"""From the table `tensors` to the births of NaN and Inf: cuts the data to what matters, then simulates the spread."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import polars as pl
+
+from forensics.graph.taint import Spread, spread
+from forensics.graph.tensor_ops import operations, read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Births:
+    """`ops` and `rows` of the launch that `spread` is about, cut to the steps that matter; `spread` indexes `ops`.
+
+    `gapped`: ranks whose first bad step does not follow the step observed before.
+    """
+
+    rows: pl.DataFrame
+    ops: pl.DataFrame
+    spread: Spread
+    ranks: frozenset[int]
+    gapped: frozenset[int]
+    silent: frozenset[int]  # ranks without any row
+    recorded_calls: bool  # the dump holds communications at all
+    warnings: tuple[str, ...]
+
+    def row(self, place: int) -> dict[str, object]:
+        """One row of the statistics by its place."""
+        return self.rows.filter(pl.col("place") == place).row(0, named=True)
+
+
+def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | None:
+    """None where nothing bad was observed. Of several launches the newest that holds anything bad is taken."""
+    read = read_rows(tensors)
+    frame = read.frame
+    bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
+    if not bad.height:
+        return None
+    launch = bad["launch"].max()
+    frame = frame.filter(pl.col("launch") == launch)
+    bad = bad.filter(pl.col("launch") == launch)
+    clean = _clean_boundaries(frame)
+    first, last = _span(bad, clean)
+    ranks = frozenset(frame["rank"].unique().to_list())
+    steps = frame.select("rank", "step").unique().sort("rank", "step")
+    gaps = steps.with_columns(pl.col("step").diff().over("rank").alias("leap"))
+    gapped = gaps.join(bad.group_by("rank").agg(pl.col("step").min()), on=["rank", "step"]).filter(
+        pl.col("leap").fill_null(1) > 1
+    )
+    ops = operations(frame.filter(pl.col("step").is_between(first - 1, last)))
+    ops = ops.filter(pl.col("step") >= first)
+    kept = _telling(ops)
+    return Births(
+        rows=frame.filter(pl.col("step").is_between(first - 1, last)),
+        ops=kept,
+        spread=spread(kept, clean, expected),
+        ranks=ranks,
+        gapped=frozenset(gapped["rank"].to_list()),
+        silent=expected - ranks,
+        recorded_calls=bool(frame["kind"].is_not_null().any()),
+        warnings=read.warnings,
+    )
+
+
+def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
+    """(rank, step) after which the rank's parameters were seen clean: by its optimizer, or on arrival in the next."""
+    states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
+    params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
+    after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
+    arrived = states.filter(pl.col("phase").fill_null("") != "optimizer")
+    arrived = arrived.group_by("rank", "step").agg(params.alias("ok"))
+    steps = frame.select("rank", "step").unique().sort("rank", "step")
+    arrived = arrived.join(
+        steps.with_columns(pl.col("step").shift(1).over("rank").alias("before")), on=["rank", "step"]
+    ).select("rank", pl.col("before").alias("step"), "ok").filter(pl.col("step").is_not_null())  # fmt: skip
+    both = pl.concat([after, arrived]).group_by("rank", "step").agg(pl.col("ok").all())
+    return set(both.filter("ok").select("rank", "step").iter_rows())
+
+
+def _span(bad: pl.DataFrame, clean: set[tuple[int, int]]) -> tuple[int, int]:
+    """First and last step to simulate: up to each rank's first bad step after the last boundary that cleaned it."""
+    first = last = None
+    for rank, steps in bad.group_by("rank").agg(pl.col("step").unique().sort()).iter_rows():
+        start = steps[0]
+        for before, after in pairwise(steps):
+            if any((rank, step) in clean for step in range(before, min(after, before + 100_000))):
+                start = after
+        first = steps[0] if first is None else min(first, steps[0])
+        last = start if last is None else max(last, start)
+    assert first is not None and last is not None
+    return first, last
+
+
+def _telling(ops: pl.DataFrame) -> pl.DataFrame:
+    """Communications, and of the rest what marks a rank's way: its first bad operation per step, the begin of the
+    optimizer, the last of a step."""
+    here = ("rank", "step")
+    bad = pl.col("first_bad").is_not_null()
+    optimizer = pl.col("phase") == "optimizer"
+    return ops.filter(
+        pl.col("kind").is_not_null()
+        | (bad & (bad.cum_sum().over(here) == 1))
+        | (optimizer & (optimizer.cum_sum().over(here) == 1)).fill_null(False)
+        | (pl.col("place") == pl.col("place").max().over(here))
+    )

@@ -1,0 +1,145 @@
+"""Matching of calls: which operations of different ranks are one collective, or the two ends of one message.
+
+With the column `call` its number matches; else the n-th call within a step. A group that no row states is taken for
+all ranks that show the same call (same step, microbatch, phase and module), and the call says so: `stated` is False.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+_ROOTED = ("broadcast", "scatter", "reduce", "gather")
+
+
+@dataclass(slots=True)
+class Call:
+    """One instance. `rows`: rank → index of its operation; `members`: in group order, None where unknown."""
+
+    kind: str
+    rows: dict[int, int] = field(default_factory=dict)
+    members: tuple[int, ...] | None = None
+    stated: bool = False
+    site: tuple[str | None, str | None] = (None, None)  # module and phase: what an assumed group has in common
+    root: int | None = None
+    conflict: bool = False  # ranks state different members of one group
+
+
+def match(ops: pl.DataFrame) -> list[Call]:
+    """Communications among `tensor_ops.operations` → calls; `rows` hold indices into `ops`."""
+    comms = ops.with_row_index("at").filter(pl.col("kind").is_not_null() & (pl.col("kind") != "barrier"))
+    groups = _Groups(comms)
+    lock_step = _in_lock_step(comms, groups)
+    calls: dict[tuple[object, ...], Call] = {}
+    counts: dict[tuple[object, ...], int] = {}
+    for row in comms.iter_rows(named=True):
+        key, number = _call_key(row, groups, lock_step), 0
+        if row["call"] is None:
+            mine = (row["rank"], row["kind"], *key)
+            number = counts[mine] = counts.get(mine, 0) + 1
+        _join(calls.setdefault((*key, number), Call(row["kind"])), row, groups)
+    return list(calls.values())
+
+
+def _members(row: Mapping[str, Any]) -> tuple[int, ...] | None:
+    return tuple(row["group_ranks"]) if row["group_ranks"] else None
+
+
+class _Groups:
+    """Names and member lists → one key per group, for the rank that shows them.
+
+    A name without a list takes the list that others state for it and that holds the rank; one name with several
+    disjoint lists ("dp" on every replica) is several groups; lists of one name that overlap and differ are in conflict.
+    """
+
+    def __init__(self, comms: pl.DataFrame) -> None:
+        self._clusters: dict[str | None, list[tuple[set[int], set[tuple[int, ...]]]]] = {}
+        for row in comms.select("group", "group_ranks").unique(maintain_order=True).iter_rows(named=True):
+            members = _members(row)
+            if members is not None:
+                self._add(row["group"], members)
+
+    def _add(self, name: str | None, members: tuple[int, ...]) -> None:
+        union, lists = set(members), {members}
+        apart = []
+        for other in self._clusters.get(name, []):
+            if name is not None and other[0] & union:
+                union, lists = union | other[0], lists | other[1]
+            else:
+                apart.append(other)
+        self._clusters[name] = [*apart, (union, lists)]
+
+    def _cluster(self, row: Mapping[str, Any]) -> tuple[set[int], set[tuple[int, ...]]] | None:
+        members = _members(row)
+        if row["group"] is None and members is not None:
+            return set(members), {members}
+        known = self._clusters.get(row["group"], []) if row["group"] is not None else []
+        holding = [cluster for cluster in known if row["rank"] in cluster[0]]
+        return holding[0] if holding else known[0] if len(known) == 1 else None
+
+    def key(self, row: Mapping[str, Any]) -> object:
+        """None where nothing is said of a group."""
+        cluster = self._cluster(row)
+        return tuple(sorted(cluster[0])) if cluster else row["group"]
+
+    def members(self, row: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, bool]:
+        """(members in group order or None, whether lists are in conflict)."""
+        cluster = self._cluster(row)
+        if cluster is None:
+            return None, False
+        conflict = len({frozenset(members) for members in cluster[1]}) > 1
+        own = _members(row)
+        return (tuple(sorted(cluster[0])) if conflict else own or min(cluster[1])), conflict
+
+
+def _in_lock_step(comms: pl.DataFrame, groups: _Groups) -> set[object]:
+    """Keys (launch, kind, group, step) in which every rank makes equally many calls: there the n-th match by number."""
+    counts: dict[tuple[object, ...], dict[int, int]] = {}
+    some = comms.filter(pl.col("call").is_null() & ~pl.col("kind").is_in(["send", "recv"]))
+    by = ("launch", "kind", "group", "group_ranks", "step", "rank")
+    for row in some.group_by(*by, maintain_order=True).len().iter_rows(named=True):
+        mine = counts.setdefault((row["launch"], row["kind"], groups.key(row), row["step"]), {})
+        mine[row["rank"]] = mine.get(row["rank"], 0) + row["len"]
+    return {key for key, ranks in counts.items() if key[2] is not None and len(set(ranks.values())) == 1}
+
+
+def _call_key(row: Mapping[str, Any], groups: _Groups, lock_step: set[object]) -> tuple[object, ...]:
+    if row["kind"] in ("send", "recv"):
+        return _message_key(row)
+    key: tuple[object, ...] = (row["launch"], row["kind"], groups.key(row))
+    if row["call"] is not None:
+        return (*key, "call", row["call"]) if key[2] is not None else (*key, "call", row["call"], row["module"])
+    key += (row["step"],)
+    return key if key in lock_step else (*key, row["microbatch"], row["chunk"], row["phase"], row["module"])
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """(sender, receiver) of a send or recv; a group of two tells the other end."""
+    rank, peer, members = row["rank"], row["peer"], _members(row)
+    if peer is None and members is not None and len(members) == 2 and rank in members:
+        peer = members[1 - members.index(rank)]
+    return (rank, peer) if row["kind"] == "send" else (peer, rank)
+
+
+def _message_key(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Both ends of a message have one key: sender, receiver, tag, and the step where no call number is given."""
+    key = (row["launch"], "message", *_ends(row), row["tag"])
+    return (*key, row["step"]) if row["call"] is None else (*key, "call", row["call"])
+
+
+def _join(call: Call, row: Mapping[str, Any], groups: _Groups) -> None:
+    call.rows[row["rank"]] = row["at"]
+    call.site = (row["module"], row["phase"])
+    if row["kind"] in ("send", "recv"):
+        sender, receiver = _ends(row)
+        call.kind, call.root = "send", sender
+        call.stated = sender is not None and receiver is not None
+        call.members = tuple(rank for rank in (sender, receiver) if rank is not None)
+        return
+    if call.kind in _ROOTED and row["peer"] is not None:
+        call.root = row["peer"]
+    members, conflict = groups.members(row)
+    if members is not None:
+        call.members, call.stated = members, True
+    call.conflict |= conflict

@@ -1,0 +1,85 @@
+"""Roots of the rank-dependency graph: what everything else waits for.
+
+Strongly connected components are condensed; a sink that is one free rank is a culprit, a component of several ranks is
+a deadlock cycle (every node is an AND node, so a cycle alone never resolves), an operation whose members have all
+entered is a fault below the ranks. A lost rank is transparent: it may itself be a victim, so observed sinks count only
+if they explain every observed waiter; else the smallest list that must hold the culprit is returned.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import networkx as nx
+
+from forensics.graph.waits import Waits
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """waiters: observed ranks that wait. free: rank → how many waiters lead to it (culprit candidates that some open
+    operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
+    the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.
+    lost_reach: all lost ranks that could be the culprit when nothing observed explains the waiters.
+    unexplained: waiters that reach no observed root."""
+
+    waiters: frozenset[int]
+    free: dict[int, int]
+    cycles: tuple[tuple[frozenset[int], frozenset[str]], ...]
+    entered: tuple[str, ...]
+    stuck: dict[int, str]
+    lost: frozenset[int]
+    lost_reach: frozenset[int]
+    unexplained: frozenset[int]
+
+
+Node = tuple[str, object]
+
+
+def _walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -> set[Node]:
+    """Everything reachable from the starts, starts included, each node once."""
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for node in neighbours(stack.pop()):
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return seen
+
+
+def find(waits: Waits) -> Roots:
+    """Waits → Roots. Linear in nodes and edges, plus one walk per named rank."""
+    graph, status = waits.graph, waits.status
+    waiters = frozenset(rank for rank, value in status.items() if value in ("held", "vague"))
+    needed = {node for node in graph if node[0] == "rank" and graph.in_degree(node)}
+    free = sorted(node for node in needed if status[node[1]] in ("free", "dead"))
+    cycles = []
+    for component in nx.strongly_connected_components(graph):
+        if len(component) > 1:
+            ranks = frozenset(value for kind, value in component if kind == "rank")
+            cycles.append((ranks, frozenset(value for kind, value in component if kind == "op")))
+    entered, stuck = [], {}
+    for node in graph:
+        if node[0] == "op" and not graph.out_degree(node):
+            inside = [rank for _, rank in graph.predecessors(node)]
+            if len(inside) == 1 and not str(node[1]).startswith("p2p:"):
+                stuck[inside[0]] = str(node[1])
+            else:
+                entered.append(str(node[1]))
+    lost = sorted(node for node in needed if status[node[1]] == "lost")
+    roots = [*free, *(("op", op) for op in (*entered, *stuck.values())), *(("rank", r) for ranks, _ in cycles for r in ranks)]
+    explained = _walk(graph.predecessors, roots)
+    unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
+    reach = _walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
+    needed_lost = frozenset(rank for kind, rank in lost if (kind, rank) in reach)
+    shares = {rank: sum(1 for kind, r in _walk(graph.predecessors, [("rank", rank)]) if kind == "rank" and r in waiters and r != rank) for _, rank in free[:64]}
+    return Roots(
+        waiters,
+        {rank: shares.get(rank, 0) for _, rank in free},
+        tuple(sorted(cycles, key=lambda pair: sorted(pair[0]))),
+        tuple(sorted(entered)),
+        dict(sorted(stuck.items())),
+        needed_lost,
+        frozenset(rank for _, rank in lost),
+        unexplained,
+    )

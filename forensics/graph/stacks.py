@@ -1,0 +1,127 @@
+"""Stacks: what each rank's main thread does (its site), in classes of equal stacks.
+
+Method: STAT (prefix tree with rank sets) and ByteRobust (singular leaf classes). The rules that turn frames into a site
+are data: forensics/data/stack_sites.csv, columns strength (strong rules first; within a strength the innermost frame
+wins), site, op (for communication), function and file (regular expressions; empty = any).
+"""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import polars as pl
+
+from parsers.tables import TableName
+
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)")
+
+
+class Frame(NamedTuple):
+    function: str
+    file: str
+    line: int | None
+
+    def text(self) -> str:
+        """function (file:line), as py-spy prints it."""
+        return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a stack is doing: `site` of the contract, for communication the operation (None = cannot be told)."""
+
+    site: str
+    op: str | None
+    frame: Frame | None  # the frame that told
+    user: Frame | None  # innermost frame outside libraries
+
+
+class _Rule(NamedTuple):
+    strength: str
+    site: str
+    op: str
+    function: re.Pattern[str]
+    file: re.Pattern[str]
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    text = files("forensics.data").joinpath("stack_sites.csv").read_text(encoding="utf-8")
+    return tuple(
+        _Rule(row["strength"], row["site"], row["op"], re.compile(row["function"]), re.compile(row["file"]))
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def _plain(function: str) -> str:
+    """py-spy prints qualified names since 0.4: rules speak of the last part."""
+    return function.rsplit(".", 1)[-1]
+
+
+def classify(frames: Sequence[Frame]) -> Site:
+    """Frames, innermost first → Site. Nothing known: site "unknown"."""
+    user = next((frame for frame in frames if not _LIBRARY.search(frame.file)), None)
+    for strength in ("strong", "weak"):
+        for frame in frames:
+            for rule in _rules():
+                if rule.strength == strength and rule.function.search(_plain(frame.function)) and rule.file.search(frame.file):
+                    return Site(rule.site, rule.op or None, frame, user)
+    return Site("unknown", None, frames[0] if frames else None, user)
+
+
+_KEY = ["rank", "host", "pid"]
+
+
+def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """The last main-thread stack of each training process: rank, host, pid, frames (list of struct), site, op, moving,
+    count, source, file, line, record.
+
+    Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
+    the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
+    null with a single one."""
+    frame = tables["stacks"].filter(pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null() & (pl.col("frames").list.len() > 0))
+    source_order = {"py-spy": 0, "faulthandler": 1, "gdb": 2, "traceback": 9}
+    frame = frame.with_columns(
+        pl.col("source").replace_strict(source_order, default=5, return_dtype=pl.Int64).alias("_trust"),
+        pl.when(pl.col("rank").is_null() & pl.col("pid").is_null()).then(pl.int_range(pl.len())).alias("_lone"),
+    )
+    key = [*_KEY, "_lone"]
+    ranked = frame.filter(pl.col("rank").is_not_null()).with_columns(pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid"))
+    whole = pl.concat([ranked, frame.filter(pl.col("rank").is_null())])
+    live = whole.filter(pl.col("_trust") < 9)
+    moving = live.group_by(*key, "source").agg(
+        pl.col("snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds")
+    ).group_by(key).agg(
+        pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving")
+    )  # fmt: skip
+    last = whole.sort([*key, "_trust", "snapshot", "file"], descending=[False] * 5 + [True, False], nulls_last=True).unique(
+        key, keep="first", maintain_order=True
+    )
+    last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
+    sites = [classify(to_frames(frames)) for frames in last["frames"].to_list()] if last.height < 256 else _classify_distinct(last)
+    return last.with_columns(
+        pl.Series("site", [site.site for site in sites], dtype=pl.String),
+        pl.Series("op", [site.op for site in sites], dtype=pl.String),
+        pl.col("count").fill_null(1),
+    ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")  # fmt: skip
+
+
+def to_frames(frames: Sequence[Mapping[str, object]]) -> list[Frame]:
+    """Structs of the stacks table → Frame."""
+    return [Frame(str(f["function"] or ""), str(f["file"] or ""), f["line"]) for f in frames]  # type: ignore[arg-type]
+
+
+def _classify_distinct(last: pl.DataFrame) -> list[Site]:
+    """10,240 ranks have few distinct stacks: each is classified once."""
+    known: dict[tuple[Frame, ...], Site] = {}
+    result = []
+    for frames in last["frames"].to_list():
+        key = tuple(to_frames(frames))
+        if key not in known:
+            known[key] = classify(key)
+        result.append(known[key])
+    return result

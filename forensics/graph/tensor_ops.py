@@ -1,0 +1,242 @@
+"""Rows of tensor statistics → operations with three-valued inputs, states and outputs (ok, bad, unknown = null).
+
+An operation is a run of rows of one rank, consecutive in program order, with equal step, microbatch, chunk, phase,
+module, op and call; a tensor that comes a second time begins the next one. Times never order anything.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.graph.tensor_rules import (
+    COMMUNICATIONS,
+    DESTINATION_FIRST,
+    FOUND_INF,
+    INPUTS,
+    MASK_BUILDERS,
+    MASK_CARRIERS,
+    MASK_CONSUMERS,
+    OUTPUTS,
+    STATES,
+    UNINITIALISED,
+)  # fmt: skip
+
+_RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
+_FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
+_KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`frame`: rows in program order per rank with the columns `launch` (attempt, a restart begins the next), `place`
+    (order within the rank), `kind` (of communication), `role` (in, state, out; null = says nothing), `nan`, `inf`,
+    `bad`. `warnings`: what was ambiguous about the files."""
+
+    frame: pl.DataFrame
+    warnings: tuple[str, ...]
+
+
+def read_rows(tensors: pl.DataFrame) -> Rows:
+    """The table `tensors` → rows with order, role and three-valued badness. Rows of evaluation are left out."""
+    frame = tensors.filter(pl.col("phase").fill_null("") != "eval")
+    frame, warnings = _one_copy(frame)
+    frame = _in_order(frame)
+    return Rows(_judged(_with_roles(frame)), warnings)
+
+
+def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Equal rows of a rank in two files count once; of two files that differ the longer is used."""
+    crowded = (
+        frame.group_by("rank", pl.col("attempt").fill_null(0)).agg(pl.col("file").n_unique().alias("files"))
+        .filter(pl.col("files") > 1)["rank"].unique().to_list()
+    )  # fmt: skip
+    if not crowded:
+        return frame, ()
+    mine = frame.filter(pl.col("rank").is_in(crowded))
+    mine = mine.with_columns(
+        pl.col("attempt").fill_null(0),
+        pl.col("file").cum_count().over("file", *_KEY).alias("nth"),
+        pl.col("file").count().over("rank", "attempt", "file").alias("length"),
+    )
+    mine = mine.sort("length", "file", "line", "record", descending=[True, False, False, False], nulls_last=True)
+    mine = mine.unique([*_KEY, "nth", *_FIGURES], keep="first", maintain_order=True)
+    clash = mine.filter(pl.struct(*_KEY, "nth").is_duplicated())
+    lost: list[str] = []
+    for (rank, attempt), files in clash.group_by("rank", "attempt", maintain_order=True):
+        longest = files.sort("length", "file", descending=[True, False])["file"][0]
+        others = files.filter(pl.col("file") != longest)["file"].unique().sort().to_list()
+        lost += [f"rank {rank}: {other} differs from {longest}, which is longer and used instead" for other in others]
+        here = (pl.col("rank") == rank) & (pl.col("attempt") == attempt)
+        mine = mine.filter(~(here & pl.col("file").is_in(others)))
+    kept = pl.concat([frame.filter(~pl.col("rank").is_in(crowded)), mine.select(frame.columns)])
+    return kept, tuple(sorted(lost))
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """Program order per rank: `seq` where it is complete and unique, else files by first step, rows as they stand."""
+    whole = pl.col("seq").is_not_null().all() & (pl.col("seq").n_unique() == pl.len())
+    frame = frame.with_columns(
+        pl.col("attempt").fill_null(0),
+        pl.when(whole.over("rank", "attempt")).then(pl.col("seq")).alias("_seq"),
+        pl.col("step").min().over("rank", "attempt", "file").alias("_first"),
+    )
+    frame = frame.sort("rank", "attempt", "_seq", "_first", "file", "line", "record", nulls_last=True)
+    fall = (pl.col("step").diff() < 0).fill_null(False).cum_sum().over("rank", "attempt")
+    frame = frame.with_columns((pl.col("attempt") * 1000 + fall).alias("launch"))
+    return frame.drop("_seq", "_first").with_columns(pl.int_range(pl.len()).alias("place"))
+
+
+def _plain(name: str) -> pl.Expr:
+    """`Tensor.masked_fill_.0` → `masked_fill`; `torch.distributed.all_reduce` → `all_reduce`."""
+    text = pl.col(name).str.to_lowercase().str.replace(r"(?:\.\d+|\.forward|\.backward)+$", "")
+    return text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_")
+
+
+def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
+    frame = frame.with_columns(_plain("op").alias("plain"), pl.col("tensor").str.extract(r"^([^.]+)", 1).alias("base"))
+    frame = frame.with_columns(
+        pl.col("plain").replace_strict(dict(COMMUNICATIONS), default=None, return_dtype=pl.String).alias("kind")
+    )
+    frame = frame.with_columns(
+        pl.when((pl.col("phase") == "comm") & pl.col("kind").is_null()).then(pl.lit("other")).otherwise(pl.col("kind"))
+        .alias("kind")
+    )  # fmt: skip
+    run = pl.struct("rank", *_RUN).rle_id()
+    frame = frame.with_columns(run.alias("_run"))
+    frame = frame.with_columns(pl.col("place").cum_count().over("_run", "tensor").alias("_nth"))
+    frame = frame.with_columns(pl.struct("_run", "_nth").rank("dense").alias("operation"))
+    base, kind = pl.col("base"), pl.col("kind")
+    role = (
+        pl.when(base.is_in(list(INPUTS))).then(pl.when(kind == "recv").then(None).otherwise(pl.lit("in")))
+        .when(base.is_in(list(OUTPUTS)))
+        .then(pl.when(pl.col("plain").is_in(list(UNINITIALISED)) | (kind == "send")).then(None)
+              .otherwise(pl.lit("out")))
+        .when(base.is_in(list(STATES)))
+        .then(pl.when((pl.col("phase") == "optimizer") & kind.is_null()).then(pl.lit("out")).otherwise(pl.lit("state")))
+    )  # fmt: skip
+    return _without_destinations(frame.with_columns(role.alias("role"))).drop("_run", "_nth")
+
+
+def _without_destinations(frame: pl.DataFrame) -> pl.DataFrame:
+    """The first of two input slots of a gather or scatter is a buffer that the call will fill: it says nothing.
+
+    Equal inputs, as many as there are members, are the slices of one input instead.
+    """
+    candidates = frame.filter(pl.col("kind").is_in(list(DESTINATION_FIRST)) & (pl.col("role") == "in"))
+    slots = candidates.with_columns(pl.col("tensor").str.extract(r"^[^.]+\.(\d+)", 1).alias("slot"))
+    many = slots.filter(pl.col("slot").n_unique().over("operation") > 1)
+    sliced = (
+        (pl.col("slot").n_unique() == pl.col("group_ranks").list.len().first())
+        & (pl.col("numel").n_unique() == 1)
+        & (pl.col("kind").first() != "all_gather")
+    )
+    buffers = many.filter(~sliced.over("operation").fill_null(False) & (pl.col("slot") == "0"))["place"]
+    if not len(buffers):
+        return frame
+    return frame.with_columns(
+        pl.when(pl.col("place").is_in(buffers.implode())).then(None).otherwise(pl.col("role")).alias("role")
+    )
+
+
+def _judged(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds `nan`, `inf`, `bad`: counts decide where present, else min, max and absmax; mean and norm never do."""
+    figures = [pl.col(name) for name in ("min", "max", "absmax")]
+    seen = pl.any_horizontal(figure.is_not_null() for figure in figures)
+    nan = pl.any_horizontal(figure.is_nan().fill_null(False) for figure in figures)
+    inf = pl.any_horizontal(figure.is_infinite().fill_null(False) for figure in figures)
+    frame = frame.with_columns(
+        pl.when(pl.col("nan_count").is_not_null()).then(pl.col("nan_count") > 0).when(seen).then(nan).alias("nan"),
+        pl.when(pl.col("inf_count").is_not_null()).then(pl.col("inf_count") > 0).when(seen).then(inf).alias("inf"),
+    )
+    flag = pl.any_horizontal(
+        pl.col(name).str.contains(FOUND_INF).fill_null(False) for name in ("module", "op", "tensor")
+    )
+    raised = pl.coalesce("absmax", "max", "min")
+    found = pl.when(raised.is_nan() | (raised.abs() > 0)).then(True).when(raised.is_not_null()).then(False)
+    bad = (
+        pl.when(flag).then(found | pl.col("nan").fill_null(False))
+        .when(pl.col("numel") == 0).then(False)
+        .when(pl.col("nan").is_null() & pl.col("inf").is_null()).then(None)
+        .otherwise(pl.col("nan").fill_null(False) | pl.col("inf").fill_null(False))
+    )  # fmt: skip
+    return _without_masks(frame.with_columns(bad.alias("bad")))
+
+
+def _without_masks(frame: pl.DataFrame) -> pl.DataFrame:
+    """-Inf on its way from a mask builder through carriers into softmax or attention is wanted: `bad` becomes false.
+
+    Inf of unknown sign is taken for a mask's where a builder wrote it or where the consumer's output is clean.
+    """
+    signed = pl.col("min").is_infinite().fill_null(False) | pl.col("max").is_infinite().fill_null(False)
+    up = (pl.col("max").is_infinite() & (pl.col("max") > 0)).fill_null(False)
+    masky = pl.col("bad").fill_null(False) & ~pl.col("nan").fill_null(False) & ~up
+    plain = pl.col("plain")
+    every = list(MASK_BUILDERS | MASK_CARRIERS | MASK_CONSUMERS)
+    rows = frame.filter(plain.is_in(every) & (masky | pl.col("bad").fill_null(True) | (pl.col("role") == "out")))
+    if not rows.filter(masky).height:
+        return frame
+    rows = rows.with_columns(masky.alias("masky"), signed.alias("signed"))
+    of_role = (pl.col("role") == "out").fill_null(False)
+    clean = ((pl.col("bad") == False) | ~of_role).fill_null(False).all() & of_role.any()  # noqa: E712
+    fed = (pl.col("masky") & (pl.col("role") == "in") & pl.col("signed")).any()
+    build, carry, consume = (plain.is_in(list(names)) for names in (MASK_BUILDERS, MASK_CARRIERS, MASK_CONSUMERS))
+    lower = pl.col("signed") & pl.col("min").is_infinite().fill_null(False)
+    rows = rows.with_columns(
+        pl.when(pl.col("masky"))
+        .then((build & of_role) | (consume & ~of_role & (lower | clean.over("operation")))
+              | ((carry | build) & ~of_role & lower) | (carry & of_role & lower & fed.over("operation")))
+        .otherwise(False).alias("wanted")
+    )  # fmt: skip
+    wanted = rows.filter(pl.col("wanted"))["place"]
+    return frame.with_columns(
+        pl.when(pl.col("place").is_in(wanted.implode())).then(False).otherwise(pl.col("bad")).alias("bad")
+    )
+
+
+def operations(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `read_rows` → one row per operation, in program order.
+
+    `in_bad`, `state_bad`, `out_bad`: bad if one tensor is, ok if all are, null if none has a row or one is unknown.
+    `first_bad`: place of the first bad row with a role, `first_role` and `first_base` its role and tensor; `ins`: how
+    many input rows; `peak`: largest |input|; `prev_ok`: place of the last clean row before, within the launch;
+    `opens`: the operation begins a microbatch's forward pass, so that its input is the batch.
+    """
+    def three(role: str) -> pl.Expr:
+        mine = pl.col("bad").filter(pl.col("role") == role)
+        return pl.when(mine.any()).then(True).when(mine.is_null().any() | (mine.len() == 0)).then(None).otherwise(False)
+
+    telling = pl.col("role").is_not_null()
+    bad = pl.col("bad").fill_null(False) & telling
+    inputs = pl.col("role") == "in"
+    largest = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
+    ops = (
+        frame.group_by("operation", maintain_order=True)
+        .agg(
+            pl.col("rank", *_RUN, "kind", "plain", "group_ranks", "reduce_op").first(),
+            pl.col("place").first(),
+            pl.col("place").last().alias("end"),
+            three("in").alias("in_bad"), three("state").alias("state_bad"), three("out").alias("out_bad"),
+            inputs.sum().alias("ins"),
+            pl.col("place").filter(bad).first().alias("first_bad"),
+            pl.col("role").filter(bad).first().alias("first_role"),
+            pl.col("base").filter(bad).first().alias("first_base"),
+            pl.col("place").filter(telling & (pl.col("bad") == False)).last().alias("last_ok"),  # noqa: E712
+            largest.filter(inputs).max().alias("peak"),
+            pl.col("dtype").drop_nulls().first(),
+            pl.col("tensor").filter(bad & (pl.col("role") == "out")).alias("bad_outputs"),
+            pl.col("tensor").filter(bad & inputs).alias("bad_inputs"),
+        )
+        .sort("place")
+    )  # fmt: skip
+    way = ("rank", "launch")
+    before = pl.col("kind").shift(1).over(*way, "step")
+    return ops.with_columns(
+        pl.col("last_ok").forward_fill().shift(1).over(*way).alias("prev_ok"),
+        (
+            (pl.col("phase").fill_null("forward") == "forward")
+            & pl.col("kind").is_null()
+            & (pl.col("chunk").fill_null(0) == 0)
+            & (pl.col("place").cum_count().over(*way, "step", "microbatch", "chunk") == 1)
+            & ~before.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]).fill_null(False)
+        ).alias("opens"),
+    )

@@ -1,0 +1,138 @@
+"""How each rank's process ended, as far as records say: by itself, by giving up on others, or stopped by the launcher.
+
+Whoever times out or loses a connection is a victim; whoever the launcher stops was still alive. Only a signal that
+nobody sent on purpose, or an exception that is no consequence of somebody else's failure, makes a rank the origin.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from forensics.incident import Cause, Ref
+from parsers.tables import TableName
+
+How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed"]
+
+_SIGNALS = {9: "SIGKILL", 15: "SIGTERM", 11: "SIGSEGV", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 4: "SIGILL", 2: "SIGINT"}
+_CRASH_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+_VICTIM_KINDS = ("collective_timeout", "peer_closed", "remote_error")
+# Kinds that a rank prints of itself, and the cause that they prove.
+_OWN_CAUSES: Mapping[str, Cause] = {
+    "gpu_oom": "gpu_oom", "disk_full": "disk_full", "segfault": "segfault", "host_oom": "host_oom",
+    "gpu_lost": "gpu_fault", "cuda_error": "exception", "exception": "exception",
+}  # fmt: skip
+_DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost", "gpu is lost", "uncorrectable")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0),
+    bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown). cause: for died."""
+
+    rank: int
+    how: How
+    cause: Cause | None
+    code: str
+    time_ns: int | None
+    refs: tuple[Ref, ...]
+
+
+def signal_of(code: str | None) -> str | None:
+    """Exit code text → signal name: "-9", "137" and "SIGKILL" are the same."""
+    if not code:
+        return None
+    if code.startswith("SIG"):
+        return code
+    try:
+        number = int(code)
+    except ValueError:
+        return None
+    if number < 0:
+        return _SIGNALS.get(-number)
+    return _SIGNALS.get(number - 128) if number > 128 else None
+
+
+def _is_consequence(detail: str | None) -> bool:
+    if not detail:
+        return False
+    try:
+        return bool(json.loads(detail).get("consequence"))
+    except (ValueError, AttributeError):
+        return False
+
+
+def reference(row: Mapping[str, object]) -> Ref:
+    """The place of a row of any table."""
+    line = row["line"] if row.get("line") is not None else row.get("record")
+    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])  # type: ignore[arg-type]
+
+
+def _own_cause(kind: str, text: str) -> Cause:
+    lowered = text.lower()
+    if kind in ("cuda_error", "exception") and any(word in lowered for word in _DEVICE_FAULT):
+        return "gpu_fault"
+    return _OWN_CAUSES[kind]
+
+
+def _from_exit(rank: int, row: Mapping[str, object], stopped: bool) -> Outcome | None:
+    code = str(row["code"] or "")
+    signal = signal_of(code)
+    place = (reference(row),)
+    time = row["time_ns"]
+    if code == "0":
+        return Outcome(rank, "ended", None, code, time, place)  # type: ignore[arg-type]
+    if signal == "SIGTERM" or (signal == "SIGKILL" and stopped):
+        return Outcome(rank, "stopped", None, signal, time, place)  # type: ignore[arg-type]
+    if signal == "SIGKILL":
+        return Outcome(rank, "died", "killed", signal, time, place)  # type: ignore[arg-type]
+    if signal in _CRASH_SIGNALS:
+        return Outcome(rank, "died", "segfault", signal, time, place)  # type: ignore[arg-type]
+    return Outcome(rank, "failed", None, signal or code, time, place)  # type: ignore[arg-type]
+
+
+def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
+    """Events of one attempt (ranks made global) → rank → its outcome. Ranks of which nothing is said are left out."""
+    events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    closing = tables["events"].filter(pl.col("kind") == "closing_signal")
+    stopped = set(closing["rank"].drop_nulls().to_list())
+    result: dict[int, Outcome] = {}
+    for row in events.filter(pl.col("kind").is_in(["exit", "first_failure"])).sort("rank", "kind", "file", "line").iter_rows(named=True):
+        outcome = _from_exit(row["rank"], row, row["rank"] in stopped)
+        if outcome and row["rank"] not in result:
+            result[row["rank"]] = outcome
+    own = events.filter(pl.col("kind").is_in([*_OWN_CAUSES, *_VICTIM_KINDS, "bad_loss"])).sort("rank", "file", "line")
+    for (rank,), rows in own.group_by(["rank"], maintain_order=True):
+        said = _from_lines(int(rank), rows)  # type: ignore[call-overload]
+        before = result.get(said.rank) if said else None
+        # A signal that nobody sent outranks what the log says; SIGABRT and plain codes are explained by the log.
+        if said and (before is None or before.how in ("failed", "stopped")):
+            result[said.rank] = said if before is None else _with_refs(said, before.refs)
+    return dict(sorted(result.items()))
+
+
+def _with_refs(outcome: Outcome, refs: tuple[Ref, ...]) -> Outcome:
+    return Outcome(outcome.rank, outcome.how, outcome.cause, outcome.code, outcome.time_ns, outcome.refs + refs)
+
+
+def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
+    """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
+    listed = list(rows.iter_rows(named=True))
+    for row in listed:
+        if row["kind"] == "bad_loss":
+            return Outcome(rank, "bad_loss", None, row["code"] or "", row["time_ns"], (reference(row),))
+    own = [row for row in listed if row["kind"] in _OWN_CAUSES and not _is_consequence(row["detail"])]
+    waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or _is_consequence(row["detail"])]
+    if own:
+        # A wait that failed before is the origin of what the same rank raised later.
+        first_wait = min((row["line"] or 0 for row in waits if row["file"] == own[0]["file"]), default=None)
+        if first_wait is None or (own[0]["line"] or 0) <= first_wait:
+            specific = next((row for row in own if row["kind"] != "exception"), own[0])
+            cause = _own_cause(specific["kind"], specific["text"] or "")
+            return Outcome(rank, "died", cause, specific["code"] or "", specific["time_ns"], (reference(specific),))
+    if waits:
+        row = waits[0]
+        return Outcome(rank, "gave_up", None, row["code"] or row["kind"], row["time_ns"], (reference(row),))
+    return None

@@ -1,0 +1,33 @@
+"""The signature of an incident: what stays the same when the same fault comes again on other ranks."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from forensics.incident import Report
+
+_FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
+
+
+def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
+    anomaly = verdict.get("first_anomaly") or {}
+    code = verdict.get("code")
+    values = {
+        **{name: verdict.get(name) for name in ("kind", "cause", "site")},
+        **{name: anomaly.get(name) for name in ("op", "group", "module", "phase", "tensor", "value")},
+        "code": f"{code['file']}:{code['line']}" if code else None,
+    }
+    return {name: None if values[name] is None else str(values[name]) for name in _FIELDS}
+
+
+def signature_of(document: bytes | None, analyze: Callable[[], Report]) -> dict[str, str | None]:
+    """incident.json as bytes, or a call that makes the report → field → value of its primary incident."""
+    whole = msgspec.json.decode(document) if document is not None else msgspec.to_builtins(analyze())
+    return _fields(whole["incidents"][whole["primary"]]["verdict"])
+
+
+def compare(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> tuple[list[str], bool]:
+    """(a line per field that either has, equal fields marked "="; whether all agree)."""
+    rows = [f"{'=' if a[name] == b[name] else '≠'} {name:<8} {a[name] or '-'}  |  {b[name] or '-'}" for name in _FIELDS if a[name] or b[name]]
+    return rows, all(a[name] == b[name] for name in _FIELDS)

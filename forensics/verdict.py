@@ -1,0 +1,150 @@
+"""Findings → one incident, by the rules of the contract: which kind outranks which, the status word and its rule."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from forensics.case import Case, Claim, Finding
+from forensics.incident import (
+    Action, Alternative, Device, Evidence, FindingRow, FirstAnomaly, Incident, Kind, Lost, Reason, Status, Suspects, Verdict, Views,
+    ranges,
+)  # fmt: skip
+
+# A crash that a NaN caused is numerics; a process that died outranks the wait it caused; a mismatch explains a missing call.
+_KIND_ORDER: Sequence[Kind] = ("numerics", "crash", "hang", "slow", "launch", "healthy", "unknown")
+_HANG_ORDER = ("collective_mismatch", "gpu_fault", "kernel_stuck", "rank_absent", "deadlock_cycle", "network_fault", "rank_died", "store_timeout", None)
+_NO_WITNESS = ("coverage",)
+
+
+def _weight(finding: Finding) -> tuple[int, int, int, int, str]:
+    """Smaller comes first: named before undecided within a kind, strong before weak, then the order of causes."""
+    minor = finding.kind == "numerics" and finding.severity == "minor"
+    kind = len(_KIND_ORDER) if minor else _KIND_ORDER.index(finding.kind)
+    cause = _HANG_ORDER.index(finding.cause) if finding.kind == "hang" and finding.cause in _HANG_ORDER else 0
+    decided = 0 if finding.ranks or finding.cycle or finding.hosts or finding.links else 1
+    return (kind, 0 if finding.strong else 1, decided, cause, finding.detector)
+
+
+def witnesses(finding: Finding, direction: str = "for") -> list[str]:
+    """Independent sources with a claim in this direction, ascending."""
+    return sorted({claim.witness for claim in finding.claims if claim.direction == direction and claim.witness not in _NO_WITNESS})
+
+
+def status_of(finding: Finding) -> tuple[Status, str]:
+    """The status word and the rule that gave it."""
+    backing, against = witnesses(finding), witnesses(finding, "against")
+    if finding.kind == "unknown":
+        return "unknown", "nothing in the bundle explains what happened"
+    if not finding.strong:
+        return "hypothesis", "the best explanation; others remain"
+    if against:
+        return "hypothesis", f"{', '.join(against)} speak against it"
+    if len(backing) >= 2:
+        return "established", f"{len(backing)} independent witnesses ({', '.join(backing)}), none against"
+    return "supported", f"one strong witness ({', '.join(backing) or finding.detector}), none against"
+
+
+def _unknown() -> Finding:
+    return Finding(
+        detector="verdict", kind="unknown", undecided=("nothing_found",),
+        collect=("flight-recorder dumps of all ranks (TORCH_FR_BUFFER_SIZE), py-spy dumps of all ranks, all ranks' logs, kernel logs of all hosts",),
+        summary="Nothing in this bundle shows a fault, and nothing proves that the run was healthy.",
+    )  # fmt: skip
+
+
+def _conflict(best: Finding, others: Sequence[Finding]) -> tuple[Reason, ...]:
+    """Another strong finding of the same kind that names other ranks: say so."""
+    rivals = [f for f in others if f.kind == best.kind and f.strong and f.ranks and best.ranks and not set(f.ranks) & set(best.ranks)]
+    return ("conflicting_evidence",) if rivals else ()
+
+
+def choose(case: Case, findings: Sequence[Finding]) -> tuple[Finding, tuple[Finding, ...]]:
+    """(the finding that is the verdict, the others)."""
+    order = sorted(findings, key=_weight)
+    return (order[0], tuple(order[1:])) if order else (_unknown(), ())
+
+
+def _evidence(claims: Sequence[Claim]) -> list[Evidence]:
+    return [
+        Evidence(id=f"E{number}", claim=claim.text, direction=claim.direction, refs=list(claim.refs))
+        for number, claim in enumerate(claims, 1)
+    ]
+
+
+def _place(case: Case, finding: Finding) -> tuple[list[Device], FirstAnomaly]:
+    """Fill host and device of the first anomaly, and devices of named ranks, from the identity table."""
+    anomaly = finding.first_anomaly
+    who = case.identity.filter(pl.col("rank") == anomaly.rank) if anomaly.rank is not None and case.identity.height else None
+    if who is not None and who.height:
+        device = who["pci"][0] or (f"{who['device_index'][0]}" if who["device_index"][0] is not None else None)
+        anomaly = _replace(anomaly, host=anomaly.host or who["host"][0], device=anomaly.device or device)
+    return list(finding.devices), anomaly
+
+
+def _replace(anomaly: FirstAnomaly, **changes: object) -> FirstAnomaly:
+    values: dict[str, object] = {name: getattr(anomaly, name) for name in anomaly.__struct_fields__}
+    return FirstAnomaly(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def _actions(finding: Finding, status: Status) -> list[Action]:
+    actions = list(finding.actions)
+    target = "job"
+    if finding.kind == "hang" and finding.cause == "rank_absent" and finding.code and finding.code.file:
+        reason = f"it stopped in {finding.code.function or 'this line'}"
+        actions.append(Action(kind="check_code", target=f"{finding.code.file}:{finding.code.line}", command=None, reason=reason))
+    if finding.cause in ("collective_mismatch", "deadlock_cycle"):
+        code = f"{finding.code.file}:{finding.code.line}" if finding.code else target
+        actions.append(Action(kind="check_code", target=code, command=None, reason="ranks issue different operations, or in a different order"))
+    if finding.cause in ("gpu_fault",):
+        for device in finding.devices:
+            name = device.host or ""
+            actions.append(Action(kind="drain_node", target=name, command=f"scontrol update nodename={name} state=drain reason=gpu_fault" if name else None, reason="its device reported an error"))
+    actions += [Action(kind="collect_more", target=what, command=None, reason="would decide what this bundle cannot") for what in finding.collect]
+    if not actions and finding.kind in ("hang", "crash") and status != "unknown":
+        actions.append(Action(kind="restart_job", target=target, command=None, reason="no lasting fault is shown"))
+    return actions
+
+
+def _lost(case: Case) -> Lost:
+    steps = case.tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))["step"]
+    events = case.tables["events"]
+    saved = events.filter(pl.col("kind") == "checkpoint_save")["step"].max()
+    persisted = events.filter(pl.col("kind") == "checkpoint_persist")["step"].max()
+    return Lost(last_completed_step=steps.max(), last_saved_step=saved, last_persisted_step=persisted)  # type: ignore[arg-type]
+
+
+def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
+    """Case and findings → the incident of this attempt."""
+    best, others = choose(case, findings)
+    status, rule = status_of(best)
+    devices, anomaly = _place(case, best)
+    rivals = [f for f in (*best.alternatives, *others) if f.kind not in ("healthy",)]
+    verdict = Verdict(
+        kind=best.kind, cause=best.cause, status=status, status_rule=rule, ranks=sorted(best.ranks), hosts=sorted(best.hosts), devices=devices,
+        links=[list(link) for link in best.links], suspects=Suspects(ranks=sorted(set(best.suspect_ranks) - set(best.ranks)), hosts=sorted(best.suspect_hosts)),
+        cycle=sorted(best.cycle), site=best.site, code=best.code, domain=best.domain, first_anomaly=anomaly,
+        undecided=list(dict.fromkeys((*best.undecided, *_conflict(best, others)))), summary=best.summary,
+    )  # fmt: skip
+    alternatives = [
+        Alternative(kind=f.kind, cause=f.cause, ranks=sorted(f.ranks), hosts=sorted(f.hosts), why_not=f.why_not or _why_not(best, f)) for f in rivals
+    ]
+    return Incident(
+        attempt=case.attempt, verdict=verdict, evidence=_evidence(best.claims), alternatives=alternatives, blast_radius=best.blast_radius,
+        severity=best.severity, lost=_lost(case), actions=_actions(best, status), views=views,
+    )  # fmt: skip
+
+
+def _why_not(best: Finding, other: Finding) -> str:
+    if _KIND_ORDER.index(other.kind) > _KIND_ORDER.index(best.kind):
+        return f"it follows from the {best.kind}: {other.summary}"
+    return f"weaker evidence: {other.summary}"
+
+
+def rows(findings: Sequence[Finding], missing: Mapping[str, str]) -> list[FindingRow]:
+    """Findings and detectors that did not run → the rows of the document's `findings`."""
+    done = [
+        FindingRow(detector=f.detector, kind=f.kind, cause=f.cause, ranks=ranges((*f.ranks, *f.cycle)), hosts=list(f.hosts), summary=f.summary)
+        for f in findings
+    ]
+    skipped = [FindingRow(detector=name, kind="unknown", cause=None, ranks="", hosts=[], summary=why, ran=False) for name, why in missing.items()]
+    return [*done, *skipped]

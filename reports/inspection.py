@@ -1,0 +1,49 @@
+"""What was read, file by file: the text of `forensics inspect`, and plain aligned columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from forensics.incident import FileRow, Report
+from reports.layout import cut, size
+from reports.sanitize import clean
+
+_WIDTH = 100
+
+
+def _file(row: FileRow) -> list[str]:
+    what = ", ".join(row.parsers) or "not recognised"
+    ranks = f" · ranks {row.ranks}" if row.ranks else ""
+    known = f" · {row.recognised:,} of {row.lines:,} lines recognised" if row.lines else ""
+    span = f" · {row.time_first_utc} – {row.time_last_utc}" if row.time_first_utc else ""
+    lines = [clean(row.file), f"    {what} · {size(row.bytes)}{ranks}{known}{span}"]
+    lines += [f"    ! {clean(error)}" for error in row.errors]
+    lines += [f"    ? {cut(clean(template), _WIDTH)}" for template in row.templates]
+    return lines
+
+
+def render(report: Report) -> str:
+    """Coverage in a few lines, then every file: recognised as, size, ranks, lines, times, errors (!), and the commonest
+    lines that nothing recognised (?)."""
+    seen = report.coverage
+    lines = [
+        f"{clean(report.bundle.name)}: {report.bundle.files:,} files, {size(report.bundle.bytes)}, {seen.attempts} attempt(s)",
+        f"ranks {', '.join(seen.ranks_seen) or 'none'} seen"
+        + (f" of {seen.ranks_expected}" if seen.ranks_expected else "")
+        + (f", missing {', '.join(seen.ranks_missing)}" if seen.ranks_missing else ""),
+        f"hosts {clean(', '.join(seen.hosts_seen)) or 'not named'}",
+        f"{seen.lines.total:,} lines, {seen.lines.unrecognised:,} of them recognised by nothing",
+    ]
+    for name, source in sorted(seen.sources.items()):
+        errors = f", {source.errors} errors" if source.errors else ""
+        lines.append(f"  {name:<20} {source.files:>6,} files  {source.records:>9,} records{errors}")
+    for row in report.files:
+        lines += ["", *_file(row)]
+    return "\n".join(lines) + "\n"
+
+
+def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as aligned text under their names; the last column is not padded."""
+    cells = [[clean("" if value is None else str(value)) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
+    shown = [list(names), *cells]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in shown)
