@@ -115,6 +115,7 @@ def test_adapter_of_a_completion_error() -> None:
     text = W + "NET/IB: Got completion from peer n7<4> with status=12 opcode=1 len=0 vendor err 129 (Recv) hca mlx5_1"
     [row] = PARSER.parse(lines(text))["events"].rows(named=True)
     detail = json.loads(row["detail"])
+    assert row["code"] == "12"
     assert (detail["adapter"], detail["vendor"], detail["port"]) == ("mlx5_1", "129", 4)
 
 

@@ -57,7 +57,7 @@ _CODE_TRAIL = re.compile(r"^\S+:\d+(?: \(\w+\))? -> \d+")
 _PEER = re.compile(
     r"(?:from peer|[Cc]onnect to|remote peer|send to|recv to|recv from|from) \[?([^\s<>]+?)\]?<(\d{1,6})>"
 )
-_STATUS = re.compile(r"(?:error|status=\w*\(?)\s*(\d{1,3})")
+_STATUS = re.compile(r"(?:with error |status=(?:[A-Za-z_]+\()?)(\d{1,3})\b")
 _WARNINGS: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (re.compile(r"Got completion (?:from peer \S+ )?with"), "completion_error", None),
     (re.compile(r"[Gg]ot async (?:error )?event.*(?:port error|catastrophic|port err)|async fatal event|"
