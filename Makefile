@@ -1,0 +1,52 @@
+# Needs Python 3.11 or newer (with venv) and make; everything else is installed into .venv from requirements.lock.
+#
+#   make demo    analyze one of the samples and write demo/incident.html
+#   make test    all tests
+#   make check   format, lint, strict types
+#   make lock    renew requirements.lock (needs the network)
+#   make clean   remove what the above made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SAMPLE ?= data_loader_stall
+
+.DELETE_ON_ERROR:
+.PHONY: demo test check format lock clean
+
+demo: $(READY)
+	@mkdir -p demo
+	$(BIN)/forensics analyze samples/$(SAMPLE)/bundle -o demo/incident.html
+	@echo "The incident page: $(CURDIR)/demo/incident.html"
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The stamp is newer than what it depends on exactly when the last installation went through.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lock/bin/uv pip compile pyproject.toml --group dev --generate-hashes --universal --python-version 3.11 \
+	  --upgrade --no-header --no-emit-index-url --quiet -o requirements.lock
+	sed -i '1i # Everything that `make` installs, pinned with hashes. Written by: make lock' requirements.lock
+	rm -rf $(VENV)-lock
+
+clean:
+	rm -rf $(VENV) $(VENV)-lock demo build dist

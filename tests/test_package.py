@@ -1,0 +1,68 @@
+"""The package as its users meet it: cheap to import, lazy, and outspoken when Python finds somebody else's siblings."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python(code: str, *before: Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Runs `code` in a fresh Python that finds the folders `before` ahead of this checkout."""
+    path = os.pathsep.join(str(place) for place in (*before, ROOT))
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code], env=os.environ | {"PYTHONPATH": path}, cwd=cwd, capture_output=True, text=True
+    )
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    heavy = "{'polars', 'networkx', 'jinja2', 'rich', 'click', 'parsers', 'reports'}"
+    result = python(f"import sys, forensics; print(sorted({heavy} & set(sys.modules)))")
+    assert result.stdout == "[]\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["import forensics", "import forensics.analyze", "from forensics.analyze import analyze", "from forensics import analyze"],
+)
+def test_analyze_is_the_function_whoever_imported_its_module_before(first: str) -> None:
+    result = python(f"{first}\nimport forensics\nprint(forensics.analyze.__name__, callable(forensics.analyze))")
+    assert result.stdout == "analyze True\n", result.stderr
+
+
+def test_every_public_name_resolves() -> None:
+    result = python("import forensics; print([n for n in forensics.__all__ if getattr(forensics, n) is None])")
+    assert result.stdout == "[]\n", result.stderr
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert "has no attribute 'diagnose'" in python("import forensics; forensics.diagnose").stderr
+
+
+@pytest.mark.parametrize("name", ["parsers", "reports"])
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_a_strangers_sibling_is_named(tmp_path: Path, name: str, layout: str) -> None:
+    """`parsers` and `reports` are common names; the error tells the folder, and the stranger's code does not run."""
+    stranger = tmp_path / f"{name}.py" if layout == "module" else tmp_path / name / "__init__.py"
+    stranger.parent.mkdir(exist_ok=True)
+    stranger.write_text("print('ran')")
+    result = python("import forensics", tmp_path)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert re.search(rf"ImportError: forensics needs its own package '{name}'.*{re.escape(str(tmp_path))}", result.stderr)
+
+
+def test_the_lock_names_no_index_and_no_place() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    assert not re.search(r"https?:|file:|--(extra-)?index-url|--find-links|\s/\w", lock)
+
+
+def test_the_lock_hashes_every_requirement() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    requirements = re.split(r"^(?=[a-z0-9][a-z0-9-]*==)", lock, flags=re.MULTILINE)[1:]
+    assert requirements
+    assert [text.split()[0] for text in requirements if "--hash=sha256:" not in text] == []
