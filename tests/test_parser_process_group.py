@@ -258,6 +258,15 @@ def test_library_errors(text: str, kind: str) -> None:
     assert "Traceback" not in row["text"]
 
 
+def test_library_error_without_a_place() -> None:
+    text = (
+        "[PG ID 0 PG GUID 0(default_pg) Rank 5] Process group watchdog thread terminated with exception: NCCL error: "
+    )
+    [row] = _events(text + "remote process exited or there was a network error, NCCL version 2.21.5", rank=5)
+    assert (row["kind"], row["rank"]) == ("remote_error", 5)
+    assert json.loads(row["detail"])["error"] == "remote process exited or there was a network error"
+
+
 @pytest.mark.parametrize("cut", range(0, len(DESYNC), 29))
 def test_cut_reports_do_not_raise(cut: int) -> None:
     names = [rank for row in _events(DESYNC[:cut]) for rank in row["names_ranks"] or []]

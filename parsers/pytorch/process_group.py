@@ -51,7 +51,7 @@ _FINGERPRINT = re.compile(
     rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
     r"(?P<differ>.*)"
 )
-_ERROR = re.compile(r"[NM]CCL error in: ?")
+_ERROR = re.compile(r"[NM]CCL error(?: in)?: ?")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("out of memory", "gpu_oom"),
     ("No space left on device", "disk_full"),
@@ -192,8 +192,8 @@ class _Reader:
         text = "\n".join(row["text"] for row in rows)
         kind = next((kind for words, kind in _ERROR_KINDS if words in text), "comm_warning")
         after_place = _ERROR.split(rows[0]["text"], maxsplit=1)[1]
-        parts = [part.strip() for part in after_place.split(",", 2)]
-        detail = {"place": parts[0], "error": parts[1] if len(parts) > 1 else None}
+        place, _, error = after_place.partition(",") if "CCL error in:" in rows[0]["text"] else ("", "", after_place)
+        detail = {"place": place.strip() or None, "error": error.split(",")[0].strip() or None}
         if rows[-1] is not rows[0] and rows[-2]["text"].strip() == "Last error:":
             detail["last_error"] = rows[-1]["text"][:500]
         hosts = re.findall(r"(?:peer|Connect to) \[?([\w.:-]+?)\]?<\d", text) or None
@@ -413,7 +413,7 @@ PARSER = LineParser(
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
         b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
         b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout", b"checkForNa",
-        b"CCL error in: ", b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
+        b"CCL error in: ", b"CCL error: ", b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",
         b"latest states",
     ),
