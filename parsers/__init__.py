@@ -4,12 +4,27 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
+from parsers.comm import nccl
+from parsers.device import (
+    dcgmi_dmon,
+    ib,
+    lspci,
+    mthreads_gmi,
+    mx_smi,
+    nvidia_smi_csv,
+    nvidia_smi_q,
+    nvidia_smi_table,
+    nvidia_smi_xml,
+    nvlink_status,
+    prometheus,
+)
 from parsers.evidence import Evidence
-from parsers.kernel import amdgpu, bug_report, fabric_manager, host, metax, mthreads, nic, pci_memory
+from parsers.kernel import amdgpu, bug_report, fabric_manager, host, metax, mthreads, nic, pci_memory, xid
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.numerics import tensor_stats
 from parsers.parser import Parser
 from parsers.pytorch import elastic, flight_recorder, process_group, traceback
+from parsers.stacks import faulthandler, py_spy
 from parsers.training import steps
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
@@ -17,16 +32,31 @@ __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
     flight_recorder.PARSER,
+    py_spy.PARSER,
+    faulthandler.PARSER,
     bug_report.PARSER,
+    nvidia_smi_xml.PARSER,
+    nvidia_smi_q.PARSER,
+    nvidia_smi_csv.PARSER,
+    nvlink_status.PARSER,
+    dcgmi_dmon.PARSER,
+    mthreads_gmi.PARSER,
+    mx_smi.PARSER,
+    ib.PARSER,
+    lspci.PARSER,
+    prometheus.PARSER,
     tensor_stats.PARSER,
     process_group.PARSER,
+    nccl.PARSER,
     elastic.PARSER,
     traceback.PARSER,
     steps.PARSER,
+    xid.PARSER,
     host.PARSER,
     pci_memory.PARSER,
     nic.PARSER,
     fabric_manager.PARSER,
+    nvidia_smi_table.PARSER,
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,

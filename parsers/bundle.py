@@ -126,12 +126,20 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
     prefix = "" if depth == 0 else source.path + "/"
     if depth > NESTING or kind is None:
         bundle.sources.append(source)
-    elif kind == "zip":
-        _zip_members(bundle, prefix, source, depth)
-    elif kind == "tar":
-        _tar_members(bundle, prefix, source, depth)
-    else:
+    elif kind in archives.COMPRESSED:
         _compressed(bundle, prefix, source, kind, depth)
+    else:
+        source = _in_place(bundle, source)
+        (_zip_members if kind == "zip" else _tar_members)(bundle, prefix, source, depth)
+
+
+def _in_place(bundle: Bundle, source: Source) -> Source:
+    """An archive inside an archive that can be read only forward is kept, to be read in any order."""
+    with source.open() as stream:
+        if stream.seekable():
+            return source
+        size, opener = bundle._spill.keep(stream, None)
+    return replace(source, size=size, open=opener)
 
 
 def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: int) -> None:

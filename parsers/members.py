@@ -9,6 +9,7 @@ import os
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO, Protocol, cast
@@ -47,8 +48,41 @@ def _open_kept(data: bytes) -> BinaryIO:
 
 
 def open_zipped(opener: Callable[[], BinaryIO], at: int) -> BinaryIO:
-    archive = zipfile.ZipFile(opener())
-    return cast(BinaryIO, archive.open(archive.infolist()[at]))
+    """Member number `at` of a zip."""
+    return cast(BinaryIO, io.BufferedReader(_Zipped(opener(), at), 1 << 16))
+
+
+class _Zipped(io.RawIOBase):
+    """A zip member; `loss` says what could not be read."""
+
+    def __init__(self, inner: BinaryIO, at: int) -> None:
+        super().__init__()
+        self._inner = inner
+        self.loss: str | None = None
+        try:
+            archive = zipfile.ZipFile(inner)
+            self._member = archive.open(archive.infolist()[at])
+        except BaseException:
+            inner.close()
+            raise
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        try:
+            data = self._member.read(len(buffer)) if self.loss is None else b""
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            self.loss = f"damaged or cut short: {error or type(error).__name__}"
+            data = b""
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed and hasattr(self, "_member"):
+            self._member.close()
+            self._inner.close()
+        super().close()
 
 
 class _Slice(io.RawIOBase):

@@ -208,8 +208,8 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
         (r"\[rank(\d{1,7})\](?:: ?| (?=\S))", _rank),
-        (r"\[(?:[\w.@-]+@)?\d+,(\d{1,7})\](?:<std(?:out|err|diag)>)?: ?(?=\S)", _task),
-        (r"\[(?:[\w.@-]+@)?\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _task),
+        (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _task),
+        (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _task),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
         (rf"\[{stamps.GLOG} ", _seen_time),

@@ -45,18 +45,24 @@ class Scanned:
 
 def is_text(head: bytes) -> bool:
     """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed."""
-    if head[:2] in _UTF16:
+    if _encoding(head):
         return True
     body = head.lstrip(b"\x00")[:8192]
     return len(_CONTROL.findall(body)) * 50 <= len(body)
 
 
+def _encoding(head: bytes) -> str | None:
+    """UTF-16 by its byte order mark, where the NULs of plain letters bear it out."""
+    return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
+
+
 def scan(stream: BinaryIO, parsers: Sequence[LineParser]) -> Scanned:
     """All candidate lines of one file. Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers)
-    head = stream.read(2)
-    decoder = codecs.getincrementaldecoder(_UTF16[head])("replace") if head in _UTF16 else None
-    buffer = b"" if decoder else head
+    head = stream.read(256)
+    encoding = _encoding(head)
+    decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+    buffer = decoder.decode(head[2:]).encode() if decoder else head
     while chunk := stream.read(WINDOW):
         buffer += decoder.decode(chunk).encode() if decoder else chunk
         cut = max(buffer.rfind(b"\n"), buffer.rfind(b"\r", 0, len(buffer) - 1)) + 1

@@ -1,0 +1,110 @@
+"""The rules of the house, over the syntax tree: who may import whom, registration, size, no loose ends."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import parsers
+from parsers.parser import FileParser, LineParser
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("parsers", "forensics", "reports")
+MODULES = sorted(
+    path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "node_modules" not in path.parts
+)
+FORMATS = [path for path in MODULES if path.parts[-3] == "parsers" and path.name != "__init__.py"]
+LINES_AT_MOST = 500
+
+
+def _name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports(path: Path, *, lazy: bool = True) -> set[str]:
+    """Modules that a file imports; `from a import b` counts as a.b where that is a module."""
+    tree = ast.parse(path.read_text())
+    found: set[str] = set()
+    nodes = ast.walk(tree) if lazy else iter(tree.body)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                file = ROOT / inner.replace(".", "/")
+                found.add(inner if file.is_dir() or file.with_suffix(".py").is_file() else str(node.module))
+    return found
+
+
+def _of(path: Path, package: str) -> set[str]:
+    return {name for name in _imports(path) if name == package or name.startswith(package + ".")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_imports_go_one_way(path: Path) -> None:
+    own = _name(path)
+    assert not _of(path, "tests") | _of(path, "samples")
+    assert own == "forensics.__main__" or not _of(path, "forensics.cli")
+    if own.startswith("parsers"):
+        assert not _of(path, "forensics") | _of(path, "reports")
+    elif own.startswith("reports"):
+        assert _of(path, "forensics") <= {"forensics.incident"}
+        assert not _of(path, "parsers")
+    elif not own.startswith("forensics.cli") and own not in ("forensics", "forensics.incident"):
+        assert not _of(path, "reports")
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=_name)
+def test_formats_never_import_each_other(path: Path) -> None:
+    areas = {f"parsers.{found.parent.name}" for found in FORMATS}
+    for name in _of(path, "parsers"):
+        imported = ROOT / (name.replace(".", "/") + ".py")
+        if any(name.startswith(area + ".") for area in areas):
+            assert not _is_registered_form(imported), f"{_name(path)} imports the format {name}"
+    assert not _of(path, "parsers") & {"parsers", "parsers.ledger", "parsers.bundle", "parsers.scan"}
+
+
+def _is_registered_form(path: Path) -> bool:
+    """Whether a module defines PARSER or PARSERS at its top."""
+    for node in ast.parse(path.read_text()).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id in ("PARSER", "PARSERS") for target in targets):
+            return True
+    return False
+
+
+def test_every_parser_is_registered_once() -> None:
+    registered = [id(parser) for parser in parsers.PARSERS]
+    missing = []
+    for path in FORMATS:
+        if _is_registered_form(path):
+            module = importlib.import_module(_name(path))
+            own = getattr(module, "PARSERS", None) or (module.PARSER,)
+            missing += [f"{_name(path)}: {parser.name}" for parser in own if registered.count(id(parser)) != 1]
+    assert missing == []
+
+
+def test_parsers_have_names_of_their_own_and_file_parsers_come_first() -> None:
+    names = [parser.name for parser in parsers.PARSERS]
+    assert len(set(names)) == len(names)
+    kinds = [isinstance(parser, FileParser) for parser in parsers.PARSERS]
+    assert kinds == sorted(kinds, reverse=True)
+    assert all(parser.anchors for parser in parsers.PARSERS if isinstance(parser, LineParser))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_module_is_small_says_what_it_is_and_leaves_nothing_open(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= LINES_AT_MOST
+    assert "TO" + "DO" not in text and "FIX" + "ME" not in text
+    assert not text.strip() or ast.get_docstring(ast.parse(text)), "no docstring"
+    assert path.stem not in ("utils", "manager", "helpers", "base", "common", "misc")
+
+
+def test_parsers_are_found_where_the_rules_look() -> None:
+    assert len(FORMATS) > 5
+    assert len(MODULES) > 20

@@ -1,0 +1,150 @@
+"""Decoration before a line, and time stamps."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers.prefixes import Habits, Line, habits, strip
+from parsers.stamps import parse_time, years
+
+
+def _ns(text: str) -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000_000
+
+
+SECOND = _ns("2024-11-20 03:10:11")
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("", Line("")),
+        ("plain text", Line("plain text")),
+        ('  File "x.py", line 3, in f', Line('  File "x.py", line 3, in f')),
+        ("RuntimeError: [3] x", Line("RuntimeError: [3] x")),
+        ("[Rank 0] Watchdog caught", Line("[Rank 0] Watchdog caught")),
+        ("12: text", Line("text", task=12)),
+        (" 3:   indented", Line("  indented", task=3)),
+        ("03:10:11 text", Line("03:10:11 text")),
+        ("[1,12]<stdout>:text", Line("text", task=12)),
+        ("[1,12]<stderr>:  text", Line("  text", task=12)),
+        ("[prterun-n1-77@1,4]<stdout>:  text", Line(" text", task=4)),
+        ("[1, 2] text", Line("[1, 2] text")),
+        ("Wed Nov 20 03:10:11 2024[1,0]<stdout>:text", Line("text", task=0, time_ns=SECOND, time_basis="local")),
+        ("2024-11-20T03:10:11Z: [1,2]<stdout>:text", Line("text", task=2, time_ns=SECOND, time_basis="utc")),
+        ("10.0.0.7: text", Line("text", host="10.0.0.7")),
+        ("eth0: link down", Line("eth0: link down")),
+        ("[default3]:  text", Line("  text", local_rank=3)),
+        ("[rank3]:   text", Line("  text", rank=3)),
+        ("[default1]:[rank9]:[E text", Line("[E text", rank=9, local_rank=1)),
+        ("50%|##   [rank1]:[W socket", Line("50%|##   [rank1]:[W socket", rank=1)),
+        ("x [rank1]: a[rank2]: b", Line("x [rank1]: a[rank2]: b")),
+        (
+            "2024-11-20 03:10:11.5 [rank3] INFO x",
+            Line("INFO x", rank=3, time_ns=SECOND + 500_000_000, time_basis="local"),
+        ),
+        ("(Worker pid=40, ip=10.0.0.1) text", Line("text", host="10.0.0.1")),
+        ("(Worker pid=40) text", Line("text")),
+        ("(raylet, ip=10.0.0.1) text", Line("text", host="10.0.0.1")),
+        ("(a note) text", Line("(a note) text")),
+        ("2024-11-20T03:10:11Z stdout F  text", Line(" text", time_ns=SECOND, time_basis="utc")),
+        ("2024-11-20T05:10:11+02:00 stderr P tex", Line("tex", time_ns=SECOND, time_basis="utc", partial=True)),
+        ("[pod/worker-3/main] text", Line("text", host="worker-3")),
+        ('{"log":"text\\n","time":"2024-11-20T03:10:11Z"}', Line("text", time_ns=SECOND, time_basis="utc")),
+        (
+            '{"line":"text","ts":"1732072211000000000","host":"n1"}',
+            Line("text", host="n1", time_ns=SECOND, time_basis="utc"),
+        ),
+        ('{"loss": 1}', Line('{"loss": 1}')),
+        ('{"log":"cut', Line('{"log":"cut')),
+        ("[ 1843.308145] NVRM: x", Line("NVRM: x", time_ns=1_843_308_145_000, time_basis="boot")),
+        ("<6>[    2.608284][  T77] x", Line("x", time_ns=2_608_284_000, time_basis="boot")),
+        ("6,39,2608284,-;x", Line("x", time_ns=2_608_284_000, time_basis="boot")),
+        ("[Wed Nov 20 03:10:11 2024] NVRM: x", Line("NVRM: x", time_ns=SECOND, time_basis="local")),
+        ("kern  :warn  : 2024-11-20T03:10:11,000000+00:00 x", Line("x", time_ns=SECOND, time_basis="utc")),
+        ("Nov 20 03:10:11 n1 kernel: [  5.000000] x", Line("x", host="n1", time_ns=SECOND, time_basis="local")),
+        ("Nov 20 03:10:11 n1 sshd[12]: x", Line("sshd[12]: x", host="n1", time_ns=SECOND, time_basis="local")),
+        ("2024-11-20T03:10:11+00:00 n1 kernel: x", Line("x", host="n1", time_ns=SECOND, time_basis="utc")),
+        ("[2024-11-20 03:10:11] n1:5:6 [0] NCCL", Line("n1:5:6 [0] NCCL", time_ns=SECOND, time_basis="local")),
+        ("11/20/2024 03:10:11 [INFO] x", Line("[INFO] x", time_ns=SECOND, time_basis="local")),
+        ("[E1120 03:10:11.0 a.cpp:1] x", Line("[E1120 03:10:11.0 a.cpp:1] x", time_ns=SECOND, time_basis="local")),
+        (
+            "E1120 03:10:11.000000 8 a.py:1] x",
+            Line("E1120 03:10:11.000000 8 a.py:1] x", time_ns=SECOND, time_basis="local"),
+        ),
+        ("\x1b[31m[rank1]:\x1b[0m text\r", Line("text", rank=1)),
+        ("2024-13-45 03:10:11 text", Line("text")),
+    ],
+)
+def test_strip(raw: str, expected: Line) -> None:
+    assert strip(raw, Habits(2024)) == expected
+
+
+@pytest.mark.parametrize("raw", ["Nov 20 03:10:11 n1 kernel: x", "[E1120 03:10:11.0 a.cpp:1] x"])
+def test_a_stamp_without_a_year_is_no_time_unless_the_year_is_known(raw: str) -> None:
+    assert strip(raw).time_ns is None
+
+
+def test_host_names_are_a_prefix_only_where_nearly_all_lines_have_one() -> None:
+    pods = [f"gpu-worker-{at}: line {at}" for at in range(5)]
+    told = habits(pods, None)
+    assert strip("gpu-worker-7: text", told) == Line("text", host="gpu-worker-7")
+    assert strip("step7: text", told).host is None
+    mixed = habits([*pods, "x", "y", "z"], None)
+    assert strip("gpu-worker-7: text", mixed) == Line("gpu-worker-7: text")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (None, None)),
+        ("2024-11-20 03:10:11", (SECOND, "local")),
+        ("2024-11-20T03:10:11,25Z", (SECOND + 250_000_000, "utc")),
+        ("2024-11-20T03:10:11.123456789-0130", (SECOND + 5400 * 10**9 + 123_456_789, "utc")),
+        ("[2024-11-20 03:10:11,5] x", (SECOND + 500_000_000, "local")),
+        ("Nov 20 2024 03:10:11", (SECOND, "local")),
+        ("E321 00:00:00.5 x", (None, None)),
+        ("2024-11-20 25:10:11", (None, None)),
+        ("word", (None, None)),
+    ],
+)
+def test_parse_time(text: str, expected: tuple[int | None, str | None]) -> None:
+    assert parse_time(text) == expected
+
+
+def test_glog_months_have_one_or_two_digits() -> None:
+    assert parse_time("E321 00:00:01.000000005 x", 2025) == (_ns("2025-03-21 00:00:01") + 5, "local")
+    assert parse_time("E1021 00:00:01.0 x", 2025) == (_ns("2025-10-21 00:00:01"), "local")
+
+
+def test_years_are_those_of_stamps_at_the_beginning_of_lines() -> None:
+    assert years(b"2026-01-02 03:04:05 x\n[rank0]: 2025-12-31T23:59:59Z y\n" + b"." * 70 + b"2001-01-01 00:00:00") == {
+        2025,
+        2026,
+    }
+
+
+PIECES = [
+    "[rank1]:",
+    "12: ",
+    "[1,2]<stdout>:",
+    "2024-11-20 03:10:11 ",
+    "{",
+    '"log":"',
+    "\x1b[1m",
+    "\r",
+    "(W pid=1) ",
+    "<",
+    "é",
+    "[",
+]
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=12).map("".join))
+def test_strip_never_raises_and_only_takes_away(raw: str) -> None:
+    line = strip(raw, Habits(2024, True))
+    if not raw.lstrip().startswith("{") and "{" not in raw:
+        assert len(line.text) <= len(raw)
+    assert (line.time_ns is None) == (line.time_basis is None)

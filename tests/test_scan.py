@@ -1,0 +1,133 @@
+"""The scan: the same candidates whatever the engine and the windows; what is lost is listed."""
+
+import io
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers import scan as scanning
+from parsers.anchors import ENGINES, finder
+from parsers.parser import LineParser
+from parsers.scan import Scanned, is_text, scan, templates
+
+
+def _parser(*anchors: bytes, after: int = 0) -> LineParser:
+    return LineParser("p", anchors, lambda _: {}, after)
+
+
+def _lines(data: bytes, *parsers: LineParser) -> list[list[tuple[int, bytes, bool]]]:
+    return _listed(scan(io.BytesIO(data), parsers))
+
+
+def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
+    return [[(place[0], scanned.texts[place], is_hit) for place, is_hit in rows] for rows in scanned.candidates]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        pytest.param(b"", [], id="empty"),
+        pytest.param(b"foreign\n", [], id="foreign"),
+        pytest.param(b"key", [(1, b"key", True)], id="no line end"),
+        pytest.param(b"a\nkey b\r\nkey\r\n", [(2, b"key b", True), (3, b"key", True)], id="CRLF"),
+        pytest.param(b"1%\r2% key\r3%\nkey\n", [(1, b"2% key", True), (2, b"key", True)], id="progress bar"),
+        pytest.param(b"key key\n", [(1, b"key key", True)], id="twice in a line"),
+        pytest.param(b"\xff key \xfe\n", [(1, b"\xff key \xfe", True)], id="not UTF-8"),
+        pytest.param("\ufeffa\nkey é\n".encode("utf-16-le"), [(2, "key é".encode(), True)], id="UTF-16 LE"),
+        pytest.param("\ufeffa\nkey\n".encode("utf-16-be"), [(2, b"key", True)], id="UTF-16 BE"),
+        pytest.param(b"\x00" * 9000 + b"a\nkey\n", [(2, b"key", True)], id="hole before the text"),
+    ],
+)
+def test_candidates(data: bytes, expected: list[tuple[int, bytes, bool]]) -> None:
+    assert is_text(data[:65536])
+    assert _lines(data, _parser(b"key")) == [expected]
+
+
+def test_lines_after_a_hit_come_along() -> None:
+    data = b"0\nkey\n2\n3\nkey\n5\n6\n7\n"
+    expected = [(2, b"key", True), (3, b"2", False), (4, b"3", False), (5, b"key", True), (6, b"5", False)]
+    assert _lines(data, _parser(b"key", after=2))[0] == [*expected, (7, b"6", False)]
+
+
+def test_each_parser_gets_its_own_lines_and_shared_anchors_go_to_both() -> None:
+    first, second = _lines(b"one two\ntwo\none\n", _parser(b"one", b"two"), _parser(b"two"))
+    assert [line for line, _, _ in first] == [1, 2, 3]
+    assert [line for line, _, _ in second] == [1, 2]
+
+
+@given(st.lists(st.sampled_from([b"ab", b"abc", b"bc", b"\n", b"\r\n", b"\r", b"x" * 9, b"\xff"]), max_size=60))
+def test_engines_agree(parts: list[bytes]) -> None:
+    block = b"".join(parts)
+    anchors = (b"ab", b"abc", b"bca", b"cab")
+    assert len({tuple(finder(anchors, engine)(block)) for engine in ENGINES}) == 1
+
+
+@given(
+    st.lists(st.sampled_from([b"key", b"\n", b"\n", b"\r\n", b"text ", b"other"]), max_size=80),
+    st.integers(min_value=300, max_value=400),
+)
+def test_windows_change_nothing(parts: list[bytes], window: int) -> None:
+    data = b"".join(b"%d%s" % (at, part) for at, part in enumerate(parts)) * 9
+    parsers = (_parser(b"key"), _parser(b"other", after=3))
+    whole = scan(io.BytesIO(data), parsers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "WINDOW", window)
+        pieces = scan(io.BytesIO(data), parsers)
+    if all(len(line) < window for line in data.split(b"\n")):
+        assert _listed(pieces) == _listed(whole)
+    assert pieces.lines == whole.lines == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def test_a_line_that_is_too_long_is_cut_and_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "LINE_BYTES", 100)
+    data = b"a\n" + b"key" + b"x" * 300 + b"key\nkey\n"
+    scanned = scan(io.BytesIO(data), (_parser(b"key"),))
+    assert _listed(scanned) == [[(2, b"key" + b"x" * 97, True), (3, b"key", True)]]
+    assert scanned.unread == [{"line": 2, "reason": "a line longer than 100 bytes was cut"}]
+
+
+def test_a_line_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "WINDOW", 1000)
+    monkeypatch.setattr(scanning, "LINE_BYTES", 100)
+    scanned = scan(io.BytesIO(b"x" * 5000 + b"key" + b"y" * 3000 + b"\nkey\n"), (_parser(b"key"),))
+    assert _listed(scanned) == [[(2, b"key", True)]]
+    assert [row["line"] for row in scanned.unread] == [1]
+    assert scanned.lines == 2
+
+
+def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "KEPT_HITS", 10)
+    data = b"dense\n" * 50 + b"rare\n" + b"dense\n" * 50
+    scanned = scan(io.BytesIO(data), (_parser(b"dense", b"rare"),))
+    assert [line for line, _, _ in _listed(scanned)[0]] == [1, 2, 3, 4, 5, 51, 97, 98, 99, 100, 101]
+    assert scanned.unread == [{"reason": "90 candidate lines of p beyond the limit were not read"}]
+
+
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)) * 64, b"\x80\x04\x95" + b"\x00\x01\x02" * 3000, b"\x7fELF" + bytes(99)]
+)
+def test_binary_is_no_text(data: bytes) -> None:
+    assert not is_text(data)
+
+
+def test_coloured_text_is_text() -> None:
+    assert is_text(b"\x1b[31mred\x1b[0m \xe2\x96\x88\n" * 50)
+
+
+@pytest.mark.parametrize("lines", [100, 5000])
+def test_templates_count_what_nobody_recognised(lines: int) -> None:
+    data = b"".join(b"loss %d of %d\n" % (at, at * 7) for at in range(lines)) + b"other\n"
+    scanned = scan(io.BytesIO(data), ())
+    [first, *_] = templates(scanned.sample, set())
+    assert first.endswith("× loss # of #")
+    assert templates(scanned.sample, set(scanned.sample)) == []
+
+
+def test_sampled_lines_have_the_right_numbers() -> None:
+    rng = random.Random(3)
+    data = b"".join(b"%d %s\n" % (at, b"x" * rng.randrange(90)) for at in range(1, 4000))
+    scanned = scan(io.BytesIO(data), ())
+    assert len(scanned.sample) > 100
+    assert all(text.startswith(f"{line} ") for line, text in scanned.sample.items())
