@@ -46,4 +46,6 @@ def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[clean("" if value is None else str(value)) for value in row] for row in rows]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
     shown = [list(names), *cells]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in shown)
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in shown
+    )

@@ -1,0 +1,142 @@
+"""Fitting text into columns, and rank ranges into words. Widths are terminal cells: a Chinese character takes two."""
+
+import unicodedata
+from collections.abc import Iterator
+
+RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
+
+
+def cells(text: str) -> int:
+    """Columns that a cleaned text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` columns; what was cut off shows as …"""
+    if cells(text) <= width:
+        return text
+    return text[: _fitting(text, width - 1)].rstrip() + "…"
+
+
+def cut_left(text: str, width: int) -> str:
+    """As `cut`, but keeps the end: the telling part of a path is its name and line."""
+    if cells(text) <= width:
+        return text
+    return "…" + text[::-1][: _fitting(text[::-1], width - 1)][::-1]
+
+
+def wrap(text: str, width: int, lines: int) -> list[str]:
+    """`text` in at most `lines` lines, broken at spaces where there are any; the last one is cut."""
+    out: list[str] = []
+    rest = text.strip()
+    while rest and len(out) < lines - 1 and cells(rest) > width:
+        end = _fitting(rest, width)
+        space = rest.rfind(" ", 1, end + 1)
+        if space > end // 2:
+            end = space
+        out.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return [*out, cut(rest, width)] if rest else out
+
+
+def wrap_command(command: str, width: int) -> list[str]:
+    """A shell command over several lines that still pastes: broken at spaces outside quotes, with a backslash."""
+    words = list(_words(command))
+    out = [words[0]] if words else []
+    for word in words[1:]:
+        if cells(out[-1]) + 1 + cells(word) <= width - 2:
+            out[-1] += f" {word}"
+        else:
+            out.append(f"  {word}")
+    return [f"{cut(line, width - 2)} \\" for line in out[:-1]] + [cut(line, width) for line in out[-1:]]
+
+
+def spans(ranges: str) -> list[tuple[int, int]]:
+    """"0-2,4" → [(0, 2), (4, 4)]. What is not a range is skipped: this text may come from a file."""
+    out = []
+    for part in ranges.split(","):
+        first, _, last = part.strip().partition("-")
+        last = last or first
+        if _is_number(first) and _is_number(last) and int(first) <= int(last) < RANK_LIMIT:
+            out.append((int(first), int(last)))
+    return out
+
+
+def count(ranges: str) -> int:
+    """How many ranks a range text names."""
+    return sum(last - first + 1 for first, last in spans(ranges))
+
+
+def ranks_phrase(ranges: str, runs: int = 6) -> str:
+    """"0-2,4" → "ranks 0-2, 4"; of many runs the first, and how many ranks in all."""
+    parts = [part.strip() for part in ranges.split(",") if part.strip()]
+    if not parts:
+        return "no rank"
+    noun = "rank" if len(parts) == 1 and "-" not in parts[0] else "ranks"
+    if len(parts) <= runs:
+        return f"{noun} {', '.join(parts)}"
+    return f"{noun} {', '.join(parts[:runs])}, … ({count(ranges):,} in all)"
+
+
+def duration(seconds: float) -> str:
+    """1800.0 → "30m00s"."""
+    if seconds != seconds or seconds in (float("inf"), float("-inf")):
+        return "an unknown time"
+    if abs(seconds) < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    sign, whole = ("−", -whole) if whole < 0 else ("", whole)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{sign}{hours}h{minutes:02}m{rest:02}s" if hours else f"{sign}{minutes}m{rest:02}s"
+
+
+def size(count_bytes: int) -> str:
+    """41_200_000_000 → "41.2 GB"."""
+    value = float(count_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters from the left fit into `width` columns."""
+    used = 0
+    for index, character in enumerate(text):
+        used += _cell(character)
+        if used > width:
+            return index
+    return len(text)
+
+
+def _words(command: str) -> Iterator[str]:
+    """Splits at spaces that are outside quotes; the quotes stay."""
+    word, quote = "", ""
+    previous = ""
+    for character in command:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"" and previous != "\\":
+            quote = character
+        if character == " " and not quote and previous != "\\":
+            if word:
+                yield word
+            word = ""
+        else:
+            word += character
+        previous = character
+    if word:
+        yield word

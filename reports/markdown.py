@@ -1,0 +1,172 @@
+"""The report as Markdown, ready to paste into an issue or a chat.
+
+Whatever comes from the bundle stands in a code span or a fenced block: there a mention, a link, a quick action or a tag
+is only text, on every renderer.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from forensics.incident import Evidence, Incident, Report
+from reports import summary, terminal
+from reports.layout import duration, ranks_phrase
+from reports.sanitize import clean
+from reports.words import ACTION, CAUSE, DOMAIN, KIND, REASON, STATUS
+
+_ROWS = 200
+_TICKS = re.compile("`+")
+
+
+def render(report: Report) -> str:
+    """The whole text."""
+    incident = summary.primary(report)
+    if incident is None:
+        return f"# {KIND['unknown']}\n\n{fenced(terminal.render(report, color=False))}\n"
+    head = summary.headline(incident)
+    parts = [
+        f"# {head.kind}: {code(head.subject)} ({head.status})",
+        fenced(terminal.render(report, color=False)),
+        _verdict(incident),
+        "## Evidence",
+        *_evidence(incident),
+        "## Coverage",
+        *_coverage(report),
+        "## Alternatives",
+        _alternatives(incident),
+        "## Do now",
+        *_actions(incident),
+        postmortem(report),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def postmortem(report: Report) -> str:
+    """A skeleton to fill in; what the report knows stands there already."""
+    incident = summary.primary(report)
+    if incident is None:
+        return "## Postmortem\n\nNo incident."
+    lost, verdict = incident.lost, incident.verdict
+    first = verdict.first_anomaly
+    facts = [
+        ("Impact", [
+            f"Ranks waiting: {incident.blast_radius.ranks_waiting:,}",
+            f"Last completed step: {_or_unknown(lost.last_completed_step)}; "
+            f"last persisted step: {_or_unknown(lost.last_persisted_step)}",
+            f"Stalled: {'not known' if lost.stalled_s is None else duration(lost.stalled_s)}",
+        ]),
+        ("Trigger", [code(first.signature) if first.signature else "…"]),
+        ("Root cause", [f"{_cause(incident)} ({DOMAIN[verdict.domain]}), {verdict.status}", code(verdict.summary)]),
+        ("Detection", [f"First anomaly: {code(first.time_utc) if first.time_utc else 'time not known'}", "Noticed by: …"]),
+        ("Resolution", ["…"]),
+        ("What went well, what did not, where we were lucky", ["…"]),
+    ]  # fmt: skip
+    lines = ["## Postmortem"]
+    for title, points in facts:
+        lines += ["", f"### {title}", "", *(f"- {point}" for point in points)]
+    lines += ["", "### Action items", "", "| action | owner | done |", "|---|---|---|"]
+    lines += [f"| {ACTION[action.kind][0]} {cell(action.target)} | {ACTION[action.kind][1]} | |"
+              for action in incident.actions[:_ROWS]]  # fmt: skip
+    return "\n".join([*lines, "| … | | |"])
+
+
+def code(text: str) -> str:
+    """`text` as a code span in which nothing acts."""
+    text = clean(text, "space").strip()
+    if not text:
+        return "–"
+    ticks = "`" * (max((len(run) for run in _TICKS.findall(text)), default=0) + 1)
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def cell(text: str) -> str:
+    """A code span inside a table, where a pipe would end the cell. After a backslash no escape of it is safe."""
+    return code(clean(text, "space").replace("\\|", "\\¦")).replace("|", "\\|")
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """`text` as a fenced block that it cannot close."""
+    text = clean(text, "keep").strip("\n")
+    ticks = "`" * max(3, max((len(run) for run in _TICKS.findall(text)), default=0) + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def _verdict(incident: Incident) -> str:
+    verdict = incident.verdict
+    lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {DOMAIN[verdict.domain].capitalize()}."]
+    if verdict.status_rule:
+        lines.append(f"Rule: {code(verdict.status_rule)}")
+    lines += [f"Cannot tell: {REASON[reason]}." for reason in verdict.undecided]
+    return "  \n".join(lines)
+
+
+def _evidence(incident: Incident) -> list[str]:
+    rows = [row for item in incident.evidence[:_ROWS] for row in _evidence_rows(item)]
+    if not rows:
+        return ["No evidence."]
+    table = _table(("", "claim", "where", "verbatim"), rows)
+    return [table, *_more(len(incident.evidence), "facts")]
+
+
+def _evidence_rows(item: Evidence) -> list[tuple[str, str, str, str]]:
+    if not item.refs:
+        return [(item.direction, cell(item.claim), "–", "–")]
+    return [
+        ("" if index else item.direction, "" if index else cell(item.claim), cell(summary.place(ref)), cell(ref.text))
+        for index, ref in enumerate(item.refs)
+    ]
+
+
+def _coverage(report: Report) -> list[str]:
+    lines = [f"- {code(part)}" for part in summary.coverage(report)]
+    if report.coverage.ranks_missing:
+        lines.append(f"- {code(summary.missing(report))}")
+    lines += [f"- unreadable: {code(item.file)}: {code(item.reason)}" for item in report.coverage.unreadable[:_ROWS]]
+    lines += [f"- limit: {code(limit)}" for limit in report.limits[:_ROWS]]
+    return ["\n".join(lines), *_more(len(report.coverage.unreadable), "unreadable files")]
+
+
+def _alternatives(incident: Incident) -> str:
+    if not incident.alternatives:
+        return "None was considered."
+    rows = [
+        (
+            KIND[other.kind],
+            CAUSE[other.cause] if other.cause else "–",
+            cell(", ".join([*map(str, other.ranks[:8]), *other.hosts[:8]])),
+            cell(other.why_not),
+        )
+        for other in incident.alternatives[:_ROWS]
+    ]
+    return _table(("kind", "cause", "who", "why not"), rows)
+
+
+def _actions(incident: Incident) -> list[str]:
+    if not incident.actions:
+        return ["Nothing."]
+    parts = []
+    for number, action in enumerate(summary.commands(incident)[:_ROWS], start=1):
+        what, who = ACTION[action.kind]
+        parts.append(f"**{number}. {what}** {code(action.target)} ({who}): {code(action.reason)}")
+        if action.command:
+            parts.append(fenced(action.command, "sh"))
+    return parts
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _more(total: int, what: str) -> list[str]:
+    return [f"Showing {_ROWS} of {total:,} {what}; the rest is in incident.json."] if total > _ROWS else []
+
+
+def _cause(incident: Incident) -> str:
+    verdict = incident.verdict
+    who = code(ranks_phrase(",".join(map(str, verdict.ranks)))) if verdict.ranks else ""
+    return f"{CAUSE[verdict.cause] if verdict.cause else 'cause not known'}{f': {who}' if who else ''}"
+
+
+def _or_unknown(value: int | None) -> str:
+    return "not known" if value is None else f"{value}"

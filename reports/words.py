@@ -1,0 +1,116 @@
+"""Plain words for the closed sets of the report. One place, so that terminal, page and Markdown say the same."""
+
+from collections.abc import Mapping
+
+from forensics.incident import ActionKind, Cause, Domain, Kind, Reason, Site, Status
+
+KIND: Mapping[Kind, str] = {
+    "hang": "HANG",
+    "crash": "CRASH",
+    "numerics": "NUMERICS",
+    "slow": "SLOW",
+    "launch": "LAUNCH FAILED",
+    "healthy": "HEALTHY",
+    "unknown": "UNKNOWN",
+}
+CAUSE: Mapping[Cause, str] = {
+    "rank_absent": "alive, never entered the operation",
+    "rank_died": "the process died while others waited",
+    "collective_mismatch": "called another operation, size or type than its peers",
+    "deadlock_cycle": "ranks wait for each other in a circle",
+    "network_fault": "the network failed",
+    "gpu_fault": "the device failed",
+    "kernel_stuck": "entered, but the device never finished",
+    "store_timeout": "the rendezvous store did not answer",
+    "exception": "an exception was raised",
+    "gpu_oom": "device memory ran out",
+    "host_oom": "host memory ran out",
+    "segfault": "segmentation fault",
+    "killed": "killed by a signal",
+    "disk_full": "the disk is full",
+    "nan_birth": "NaN made from finite inputs",
+    "overflow": "overflow to Inf",
+    "bad_state": "weights, optimizer or checkpoint already bad",
+    "bad_input": "the input was already bad",
+    "comm_corruption": "finite before the communication, bad after it",
+    "replica_divergence": "replicas differ while all values are finite",
+    "loss_scale_collapse": "the loss scale collapsed",
+    "loss_spike": "the loss jumped",
+    "underflow": "values vanished to zero",
+    "straggler_compute": "computes more slowly than its peers",
+    "straggler_host": "its host is slower than the others",
+    "straggler_network": "its network is slower than the others",
+    "throughput_drop": "throughput fell",
+    "imbalance": "the work is spread unevenly",
+    "wrong_interface": "the wrong network interface was chosen",
+    "version_mismatch": "versions differ",
+    "missing_ranks": "ranks never arrived",
+    "config_drift": "settings differ between ranks",
+}
+SITE: Mapping[Site, str] = {
+    "data_loading": "loading data",
+    "checkpoint_io": "reading or writing a checkpoint",
+    "storage_io": "waiting for storage",
+    "compute": "computing",
+    "lock": "waiting for a lock",
+    "compile": "compiling",
+    "gpu_sync": "waiting for its device",
+    "logging": "writing logs",
+    "evaluation": "evaluating",
+    "teardown": "shutting down",
+    "unresponsive": "not answering",
+    "communication": "in a communication",
+    "unknown": "not known",
+}
+STATUS: Mapping[Status, str] = {
+    "established": "two or more independent witnesses, none against",
+    "supported": "one strong witness, none against",
+    "hypothesis": "best explanation; others remain",
+    "unknown": "the evidence does not decide",
+}
+REASON: Mapping[Reason, str] = {
+    "all_entered_no_counters": "all members entered and no counter shows who did not finish",
+    "culprit_among_missing": "the culprit is among ranks that left no record",
+    "two_member_mismatch": "two members disagree and nothing tells which one is wrong",
+    "ring_buffer_wrapped": "the flight recorder had already overwritten the decisive entries",
+    "clock_error_exceeds_gap": "the clocks differ by more than the gap between the events",
+    "single_snapshot": "one stack snapshot cannot tell slow from stuck",
+    "tied_explanations": "several explanations fit equally well",
+    "membership_unknown": "who belongs to the group is not known",
+    "mixed_attempts": "records of several launches cannot be told apart",
+    "no_baseline": "there is no healthy stretch to compare with",
+    "collector_is_suspect": "the collecting of the records may itself have caused this",
+    "conflicting_evidence": "witnesses contradict each other",
+    "no_hang": "nothing shows that the job hung",
+    "nothing_found": "nothing in the bundle explains it",
+    "sampled_statistics": "tensor statistics were sampled, so the first bad one may be unseen",
+    "replica_tie": "replicas differ and no majority tells which one is wrong",
+}
+ACTION: Mapping[ActionKind, tuple[str, str]] = {  # what, and who normally does it
+    "ignore": ("Nothing to do", "nobody"),
+    "restart_job": ("Restart the job", "scheduler"),
+    "rollback": ("Roll back to a good checkpoint", "model team"),
+    "skip_data": ("Skip the data", "model team"),
+    "drain_node": ("Drain the node", "scheduler"),
+    "reset_gpu": ("Reset the device", "data-centre operations"),
+    "reboot_node": ("Reboot the node", "data-centre operations"),
+    "inspect_hardware": ("Inspect the hardware", "data-centre operations"),
+    "inspect_network": ("Inspect the network", "network operations"),
+    "check_code": ("Check the code", "model team"),
+    "check_data": ("Check the data", "model team"),
+    "check_config": ("Check the configuration", "model team"),
+    "collect_more": ("Collect more evidence", "whoever runs the job"),
+}
+DOMAIN: Mapping[Domain, str] = {
+    "workload": "workload: model, data or configuration",
+    "infrastructure": "infrastructure: device, host or network",
+    "unknown": "workload or infrastructure: not known",
+}
+STATE: Mapping[str, str] = {
+    "ok": "ok",
+    "waiting": "waiting for others",
+    "culprit": "culprit",
+    "suspect": "suspect",
+    "dead": "dead",
+    "no_data": "no record",
+}
