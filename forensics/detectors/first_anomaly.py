@@ -32,7 +32,7 @@ class _Answer:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the root or roots of the newest launch that holds a bad value."""
-    tensors = case.tensors["tensors"]
+    tensors = case.tables["tensors"]
     expected = case.expected or _stated_members(tensors)
     births = find_births(tensors, expected)
     if births is None or not births.spread.roots:
@@ -58,7 +58,7 @@ def _order(births: Births, root: Root) -> tuple[int, int, int, int]:
 def _answer(births: Births, roots: Sequence[Root]) -> _Answer:
     shared = _shared_site(births, roots)
     if shared is not None:
-        gap = ("sampled_statistics",) if births.gapped else ()
+        gap: tuple[Reason, ...] = ("sampled_statistics",) if births.gapped else ()
         return _Answer(shared, domain="workload", cause=_cause(births, shared), undecided=gap, strong=not gap)
     certain = [root for root in roots if root.rank is not None and root.birth in ("op", "comm")]
     arrived = [root for root in roots if root.birth in ("state", "input")]
@@ -209,9 +209,11 @@ def _finding(births: Births, roots: Sequence[Root], answer: _Answer) -> Finding:
 def _clean_before(births: Births, row: Row) -> Row | None:
     place = row["place"]
     mine = births.rows.filter(
-        (pl.col("rank") == row["rank"]) & (pl.col("place") < place) & pl.col("role").is_not_null()
+        (pl.col("rank") == row["rank"])
+        & (pl.col("place") < place)
+        & pl.col("role").is_not_null()
         & ~pl.col("bad").fill_null(True)
-    )  # fmt: skip
+    )
     return mine.row(-1, named=True) if mine.height else None
 
 
@@ -312,12 +314,13 @@ def _summary(births: Births, answer: _Answer, row: Row) -> str:
     if answer.domain == "workload":
         return f"{value} was born in {place} on many ranks alike: data, model or settings, not one device."
     if len(answer.ranks) == 1:
-        how = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}.get(answer.cause or "", "made")
+        verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
+        how = verbs.get(answer.cause or "", "made")
         return f"Rank {answer.ranks[0]} {how} {value} in {place}.{reach}"
     if answer.ranks:
         return f"Ranks {ranges(answer.ranks)} hold independent births; the first is {value} in {place}.{reach}"
     if answer.suspects:
-        return f"{value} first shows in {place}; it comes from one of ranks {ranges(answer.suspects)}, which cannot be told."
+        return f"{value} first shows in {place}; which of ranks {ranges(answer.suspects)} it comes from cannot be told."
     return f"{value} first shows in {place}; where it comes from cannot be told."
 
 

@@ -313,9 +313,7 @@ class _Simulation:
                 bits |= given.get(call.members[int(slot)], 0)
         return bits
 
-    def _origin(
-        self, call: Call, members: set[int], senders: set[int], receivers: Sequence[int], time: int
-    ) -> int:
+    def _origin(self, call: Call, members: set[int], senders: set[int], receivers: Sequence[int], time: int) -> int:
         """A bad output though no sender is known to be tainted → the bit of a new root."""
         bad = [rank for rank in receivers if self.outputs[call.rows[rank]]]
         fine = [rank for rank in call.rows if self.outputs[call.rows[rank]] is False]

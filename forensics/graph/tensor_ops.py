@@ -201,6 +201,7 @@ def operations(frame: pl.DataFrame) -> pl.DataFrame:
     many input rows; `peak`: largest |input|; `prev_ok`: place of the last clean row before, within the launch;
     `opens`: the operation begins a microbatch's forward pass, so that its input is the batch.
     """
+
     def three(role: str) -> pl.Expr:
         mine = pl.col("bad").filter(pl.col("role") == role)
         return pl.when(mine.any()).then(True).when(mine.is_null().any() | (mine.len() == 0)).then(None).otherwise(False)
