@@ -65,9 +65,9 @@ def scan(stream: BinaryIO, parsers: Sequence[LineParser]) -> Scanned:
     buffer = decoder.decode(head[2:]).encode() if decoder else head
     while chunk := stream.read(WINDOW):
         buffer += decoder.decode(chunk).encode() if decoder else chunk
-        cut = max(buffer.rfind(b"\n"), buffer.rfind(b"\r", 0, len(buffer) - 1)) + 1
-        if not cut and len(buffer) >= WINDOW:
-            cut = len(buffer)
+        cut = buffer.rfind(b"\n") + 1
+        if not cut and len(buffer) >= WINDOW:  # one line, longer than a window: perhaps a progress bar
+            cut = (buffer.rfind(b"\r", 0, len(buffer) - 1) + 1) or len(buffer)
         if cut:
             scanner.window(buffer[:cut])
             buffer = buffer[cut:]
@@ -180,7 +180,8 @@ class _Scanner:
     def _begin(self, block: bytes, at: int) -> int | None:
         """Where the piece of line that holds `at` begins; None: too far back."""
         low = max(0, at - LINE_BYTES)
-        begin = max(block.rfind(b"\n", low, at), block.rfind(b"\r", low, at)) + 1
+        begin = block.rfind(b"\n", low, at) + 1
+        begin = (block.rfind(b"\r", begin or low, at) + 1) or begin
         if begin:
             return begin
         return None if low or self._inside else 0
@@ -188,11 +189,13 @@ class _Scanner:
     def _segment(self, block: bytes, line: int, begin: int | None, end: int) -> tuple[int, int, int] | None:
         """The piece of line around a hit; None, and a row of `unread`, where the line is too long."""
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
-        stops = [stop for stop in (block.find(b"\n", end, high), block.find(b"\r", end, high)) if stop >= 0]
-        stop = min(stops, default=min(high, len(block)))
-        if begin is None or (not stops and high < len(block)):
+        stop = block.find(b"\n", end, high)
+        is_cut = stop < 0 and high < len(block)
+        stop = min(high, len(block)) if stop < 0 else stop
+        carriage = block.find(b"\r", end, stop)
+        if begin is None or (is_cut and carriage < 0):
             self._long(line, begin)
-        return None if begin is None else (line, begin, stop)
+        return None if begin is None else (line, begin, stop if carriage < 0 else carriage)
 
     def _long(self, line: int, begin: int | None) -> None:
         if line not in self._cut and len(self._cut) < 100:
