@@ -1,0 +1,85 @@
+"""`lspci -vvv` (pciutils): links that run below what they can, and pending errors, of accelerators, NICs and bridges.
+
+    3b:00.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)
+            LnkCap: Port #0, Speed 32GT/s, Width x16, ASPM not supported
+            LnkSta: Speed 16GT/s (downgraded), Width x8 (downgraded)
+            DevSta: CorrErr+ NonFatalErr- FatalErr- UnsupReq+ AuxPwr- TransPend-
+            UESta:  DLP- SDES- TLP- FCP- CmpltTO+ CmpltAbrt- …
+            Kernel driver in use: nvidia
+
+Metrics per device: `lspci/class`, `lspci/width`, `lspci/speed_gt`, `lspci/width_max`, `lspci/speed_max_gt`,
+`lspci/downgraded`, `lspci/errors`, `lspci/driver`. An idle GPU lowers its link speed: `downgraded` alone is no fault.
+"""
+
+import re
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import real, text_lines
+from parsers.rules import pci
+from parsers.tables import Tables, table
+
+_DEVICE = re.compile(
+    r"^(?P<pci>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Za-z0-9][^:]{1,60}): (?P<name>.{1,200})"
+)
+_LINK = re.compile(
+    r"^\s+Lnk(?P<what>Cap|Sta):\s.*?Speed (?P<speed>[\d.]+)GT/s(?P<rest>.{0,40}?), Width x(?P<width>\d+)(?P<end>.*)"
+)
+_ERRORS = re.compile(r"^\s+(?P<what>DevSta|UESta|CESta):\s+(?P<flags>\S.*)")
+_DRIVER = re.compile(r"^\s+Kernel driver in use: (?P<driver>\S+)")
+_OF_INTEREST = re.compile(
+    r"3D controller|VGA|Processing accelerators|Infiniband|Ethernet|Network|bridge|Non-Volatile", re.I
+)
+_FLAGS = {
+    "CorrErr", "NonFatalErr", "FatalErr", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "RxOF", "MalfTLP",
+    "ECRC", "RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout",
+}  # fmt: skip
+_LINES = 2_000_000
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By device lines with capabilities below them."""
+    start = head[:32768].decode("latin-1")
+    has_device = any(_DEVICE.match(line) for line in start.split("\n"))
+    return has_device and ("Control: I/O" in start or "Capabilities:" in start or "Kernel driver in use" in start)
+
+
+def parse(source: Source) -> Tables:
+    """devices: the metrics above, of accelerators, network and storage adapters and bridges."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    device: str | None = None
+    for number, text in text_lines(source):
+        if number > _LINES:
+            break
+        if found := _DEVICE.match(text):
+            device = pci(found["pci"]) if _OF_INTEREST.search(found["kind"]) else None
+            said: list[tuple[str, float | None, str]] = [("class", None, f"{found['kind']}: {found['name']}")]
+        else:
+            said = _metrics(text) if device else []
+        if device and said:
+            place = {"file": source.path, "line": number, "host": source.host, "pci": device}
+            rows += [place | {"metric": f"lspci/{name}", "value": value, "text": told} for name, value, told in said]
+        elif text.strip():
+            claimed.append({"file": source.path, "line": number})
+    return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
+
+
+def _metrics(text: str) -> list[tuple[str, float | None, str]]:
+    if found := _LINK.match(text):
+        end = "_max" if found["what"] == "Cap" else ""
+        speed = ("speed_max_gt" if end else "speed_gt", real(found["speed"]), found["speed"])
+        link = [speed, (f"width{end}", real(found["width"]), found["width"])]
+        if not end:
+            is_down = "downgraded" in found["rest"] + found["end"]
+            link.append(("downgraded", float(is_down), "yes" if is_down else "no"))
+        return link
+    if found := _ERRORS.match(text):
+        flags = [flag[:-1] for flag in found["flags"].split() if flag.endswith("+") and flag[:-1] in _FLAGS]
+        return [("errors", float(len(flags)), f"{found['what']} {' '.join(flags)}")] if flags else []
+    if found := _DRIVER.match(text):
+        return [("driver", None, found["driver"])]
+    return []
+
+
+PARSER = FileParser(name="lspci", accepts=accepts, parse=parse)

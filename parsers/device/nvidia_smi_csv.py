@@ -1,0 +1,104 @@
+"""`nvidia-smi --query-gpu=… --format=csv` (also with nounits): a row per GPU and moment, a metric per column.
+
+    timestamp, index, pci.bus_id, uuid, temperature.gpu, power.draw [W], ecc.mode.current
+    2025/02/27 15:10:02.113, 0, 00000000:3B:00.0, GPU-1f0c…, 41, 311.20 W, Enabled
+
+Needs the header (`noheader` leaves nothing to go by) and one of index, pci.bus_id, uuid. Metrics keep the names of the
+query, without the unit. The stamp has no zone and is read as UTC.
+"""
+
+import csv
+from datetime import UTC, datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import real, text_lines
+from parsers.rules import integer, pci
+from parsers.tables import Tables, table
+
+_KEYS = {"index", "pci.bus_id", "gpu_bus_id", "uuid", "gpu_uuid", "timestamp"}
+_TELLTALES = {
+    "temperature.gpu", "utilization.gpu", "memory.used", "memory.total", "power.draw", "pstate", "driver_version",
+    "name", "ecc.mode.current", "mig.mode.current", "clocks.sm", "clocks.current.sm", "serial", "pid",
+    "used_gpu_memory",
+}  # fmt: skip
+_SETTINGS = {
+    "driver_version": "driver", "mig.mode.current": "mig_mode", "ecc.mode.current": "ecc_mode", "name": "gpu_name",
+    "vbios_version": "vbios", "persistence_mode": "persistence_mode", "compute_mode": "compute_mode",
+}  # fmt: skip
+_WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "yes": 1.0, "no": 0.0}
+_ABSENT = {"", "n/a", "[n/a]", "[not supported]", "not supported"}
+_COLUMNS = 400
+
+
+def _names(text: str) -> list[str]:
+    return [part.split(" [")[0].strip().lower() for part in text.split(",")[:_COLUMNS]]
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the names in the first line."""
+    names = set(_names(head.split(b"\n", 1)[0][:8192].decode("utf-8", "replace")))
+    return bool(names & (_KEYS - {"timestamp", "index"}) | ({"index"} & names)) and bool(names & _TELLTALES)
+
+
+def parse(source: Source) -> Tables:
+    """devices, settings; ranks from `--query-compute-apps` (pid). A row that does not fit its header is `unread`."""
+    devices: list[dict[str, Any]] = []
+    settings: dict[tuple[Any, ...], dict[str, Any]] = {}
+    ranks: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    names: list[str] = []
+    for number, text in text_lines(source):
+        if not names or _names(text) == names:
+            names = _names(text)
+            lines.append({"file": source.path, "line": number})
+            continue
+        if not text.strip():
+            continue
+        values = [value.strip() for value in next(csv.reader([text[:65536]]), [])]
+        if len(values) != len(names):
+            reason = f"{len(values)} values for {len(names)} columns"
+            unread.append({"file": source.path, "line": number, "reason": reason})
+            continue
+        said = dict(zip(names, values, strict=True))
+        place = {"file": source.path, "line": number, "host": source.host}
+        device = _device(said) | place
+        if pid := integer(said.get("pid")):
+            ranks.append(device | {"pid": pid, "how": "nvidia-smi"})
+        time_ns = _time(said.get("timestamp", ""))
+        for name, value in said.items():
+            if name in _KEYS or name == "pid" or value.lower() in _ABSENT:
+                continue
+            if known := _SETTINGS.get(name):
+                row = {"name": known, "value": value, "scope": f"gpu {device['pci'] or device['uuid']}"} | place
+                settings.setdefault((row["name"], row["value"], row["scope"]), row)
+            measured = {"metric": name, "value": _WORDS.get(value.lower(), real(value)), "text": value}
+            devices.append(device | measured | {"time_ns": time_ns})
+    return {
+        "devices": table("devices", devices),
+        "settings": table("settings", settings.values()),
+        "ranks": table("ranks", ranks),
+        "unread": table("unread", unread),
+        "claimed": table("claimed", lines),
+    }
+
+
+def _device(said: dict[str, str]) -> dict[str, Any]:
+    address = said.get("pci.bus_id") or said.get("gpu_bus_id")
+    return {
+        "device_index": integer(said.get("index")),
+        "pci": pci(address) if address else None,
+        "uuid": said.get("uuid") or said.get("gpu_uuid"),
+    }
+
+
+def _time(text: str) -> int | None:
+    try:
+        stamp = datetime.strptime(text, "%Y/%m/%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(stamp.timestamp()) * 10**9 + stamp.microsecond * 1000
+
+
+PARSER = FileParser(name="nvidia_smi_csv", accepts=accepts, parse=parse)

@@ -1,0 +1,104 @@
+"""Prometheus text exposition: gauges of dcgm-exporter, node-exporter, RDMA exporters and xpu_timer, as saved by hand.
+
+    # TYPE DCGM_FI_DEV_GPU_TEMP gauge
+    DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-1f0c",pci_bus_id="00000000:3B:00.0",Hostname="n1"} 41 1740669002000
+    XPU_TIMER_COMMON_HANG{ip="10.0.0.1",job_name="j",local_rank="2",pod_name="p-0",rank="2"} 1
+
+A metric is the name, with the labels that do not say who (sorted) in braces. Labels that say who fill host, rank,
+device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
+DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds. The stamp, where there is one, is in
+milliseconds; a scrape every 15 to 60 s cannot show what is shorter.
+"""
+
+import re
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import real, text_lines, whole
+from parsers.rules import pci
+from parsers.tables import Tables, table
+
+_SAMPLE = re.compile(
+    r"^(?P<name>[A-Za-z_:][\w:]{0,200})(?:\{(?P<labels>.{0,8000})\})?\s+(?P<value>[-+\w.]{1,40})"
+    r"(?:\s+(?P<time>-?\d{1,16}))?\s*$"
+)
+_HEAD = re.compile(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
+_LABEL = re.compile(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
+_WHO = {
+    "host": ("Hostname", "hostname", "host", "node", "nodename", "ip", "instance"),
+    "rank": ("rank", "global_rank"),
+    "device_index": ("gpu", "gpu_index", "device_index"),
+    "uuid": ("UUID", "uuid"),
+    "pci": ("pci_bus_id", "pci", "bus_id"),
+}
+_HANG = "XPU_TIMER_COMMON_HANG"
+_ROWS = 5_000_000
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By a TYPE line followed by a sample of that name."""
+    return _HEAD.search(head) is not None
+
+
+def parse(source: Source) -> Tables:
+    """devices (a sample per row), events heartbeat_lost (code xpu_timer_hang); lines that are no sample are unread."""
+    devices: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        found = _SAMPLE.match(text)
+        if found is None:
+            if text.startswith("#"):
+                claimed.append(place)
+            elif text.strip():
+                unread.append(place | {"reason": "not a sample of the Prometheus text format"})
+            continue
+        if len(devices) >= _ROWS:
+            unread.append(place | {"reason": f"more than {_ROWS} samples"})
+            break
+        row = place | _sample(found, source)
+        devices.append(row)
+        if found["name"] == _HANG and (real(row["value"]) or 0.0) > 0:
+            events.append(place | _hang(row, text))
+    return {
+        "devices": table("devices", devices),
+        "events": table("events", events),
+        "claimed": table("claimed", claimed),
+        "unread": table("unread", unread),
+    }
+
+
+def _sample(found: re.Match[str], source: Source) -> dict[str, Any]:
+    labels = dict(_LABEL.findall(found["labels"] or ""))
+    said = {column: _taken(labels, names) for column, names in _WHO.items()}
+    others = ",".join(f'{name}="{value}"' for name, value in sorted(labels.items()))
+    rank = whole(said["rank"])
+    return {
+        "host": said["host"] if said["host"] is not None else source.host,
+        "rank": rank if rank is not None else source.rank,
+        "device_index": whole(said["device_index"]),
+        "uuid": said["uuid"],
+        "pci": pci(said["pci"]) if said["pci"] else None,
+        "metric": found["name"] + (f"{{{others}}}" if others else ""),
+        "value": real(found["value"]),
+        "text": found["value"],
+        "time_ns": int(found["time"]) * 10**6 if found["time"] and len(found["time"]) < 14 else None,
+    }
+
+
+def _taken(labels: dict[str, str], names: tuple[str, ...]) -> str | None:
+    return next((labels.pop(name) for name in names if name in labels), None)
+
+
+def _hang(row: dict[str, Any], text: str) -> dict[str, Any]:
+    return {
+        "kind": "heartbeat_lost", "code": "xpu_timer_hang", "severity": "error",
+        "host": row["host"], "rank": row["rank"],
+        "rank_space": None if row["rank"] is None else "global", "time_ns": row["time_ns"], "value": row["value"],
+        "time_basis": None if row["time_ns"] is None else "utc", "text": text[:2000],
+    }  # fmt: skip
+
+
+PARSER = FileParser(name="prometheus", accepts=accepts, parse=parse)
