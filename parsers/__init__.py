@@ -24,6 +24,7 @@ from parsers.ledger import Map, Progress, read_bundle
 from parsers.numerics import tensor_stats
 from parsers.parser import Parser
 from parsers.pytorch import elastic, flight_recorder, process_group, traceback
+from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, slurm
 from parsers.stacks import faulthandler, py_spy
 from parsers.training import steps
 
@@ -45,12 +46,17 @@ PARSERS: tuple[Parser, ...] = (
     ib.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
+    kubernetes.PARSER,
+    sacct.PARSER,
     tensor_stats.PARSER,
     process_group.PARSER,
     nccl.PARSER,
     elastic.PARSER,
     traceback.PARSER,
     steps.PARSER,
+    checkpoint.PARSER,
+    dlrover.PARSER,
+    slurm.PARSER,
     xid.PARSER,
     host.PARSER,
     pci_memory.PARSER,
