@@ -38,8 +38,8 @@ DEATHS = ("sigkill", "host_oom", "exception")
 class Fault:
     """`ranks`: the culprits, drawn where empty. `site`: of an absent rank. `how`: op | size | extra | missing of a
     mismatch, sigkill | host_oom | exception of a death, alone | before of a GPU that stops (others finish the
-    operation; it stops before it). `role`: the group that the fault hits, drawn where None. `step`: the last but one
-    of the simulated steps where None and the site allows it. `pair`: hit a group of two."""
+    operation; it stops before it). `role`: the group that the fault hits, drawn where None. `step`: where
+    None, the last, or for the sites at the end of a step the last but one. `pair`: hit a group of two."""
 
     kind: Kind = "none"
     ranks: tuple[int, ...] = ()
@@ -153,8 +153,8 @@ def _absent(at: _Placing) -> Plan:
     site = at.fault.site or at.rng.choice(["data_loading", "lock", "compile", "compute", "unresponsive"])
     if site not in SITES:
         raise ValueError(f"unknown site {site}")
-    # Behind the last step's log or optimizer nothing waits, so these faults happen one step earlier.
-    early = site == "logging" and at.fault.step is None and at.job.steps > 1
+    # Behind the last step's end no host waits, so these faults happen one step earlier.
+    early = site in ("logging", "gpu_sync") and at.fault.step is None and at.job.steps > 1
     at = _Placing(at.job, _with_step(at.fault, at.job.last_step - 1), at.originals, at.rng) if early else at
     places = _host_place(at, site)
     return at.done(Faults(stops=dict(places)), places, site=site)

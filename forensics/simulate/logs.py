@@ -1,24 +1,398 @@
-"""What the processes, the launcher and the kernels of a simulated job print."""
+"""What the processes, the launcher and the kernels of a simulated job print, as texts and as `events` and `steps`.
+
+Layout, as torchrun and a collector leave it: hosts/HOST/logs/RUN/attempt_0/LOCAL_RANK/{stdout,stderr}.log,
+hosts/HOST/agent.log, hosts/HOST/dmesg.txt. Each host stamps by its own clock.
+"""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from forensics.simulate.job import Job
-from parsers.tables import TableName
+from forensics.simulate.engine import NEVER, Op
+from forensics.simulate.job import DESCRIPTIONS, Job
+from forensics.simulate.program import Call, Host
+from forensics.simulate.recorder import at_ns
+from parsers.tables import TableName, table
 
 if TYPE_CHECKING:
     from forensics.simulate.outcome import Incident
+
+RUN = "pretrain_4711"
+SECOND = 1_000_000_000
+ABORT_WITHIN_S = 60  # after the first watchdog has fired, the others get this long
+_OPS = {
+    "all_reduce": "ALLREDUCE",
+    "all_reduce_barrier": "BARRIER",
+    "_all_gather_base": "_ALLGATHER_BASE",
+    "_reduce_scatter_base": "_REDUCE_SCATTER_BASE",
+    "all_to_all": "ALLTOALL_BASE",
+    "broadcast": "BROADCAST",
+    "coalesced": "COALESCED",
+    "send": "SEND",
+    "recv": "RECV",
+}
+_BUSES = ("1b", "29", "45", "4e", "9d", "a6", "c1", "ca")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One printed line, or a block of them. `row` is its row of `table`, where it makes one; `more` holds others."""
+
+    path: str
+    text: str
+    table: TableName = "events"
+    row: dict[str, Any] | None = None
+    more: tuple[tuple[TableName, dict[str, Any]], ...] = ()
 
 
 def pid(job: Job, rank: int) -> int:
     return 41_000 + job.host_index(rank) * 97 % 9000 + rank % job.gpus_per_host
 
 
+def pci(device: int) -> str:
+    return f"{device // len(_BUSES):04x}:{_BUSES[device % len(_BUSES)]}:00"
+
+
+def address(job: Job, host: str) -> str:
+    index = job.hosts.index(host)
+    return f"10.8.{index // 250}.{index % 250 + 1}"
+
+
 def files(incident: "Incident") -> Iterator[tuple[str, bytes]]:
-    yield from ()
+    """(path, content); every kept rank has both of its files, if only empty ones."""
+    texts: dict[str, list[str]] = {}
+    for rank in sorted(incident.draw.kept.logs):
+        for stream in ("stdout", "stderr"):
+            texts[path(incident.job, rank, stream)] = []
+    for line in lines(incident):
+        texts.setdefault(line.path, []).append(line.text)
+    for name, parts in texts.items():
+        yield name, "".join(part + "\n" for part in parts).encode()
 
 
 def tables(incident: "Incident") -> dict[TableName, pl.DataFrame]:
-    return {}
+    """Rows of the lines that matter to a verdict, with the line numbers that the files have."""
+    rows: dict[TableName, list[dict[str, Any]]] = {"events": [], "steps": [], "ranks": [], "groups": []}
+    numbers: dict[str, int] = {}
+    for line in lines(incident):
+        first = numbers.get(line.path, 0) + 1
+        numbers[line.path] = first + line.text.count("\n")
+        own = () if line.row is None else ((line.table, line.row),)
+        for name, row in (*own, *line.more):
+            rows[name].append({**row, "file": line.path, "line": first + row.get("line", 0)})
+    return {name: table(name, found) for name, found in rows.items()}
+
+
+def path(job: Job, rank: int, stream: str) -> str:
+    return f"hosts/{job.host(rank)}/logs/{RUN}/attempt_0/{rank % job.gpus_per_host}/{stream}.log"
+
+
+def lines(incident: "Incident") -> Iterator[Line]:
+    """All lines, in the order of each file."""
+    kept, noise = incident.draw.kept, incident.noise
+    timeouts = _timeouts(incident)
+    for rank in sorted(kept.logs):
+        if incident.plan.fault.kind == "store_timeout":
+            yield from _rendezvous(incident, rank)
+            continue
+        if "nccl" in noise.sources:
+            yield from _nccl_init(incident, rank)
+        yield from _steps(incident, rank)
+        yield from _deaths(incident, rank)
+        if "nccl" in noise.sources and incident.plan.fault.kind == "network_fault":
+            yield from _network(incident, rank)
+        if rank in timeouts:
+            yield _watchdog(incident, rank, timeouts[rank])
+    if kept.launcher:
+        yield from _launcher(incident, timeouts)
+    if kept.kernels:
+        yield from _kernel(incident)
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _clock(incident: "Incident", rank: int, ms: float) -> int:
+    return at_ns(ms, incident.draw.skew_ns[incident.job.host(rank)])
+
+
+def _stamp(ns: int, form: str) -> str:
+    return _second(ns // SECOND, form).replace("%f", f"{ns % SECOND // 1_000_000:03d}")
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int, form: str) -> str:
+    """`form` as of strftime; `%%f` stands for milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime(form)
+
+
+def _nccl(job: Job, rank: int) -> str:
+    local = rank % job.gpus_per_host
+    return f"{job.host(rank)}:{pid(job, rank)}:{pid(job, rank)} [{local}] NCCL"
+
+
+def _nccl_init(incident: "Incident", rank: int) -> Iterator[Line]:
+    job, out = incident.job, path(incident.job, rank, "stdout")
+    local, head = rank % job.gpus_per_host, _nccl(job, rank)
+    yield Line(out, f"{head} INFO Bootstrap: Using eth0:{address(job, job.host(rank))}<0>")
+    comm = f"comm {0x55D0_0000_0000 + rank * 4096:#x} rank {rank} nranks {job.world}"
+    place = f"cudaDev {local} nvmlDev {local} busId {_BUSES[local % len(_BUSES)]}000 commId {0xF00D + incident.seed:#x}"
+    who = {
+        "rank": rank, "host": job.host(rank), "pid": pid(job, rank), "device_index": local, "pci": f"{pci(local)}.0",
+        "world_size": job.world, "how": "NCCL init",
+    }  # fmt: skip
+    group = {
+        "group": f"{job.host(rank)}:{pid(job, rank)}:{0x55D0_0000_0000 + rank * 4096:#x}", "size": job.world,
+        "comm": f"{0xF00D + incident.seed:#x}", "backend": "nccl", "how": "NCCL Init COMPLETE",
+    }  # fmt: skip
+    text = f"{head} INFO ncclCommInitRankConfig {comm} {place} - Init COMPLETE"
+    yield Line(out, text, more=(("ranks", who), ("groups", group)))
+
+
+def _steps(incident: "Incident", rank: int) -> Iterator[Line]:
+    """A line per step that the rank's host has logged, and Megatron's on the last rank."""
+    job, state = incident.job, incident.engine.ranks[rank]
+    until, out = incident.until(rank), path(job, rank, "stdout")
+    ends: dict[int, float] = {}
+    for op in state.ops:
+        if isinstance(op.call, Call) and op.call.role == "world" and op.call.where.phase == "optimizer":
+            ends[op.call.where.step] = op.completed
+    for index, action in enumerate(state.program[: state.at]):
+        if not (isinstance(action, Host) and action.site == "log"):
+            continue
+        step = action.where.step
+        end = ends.get(step, state.clock if index else 0.0) + 0.1
+        if end > until:
+            return
+        ns = _clock(incident, rank, end)
+        loss = round(2.31 - (step % 1000) * 0.0007 + rank % 7 * 0.001, 4)
+        stamp = _stamp(ns, "%Y-%m-%d %H:%M:%S.%%f")
+        row = {"rank": rank, "step": step, "loss": loss, "time_ns": ns // 1_000_000 * 1_000_000}
+        yield Line(out, f"{stamp} [rank{rank}] INFO train: step {step} loss {loss}", "steps", row)
+        if rank == job.world - 1:
+            text = f" iteration {step:8d}/  500000 | consumed samples: {step * 512:12d} | elapsed time per iteration"
+            rest = f"| learning rate: 3.000E-04 | global batch size:   512 | lm loss: {loss:.6E} | loss scale: 1.0 "
+            row = {"local_rank": rank % job.gpus_per_host, "step": step, "loss": loss, "grad_norm": 0.412}
+            text = f"{text} (ms): 3010.4 {rest}| grad norm: 0.412 | number of skipped iterations:   0 |"
+            yield Line(out, text, "steps", row)
+    if state.finished and incident.plan.fault.kind != "slow":
+        stamp = _stamp(_clock(incident, rank, state.clock), "%Y-%m-%d %H:%M:%S.%%f")
+        yield Line(out, f"{stamp} [rank{rank}] INFO train: training finished")
+
+
+def _deaths(incident: "Incident", rank: int) -> Iterator[Line]:
+    plan, job = incident.plan, incident.job
+    if plan.fault.kind != "rank_died" or plan.how != "exception" or rank not in plan.culprits:
+        return
+    frames = (
+        'File "/srv/train/pretrain.py", line 93, in <module>',
+        'File "/srv/train/training/loop.py", line 402, in train',
+        'File "/srv/train/model/packing.py", line 57, in pack_sequences',
+    )
+    error = "ValueError: sample 88121 has 0 tokens"
+    text = [f"[rank{rank}]: Traceback (most recent call last):", *(f"[rank{rank}]:   {frame}" for frame in frames)]
+    row = {"kind": "exception", "code": "ValueError", "severity": "error", "rank": rank, "text": error, "line": 0}
+    yield Line(path(job, rank, "stderr"), "\n".join([*text, f"[rank{rank}]: {error}"]), row=row)
+
+
+def _timeouts(incident: "Incident") -> dict[int, Op]:
+    """Ranks whose watchdog fires, with the operation that it tells of."""
+    if incident.plan.fault.kind in ("none", "slow", "store_timeout"):
+        return {}
+    job, found = incident.job, {}
+    dead = set(incident.plan.culprits) if incident.plan.fault.kind == "rank_died" else set()
+    for number, rank in enumerate(incident.engine.ranks):
+        op = next((op for op in rank.ops if op.completed == NEVER and isinstance(op.call, Call)), None)
+        if op is not None and number not in dead:
+            found[number] = op
+    if not found:
+        return {}
+    first = min(fires_ns(job, op) for op in found.values())
+    return {rank: op for rank, op in found.items() if fires_ns(job, op) <= first + ABORT_WITHIN_S * SECOND}
+
+
+def fires_ns(job: Job, op: Op) -> int:
+    return at_ns(op.enqueued) + job.timeout_ms(job.groups[op.group].role) * 1_000_000
+
+
+def _watchdog(incident: "Incident", rank: int, op: Op) -> Line:
+    job, call = incident.job, op.call
+    assert isinstance(call, Call)
+    group, timeout = job.groups[op.group], job.timeout_ms(call.role)
+    ns = fires_ns(job, op) + incident.draw.skew_ns[job.host(rank)] + 90_000_000
+    records = [one for one in incident.records(rank) if one.op is op]
+    seq = (records[-1].p2p if records[-1].is_p2p else records[-1].seq) if records else op.ordinal + 1
+    numel = [_product(size) for size in call.sizes]
+    work = f"WorkNCCL(SeqNum={seq}, OpType={_OPS[call.kind]}, NumelIn={numel[0]}, NumelOut={numel[1]}, "
+    local = sorted(job.groups_of[rank].values()).index(op.group)
+    name = f"[PG ID {local} PG GUID {group.name}({DESCRIPTIONS[group.role]}) Rank {group.members.index(rank)}]"
+    when = datetime.fromtimestamp(ns // SECOND, UTC)
+    head = f"[rank{rank}]:[E{when.month}{when:%d %H:%M:%S}.{ns % SECOND:09d} ProcessGroupNCCL.cpp:685] {name}"
+    said = f"Watchdog caught collective operation timeout: {work}Timeout(ms)={timeout}) ran for {timeout + 90}"
+    text = f"{head} {said} milliseconds before timing out."
+    row = {
+        "kind": "collective_timeout", "severity": "error", "rank": rank, "rank_space": "global", "group": group.name,
+        "seq": seq, "op": _OPS[call.kind], "time_ns": ns, "time_basis": "local", "text": text,
+    }  # fmt: skip
+    return Line(path(job, rank, "stderr"), text, row=row)
+
+
+def _product(size: tuple[int, ...]) -> int:
+    total = 1
+    for part in size:
+        total *= part
+    return total
+
+
+def _network(incident: "Incident", rank: int) -> Iterator[Line]:
+    """Ranks with an open operation across the dead host name the other end; the host itself sees its port fail."""
+    job, dead = incident.job, incident.plan.hosts[0]
+    mine = job.host(rank)
+    out = path(job, rank, "stdout")
+    if mine == dead:
+        text = f"{_nccl(job, rank)} WARN NET/IB : mlx5_{rank % job.gpus_per_host}:1 Got async event : port error"
+        yield Line(out, text, row={"kind": "port_error", "severity": "error", "host": mine, "text": text})
+    for op in incident.engine.ranks[rank].ops:
+        if op.completed != NEVER or op.started == NEVER or not isinstance(op.call, Call):
+            continue
+        hosts = {job.host(member) for member in job.groups[op.group].members}
+        if op.call.transfers:
+            hosts = {job.host(job.groups[op.group].members[stage]) for _, stage in op.call.transfers} | {mine}
+        if dead not in hosts or len(hosts) < 2:
+            continue
+        peer = address(job, dead if mine != dead else sorted(hosts - {dead})[0])
+        said = (
+            f"NET/IB: Got completion from peer {peer}<{pid(job, rank)}> with status=12 opcode=129 len=0 vendor err 129"
+        )
+        text = f"{_nccl(job, rank)} WARN {said} (Send) hca mlx5_{rank % job.gpus_per_host}"
+        row = {"kind": "completion_error", "severity": "error", "host": mine, "names_hosts": [peer], "text": text}
+        yield Line(out, text, row=row)
+        return
+
+
+def _rendezvous(incident: "Incident", rank: int) -> Iterator[Line]:
+    job, absent = incident.job, incident.plan.culprits
+    stamp = _stamp(_clock(incident, rank, 0.0), "%Y-%m-%d %H:%M:%S.%%f")
+    yield Line(path(job, rank, "stdout"), f"{stamp} [rank{rank}] INFO train: starting, world={job.world}")
+    if rank in absent:
+        return
+    error = path(job, rank, "stderr")
+    if rank == 0:
+        count = f"{job.world - len(absent)}/{job.world}"
+        said = f"DistStoreError: Timed out after 601 seconds waiting for clients. {count} clients joined."
+    else:
+        said = "DistStoreError: wait timeout after 600000ms, keys: /default_pg/0//cuda//0"
+    yield Line(error, f"[rank{rank}]: torch.distributed.{said}")
+
+
+# --- launcher and kernel -------------------------------------------------------------------------------------------
+
+
+def _exits(incident: "Incident", timeouts: dict[int, Op]) -> dict[int, tuple[int, int]]:
+    """rank → (exit code, ns). Of the others of a host the launcher stops who is still alive."""
+    job, plan = incident.job, incident.plan
+    exits = {rank: (-6, fires_ns(job, op) + 20 * SECOND) for rank, op in timeouts.items()}
+    if plan.fault.kind == "rank_died":
+        code = 1 if plan.how == "exception" else -9
+        exits |= {rank: (code, at_ns(incident.engine.ranks[rank].clock)) for rank in plan.culprits}
+    return exits
+
+
+def _launcher(incident: "Incident", timeouts: dict[int, Op]) -> Iterator[Line]:
+    job, exits = incident.job, _exits(incident, timeouts)
+    by_host: dict[str, list[int]] = {}
+    for rank in range(job.world):
+        by_host.setdefault(job.host(rank), []).append(rank)
+    for host, ranks in by_host.items():
+        log, skew = f"hosts/{host}/agent.log", incident.draw.skew_ns[host]
+        failed = sorted((exits[rank][1], rank) for rank in ranks if rank in exits)
+        if not failed:
+            if incident.plan.fault.kind == "none":
+                yield Line(log, "[default] worker group successfully finished. Waiting 300 seconds for other agents.")
+            continue
+        ns, first = failed[0]
+        yield from _agent(incident, host, ns + skew, first, ranks, exits)
+
+
+def _agent(
+    incident: "Incident", host: str, ns: int, first: int, ranks: list[int], exits: dict[int, tuple[int, int]]
+) -> Iterator[Line]:
+    job, log = incident.job, f"hosts/{host}/agent.log"
+    api = "torch/distributed/elastic/multiprocessing/api.py"
+    stamp = f"{_stamp(ns, '%m%d %H:%M:%S')}.{ns % SECOND // 1000:06d} 4100"
+    alive = [rank for rank in ranks if rank not in exits]
+    for rank in alive:
+        yield Line(log, f"W{stamp} {api}:1028] Sending process {pid(job, rank)} closing signal SIGTERM")
+    said = f"failed (exitcode: {exits[first][0]}) local_rank: {first % job.gpus_per_host} (pid: {pid(job, first)})"
+    yield Line(log, f"E{stamp} {api}:1002] {said} of binary: /opt/venv/bin/python3")
+    rule = "=" * 60
+    yield Line(log, f"{rule}\npretrain.py FAILED\n{'-' * 60}\nFailures:")
+    order = [first, *(rank for rank in ranks if rank in exits and rank != first)]
+    for number, rank in enumerate(order[1:], 1):
+        yield _failure(job, log, f"[{number}]:", rank, exits[rank], ns)
+    yield Line(log, f"{'-' * 60}\nRoot Cause (first observed failure):")
+    yield _failure(job, log, "[0]:", first, exits[first], ns)
+    yield Line(log, rule)
+
+
+def _failure(job: Job, log: str, title: str, rank: int, ended: tuple[int, int], ns: int) -> Line:
+    signal = {-9: "SIGKILL", -6: "SIGABRT", -15: "SIGTERM"}.get(ended[0])
+    number, code = pid(job, rank), ended[0]
+    trace = f"Signal {-code} ({signal}) received by PID {number}" if signal else "<N/A>"
+    fields = (
+        f"  time      : {_stamp(ns, '%Y-%m-%d_%H:%M:%S')}",
+        f"  host      : {job.host(rank)}",
+        f"  rank      : {rank} (local_rank: {rank % job.gpus_per_host})",
+        f"  exitcode  : {code} (pid: {number})" + (f"  ({signal})" if signal else " "),
+        "  error_file: <N/A>",
+        f"  traceback : {trace}",
+    )
+    row = {
+        "kind": "exit", "code": signal or str(code), "severity": "error", "rank": rank, "rank_space": "global",
+        "local_rank": rank % job.gpus_per_host, "host": job.host(rank), "pid": number, "line": 3,
+        "text": f"exitcode {code}",
+    }  # fmt: skip
+    who = {key: row[key] for key in ("rank", "local_rank", "host", "pid", "line")} | {"how": "elastic failure table"}
+    return Line(log, "\n".join([title, *fields]), row=row, more=(("ranks", who),))
+
+
+def _kernel(incident: "Incident") -> Iterator[Line]:
+    """Noise first, then what belongs to the fault."""
+    job, plan, drawn = incident.job, incident.plan, incident.draw
+    for host in job.hosts:
+        skew = drawn.skew_ns[host]
+        early, late = at_ns(-80.0, skew), at_ns(drawn.end_ms, skew)
+        yield _printed(
+            host, early, f"NVRM: GPU at PCI:{pci(0)}: GPU-5f3c9a10-77aa-4c1e-9d0e-{job.hosts.index(host):012x}"
+        )
+        if host in drawn.ecc:
+            where = "CPU_SrcID#0_MC#1_Chan#0_DIMM#0 (channel:0 slot:0)"
+            said = f"EDAC MC{drawn.ecc[host] % 4}: 1 CE memory read error on {where}"
+            yield _printed(host, early, said, {"kind": "memory_error", "code": "correctable", "severity": "info"})
+        if host == drawn.unrelated and plan.fault.kind != "none":
+            yield _xid(host, late - 30 * SECOND, 2, 43, "Ch 00000008")
+        if plan.fault.kind == "gpu_fault" and host == job.host(plan.culprits[0]):
+            yield _xid(host, late - SECOND, plan.culprits[0] % job.gpus_per_host, 79, "GPU has fallen off the bus.")
+        if plan.how == "host_oom" and host == job.host(plan.culprits[0]):
+            number = pid(job, plan.culprits[0])
+            said = f"Out of memory: Killed process {number} (python3) total-vm:912345678kB, anon-rss:812345678kB"
+            yield _printed(host, late - SECOND, said, {"kind": "host_oom", "severity": "fatal", "pid": number})
+        if host in plan.hosts:
+            said = "mlx5_core 0000:41:00.0 ib0: Link down"
+            yield _printed(host, late - SECOND, said, {"kind": "link_down", "severity": "warning"})
+
+
+def _xid(host: str, ns: int, device: int, number: int, said: str) -> Line:
+    row = {"kind": "gpu_error", "code": f"xid:{number}", "severity": "error", "pci": pci(device)}
+    return _printed(host, ns, f"NVRM: Xid (PCI:{pci(device)}): {number}, pid=4242, name=python3, {said}", row)
+
+
+def _printed(host: str, ns: int, said: str, row: dict[str, Any] | None = None) -> Line:
+    stamp = _stamp(ns, "%Y-%m-%dT%H:%M:%S+0000")
+    when = {"host": host, "time_ns": ns // SECOND * SECOND, "time_basis": "utc", "text": said}
+    made = None if row is None else {**row, **when}
+    return Line(f"hosts/{host}/dmesg.txt", f"{stamp} {host} kernel: {said}", row=made)

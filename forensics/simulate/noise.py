@@ -56,24 +56,28 @@ def draw(job: Job, plan: Plan, engine: Engine, noise: Noise, rng: random.Random)
     lost = {name: gone | some(getattr(noise, f"lost_{name}")) for name in ("recorders", "stacks", "logs")}
     truncated, empty = some(noise.truncated), some(noise.empty)
     early = some(noise.early) - set(plan.culprits)
-    for group in (*lost.values(), truncated, empty):
-        if noise.culprit_lost is True and group not in (truncated, empty):
-            group |= set(plan.culprits)
-        elif noise.culprit_lost is False:
-            group -= set(plan.culprits)
+    for files in lost.values():
+        if noise.culprit_lost:
+            files |= set(plan.culprits)
+    if noise.culprit_lost is False:
+        for files in (*lost.values(), truncated, empty):
+            files -= set(plan.culprits)
     everyone = set(range(job.world))
     dead = set(plan.culprits) if plan.fault.kind == "rank_died" else set()
     silent = set(plan.culprits) if plan.site == "unresponsive" else set()
     recorders = everyone - lost["recorders"] - dead - truncated - empty
     if "fr" not in noise.sources or plan.fault.kind == "store_timeout":
         recorders = set()
+    stacks = everyone - lost["stacks"] - dead - silent
+    if "stacks" not in noise.sources or plan.fault.kind == "store_timeout":
+        stacks = set()
     hosts = job.hosts
     end = rest_time(engine) * 0.6 if plan.fault.kind == "slow" else rest_time(engine)
     involved = {job.host(rank) for rank in plan.culprits} | set(plan.hosts)
     others = [host for host in hosts if host not in involved]
     kept = Kept(
         recorders=frozenset(recorders),
-        stacks=frozenset(everyone - lost["stacks"] - dead - silent if "stacks" in noise.sources else ()),
+        stacks=frozenset(stacks),
         logs=frozenset(everyone - lost["logs"] if "logs" in noise.sources else ()),
         kernels=frozenset(hosts if "kernel" in noise.sources else ()),
         launcher="launcher" in noise.sources,

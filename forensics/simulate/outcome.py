@@ -20,7 +20,6 @@ from forensics.simulate.program import Program, ProgramClass, build, program_cla
 from forensics.simulate.recorder import History, Record, dump, records, status
 from forensics.simulate.stacks import Frame, main_thread, pyspy_text
 from forensics.simulate.truth import truth
-from forensics.simulate.waits import waiting_ranks
 from parsers.tables import TableName
 
 TRIES = 20
@@ -131,7 +130,9 @@ def _run(job: Job, fault: Fault, originals: list[Program], rng: random.Random) -
 
 
 def _felt(engine: Engine, placed: Plan) -> bool:
-    """Somebody waits, and each culprit has come to its place."""
-    if any(engine.ranks[rank].at != at for rank, at in placed.faults.stops.items()):
+    """A host waits for another's doing, and each culprit has come to its place."""
+    stops = placed.faults.stops
+    if any(engine.ranks[rank].at != at for rank, at in stops.items()):
         return False
-    return bool(waiting_ranks(engine) - set(placed.faults.stops))
+    innocent = set(range(engine.job.world)) - set(placed.culprits)
+    return any(not engine.ranks[rank].finished for rank in innocent)
