@@ -1,0 +1,96 @@
+"""Replicas that must be equal: who differs, who cannot be told, and what is no divergence."""
+
+from typing import Any
+
+import pytest
+
+from forensics.detectors.replica_divergence import DETECTOR
+from tests.tensor_rows import OK, Job
+
+OTHER: dict[str, Any] = {**OK, "max": 0.5}
+
+
+def test_t11_minority_is_named() -> None:
+    job = Job()
+    for step in range(3):
+        got = {rank: OTHER if rank == 2 and step == 1 else OK for rank in range(4)}
+        job.reduce({rank: (OK, got[rank]) for rank in range(4)}, range(4), step=step)
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.ranks, found.cause, found.strong) == ((2,), "replica_divergence", True)
+    assert (found.first_anomaly.step, found.first_anomaly.value) == (1, "finite")
+
+
+def test_t12_tie_of_two_cannot_be_decided() -> None:
+    job = Job()
+    job.reduce({0: (OK, OK), 1: (OK, OTHER)}, [0, 1])
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("replica_tie",))
+    assert not found.strong
+
+
+@pytest.mark.parametrize("gone", [1, 3])
+def test_half_of_the_group_is_no_majority(gone: int) -> None:
+    """Two of four against one, one not observed: the unseen member could be on either side."""
+    job = Job()
+    job.reduce({rank: (OK, OTHER if rank == 2 else OK) for rank in range(4)}, range(4))
+    (found,) = DETECTOR.detect(job.case(without=[gone]))
+    assert found.ranks == ()
+
+
+def test_parameters_after_the_optimizer() -> None:
+    job = Job()
+    job.reduce(dict.fromkeys(range(3), (OK, OK)), range(3), module="fc.weight")
+    for rank in range(3):
+        job.params([rank], OTHER if rank == 1 else OK, module="fc")
+    rows = job.rows
+    for row in rows:
+        row["tensor"] = "param.weight" if row["tensor"] == "param" else row["tensor"]
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.ranks, found.first_anomaly.phase) == ((1,), "optimizer")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"op": "reduce_scatter"}, {"group": None, "group_ranks": None}],
+    ids=["reduce_scatter", "assumed group"],
+)
+def test_not_compared(columns: dict[str, Any]) -> None:
+    job = Job()
+    job.reduce({rank: (OK, OTHER if rank == 2 else OK) for rank in range(4)}, range(4), **columns)
+    assert DETECTOR.detect(job.case()) == ()
+
+
+def test_inputs_may_differ() -> None:
+    job = Job()
+    job.reduce({rank: (OTHER if rank == 2 else OK, OK) for rank in range(4)}, range(4))
+    assert DETECTOR.detect(job.case()) == ()
+
+
+def test_checksum_outranks_figures() -> None:
+    job = Job()
+    values = {rank: (OK, {**OK, "checksum": "b" if rank == 0 else "a"}) for rank in range(3)}
+    job.reduce(values, range(3))
+    (found,) = DETECTOR.detect(job.case())
+    assert found.ranks == (0,)
+
+
+def test_after_a_nan_nothing_is_compared() -> None:
+    job = Job()
+    job.op(0, "fc", "ok", "nan")
+    job.reduce({rank: (OK, OTHER if rank == 2 else OK) for rank in range(4)}, range(4))
+    assert DETECTOR.detect(job.case()) == ()
+
+
+def test_t25_finite_recompute_on_equal_inputs() -> None:
+    job = Job()
+    job.op(3, "fc", OK, OK, microbatch=0)
+    job.op(3, "fc", OK, OTHER, microbatch=0, phase="recompute")
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.ranks, found.first_anomaly.phase) == ((3,), "recompute")
+
+
+def test_recompute_on_other_inputs_is_no_divergence() -> None:
+    job = Job()
+    job.op(3, "fc", OK, OK, microbatch=0)
+    job.op(3, "fc", OTHER, OTHER, microbatch=0, phase="recompute")
+    assert DETECTOR.detect(job.case()) == ()
