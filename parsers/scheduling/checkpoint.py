@@ -1,0 +1,195 @@
+"""Lines that say a checkpoint was written, reached storage, or was loaded.
+
+Megatron-LM, DeepSpeed, NeMo / Lightning, torchtitan, DLRover's flash checkpoint, Hugging Face Trainer:
+
+    saving checkpoint at iteration     500 to /ckpt in torch_dist format
+      successfully saved checkpoint from iteration     500 to /ckpt [ t 1/2, p 1/8 ]
+     successfully loaded checkpoint from /ckpt [ t 1/2, p 1/8 ] at iteration 500
+    [Torch] Saving /ckpt/global_step500/mp_rank_00_model_states.pt...
+    [Torch] Checkpoint global_step500 is ready now!
+    Saving a full checkpoint at step 500        |  Finished saving the checkpoint in 49.27 seconds.   (torchtitan)
+    Loading the checkpoint at step 500.
+    Scheduled async checkpoint save for /ckpt/step=500.ckpt   |   Async checkpoint save for step 500 (…) finalized
+    Save checkpoint of step 500 to memory …  |  Persist state_dict of step 500 …  |  The number of ready shards is 8 …
+    Saving model checkpoint to /out/checkpoint-500
+
+A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
+prints "scheduled" at first and "successfully saved" when the files are complete: the latter is a persist.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_rules
+from parsers.tables import Tables
+
+_STEP = r"(?P<step>\d{1,12})"
+
+
+def _phase(name: str, kind: str | None = None) -> Any:
+    def refine(_groups: Mapping[str, str]) -> Mapping[str, Any]:
+        said: dict[str, Any] = {"detail": {"phase": name}}
+        return said | {"kind": kind} if kind else said
+
+    return refine
+
+
+_BEGIN, _END = _phase("begin"), _phase("end")
+RULES = (
+    Rule(
+        re.compile(rf"successfully saved checkpoint from iteration\s+{_STEP}"), "checkpoint_save", "info", refine=_END
+    ),
+    Rule(re.compile(rf"saving checkpoint at iteration\s+{_STEP} to"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(
+        re.compile(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
+        "checkpoint_save",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(rf"successfully loaded checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        "checkpoint_load",
+        "info",
+        refine=_END,
+    ),
+    Rule(
+        re.compile(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        "checkpoint_load",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"), "checkpoint_save", "info", refine=_END
+    ),
+    Rule(
+        re.compile(rf"(?:About to save|Saving model) checkpoint:? .{{0,300}}?global_step{_STEP}\b"),
+        "checkpoint_save",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(re.compile(rf"Saving .{{0,300}}?/global_step{_STEP}/"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(re.compile(rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"), "checkpoint_load", "info", refine=_BEGIN),
+    Rule(
+        re.compile(rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
+        "checkpoint_save",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(
+            r"Finished saving the checkpoint(?: \(or staging if async is enabled\))?"
+            r" ?in (?P<value>[\d.]{1,12}\d) seconds"
+        ),
+        "checkpoint_save",
+        "info",
+        refine=_END,
+    ),
+    Rule(
+        re.compile(rf"Loading the checkpoint (?:at step |from .{{1,300}}?/step-){_STEP}"),
+        "checkpoint_load",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(r"Finished loading the checkpoint in (?P<value>[\d.]{1,12}\d) seconds"),
+        "checkpoint_load",
+        "info",
+        refine=_END,
+    ),
+    Rule(
+        re.compile(rf"Async checkpoint save for step {_STEP} .{{0,300}}?finalized successfully"),
+        "checkpoint_persist",
+        "info",
+        refine=_END,
+    ),
+    Rule(
+        re.compile(rf"Scheduled async checkpoint save for .{{0,300}}?step=?{_STEP}"),
+        "checkpoint_save",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(rf"Successfully saved checkpoint .{{0,300}}?step[=: ]{_STEP}", re.I),
+        "checkpoint_save",
+        "info",
+        refine=_END,
+    ),
+    Rule(
+        re.compile(
+            rf"(?:[Ss]ave|[Ss]aving) (?:the )?(?:checkpoint|state ?dict) .{{0,60}}?step {_STEP}"
+            rf" .{{0,40}}?(?:memory|shm)"
+        ),
+        "checkpoint_save",
+        "info",
+        "memory",
+        _END,
+    ),
+    Rule(
+        re.compile(
+            rf"(?:[Pp]ersist|[Ff]inish(?:ed)? saving) .{{0,80}}?step {_STEP}\b.{{0,60}}?(?P<ok>successfully|success)"
+        ),
+        "checkpoint_persist",
+        "info",
+        refine=_END,
+    ),
+    Rule(re.compile(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b"), "checkpoint_persist", "info", refine=_BEGIN),
+    Rule(
+        re.compile(
+            rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
+            rf"(?:.{{0,80}}?step[ =:]{_STEP})?"
+        ),
+        "storage_error",
+        "error",
+        "checkpoint",
+    ),
+    Rule(
+        re.compile(rf"Saving model checkpoint to \S{{1,300}}?checkpoint-{_STEP}\b"),
+        "checkpoint_save",
+        "info",
+        refine=_BEGIN,
+    ),
+    Rule(
+        re.compile(rf"[Rr]esum(?:e|ing) (?:training )?from (?:checkpoint )?\S{{1,300}}?checkpoint-{_STEP}\b"),
+        "checkpoint_load",
+        "info",
+        refine=_BEGIN,
+    ),
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events checkpoint_save, checkpoint_persist, checkpoint_load with `step`; `value` = seconds where printed."""
+    return read_rules(lines, RULES)
+
+
+PARSER = LineParser(
+    name="checkpoint",
+    anchors=(
+        b"checkpoint from",
+        b"checkpoint at",
+        b"checkpoint save",
+        b"heckpoint global_step",
+        b"global_step",
+        b"checkpoint:",
+        b"a full checkpoint",
+        b"a model only checkpoint",
+        b"the checkpoint",
+        b"state dict",
+        b"state_dict",
+        b"ersist",
+        b"saved checkpoint",
+        b"save checkpoint",
+        b"ave checkpoint of",
+        b"aving checkpoint",
+        b"saving checkpoint",
+        b"model checkpoint to",
+        b"checkpoint-",
+        b"Save checkpoint",
+        b"Successfully saved",
+    ),
+    parse=parse,
+)

@@ -1,0 +1,115 @@
+"""Kubernetes events, as `kubectl get events` prints them (table, -o wide, or -o json).
+
+    LAST SEEN   TYPE      REASON      OBJECT              MESSAGE
+    5m          Warning   Evicted     pod/worker-3        The node was low on resource: ephemeral-storage.
+    {"kind": "List", "items": [{"kind": "Event", "type": "Warning", "reason": "OOMKilling", "message": "…",
+      "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
+
+`code` is the reason. Ages ("5m") are relative to a moment that the table does not tell, so such rows have no time.
+"""
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import all_bytes, json_object, text_lines
+from parsers.tables import Tables, table
+
+_HEADER = re.compile(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
+_ROW = re.compile(
+    r"^(?:[a-z0-9][\w.-]*\s+)??(?P<age>\d\S*|<\w+>)\s+(?P<type>Normal|Warning)\s+(?P<reason>\w+)\s+"
+    r"(?P<kind>[\w.]+)/(?P<name>\S+)\s+(?P<message>.*)$"
+)
+_KINDS = {
+    "OOMKilling": "host_oom", "OOMKilled": "host_oom", "SystemOOM": "host_oom", "FailedMount": "storage_error",
+    "FailedAttachVolume": "storage_error", "EvictionThresholdMet": "scheduler", "TaskHung": "hung_task",
+}  # fmt: skip
+_FATAL = {"OOMKilling", "SystemOOM", "NodeNotReady", "Evicted", "Rebooted", "TaintManagerEviction", "Preempted"}
+_BYTES = 256 << 20
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the table's header, or a JSON list whose items are events."""
+    start = head[:16384].decode("utf-8", "replace")
+    if any(_HEADER.match(line) for line in start.splitlines()[:3]):
+        return True
+    return start.lstrip()[:1] == "{" and "involvedObject" in start and '"reason"' in start
+
+
+def parse(source: Source) -> Tables:
+    """events scheduler, host_oom, storage_error, hung_task; names_hosts = the node; the object is in `detail`."""
+    with source.open() as stream:
+        is_json = stream.read(64).lstrip()[:1] == b"{"
+    return _json(source) if is_json else _text(source)
+
+
+def _text(source: Source) -> Tables:
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        if found := _ROW.match(text):
+            said = {"count": None, "source": None, "object": f"{found['kind'].lower()}/{found['name']}"}
+            rows.append(place | _event(found["type"], found["reason"], found["message"], said))
+        elif _HEADER.match(text):
+            claimed.append(place)
+        elif text.strip():
+            unread.append(place | {"reason": "not a row of the event table"})
+    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+
+
+def _json(source: Source) -> Tables:
+    data = all_bytes(source, _BYTES)
+    document = json_object(data) if data is not None else None
+    if document is None:
+        reason = f"larger than {_BYTES} bytes" if data is None else "not a whole JSON document"
+        return {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
+    items = document.get("items", [document])
+    rows = [
+        {"file": source.path, "record": record} | _item(item)
+        for record, item in enumerate(items if isinstance(items, list) else [])
+        if isinstance(item, dict)
+    ]
+    return {"events": table("events", rows)}
+
+
+def _item(item: dict[str, Any]) -> dict[str, Any]:
+    about = item.get("involvedObject") or item.get("regarding") or {}
+    about = about if isinstance(about, dict) else {}
+    origin = item.get("source")
+    said = {
+        "object": f"{about.get('kind', '')}/{about.get('name', '')}".lower(),
+        "count": item.get("count"),
+        "source": origin.get("host") if isinstance(origin, dict) else None,
+    }
+    message = str(item.get("message") or item.get("note") or "")
+    made = _event(str(item.get("type", "")), str(item.get("reason", "")), message, said)
+    stamp = item.get("lastTimestamp") or item.get("eventTime") or item.get("firstTimestamp")
+    time_ns = _time(str(stamp))
+    return made | {"time_ns": time_ns, "time_basis": None if time_ns is None else "utc"}
+
+
+def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[str, Any]:
+    kind, _, name = str(said["object"]).partition("/")
+    node = name if kind == "node" else said["source"]
+    severity = "info" if level != "Warning" else "fatal" if reason in _FATAL else "warning"
+    detail = {key: value for key, value in said.items() if value is not None}
+    return {
+        "kind": _KINDS.get(reason, "scheduler"), "code": reason or None, "severity": severity, "text": message[:2000],
+        "host": node, "names_hosts": [node] if node else None, "detail": json.dumps(detail, sort_keys=True),
+    }  # fmt: skip
+
+
+def _time(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp()) * 10**9 + moment.microsecond * 1000
+
+
+PARSER = FileParser(name="kubernetes", accepts=accepts, parse=parse)

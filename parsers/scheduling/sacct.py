@@ -1,0 +1,93 @@
+"""Output of Slurm's `sacct`, with bars (`-P`) or in columns: how each step of a job ended.
+
+    JobID|JobName|State|ExitCode|Start|End|NodeList
+    4711.0|python|FAILED|1:0|2026-03-01T08:00:00|2026-03-01T10:11:12|gpu-[016-017]
+
+    JobID           JobName      State ExitCode
+    ------------ ---------- ---------- --------
+    4711.0           python     FAILED      1:0
+
+`ExitCode` is "status:signal". A state of RUNNING beside processes that have ended means a job that hangs on.
+"""
+
+import json
+import re
+import signal
+from datetime import UTC, datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import text_lines
+from parsers.tables import Tables, table
+
+_HEADER = re.compile(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
+_RULE = re.compile(r"^[-\s]+$")
+_FATAL = {"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
+_LINES = 200_000
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the header."""
+    return any(_HEADER.match(line) for line in head[:4096].decode("utf-8", "replace").splitlines()[:5])
+
+
+def parse(source: Source) -> Tables:
+    """events scheduler, a row per job step: code = state, severity by state, exit code and times in `detail`."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    names: list[str] = []
+    spans: list[tuple[int, int]] = []
+    header = ""
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        if number > _LINES:
+            break
+        if _HEADER.match(text):
+            header, spans = text, []
+            names = [name.strip() for name in text.strip("|").split("|")] if "|" in text else text.split()
+            claimed.append(place)
+        elif header and _RULE.match(text) and "-" in text:
+            spans = [found.span() for found in re.finditer(r"-+", text)]
+            claimed.append(place)
+        elif header and text.strip():
+            values = _values(text, header, spans)
+            if len(values) < len(names):
+                unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
+            else:
+                rows.append(place | _event(dict(zip(names, values, strict=False)), text, source))
+    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+
+
+def _values(text: str, header: str, spans: list[tuple[int, int]]) -> list[str]:
+    if "|" in header:
+        return [value.strip() for value in text.split("|")]
+    return [text[start:end].strip() for start, end in spans] if spans else text.split()
+
+
+def _event(said: dict[str, str], text: str, source: Source) -> dict[str, Any]:
+    state = said.get("State", "").split(" ")[0].rstrip("+")
+    severity = "fatal" if state in _FATAL else "error" if state.startswith(("CANCEL", "TIMEOUT", "PREEMPT")) else "info"
+    status, _, number = said.get("ExitCode", "").partition(":")
+    names = {str(int(one)): one.name for one in signal.Signals}
+    detail = {key: value for key, value in said.items() if value}
+    if number not in ("", "0"):
+        detail["signal"] = names.get(number, number)
+    elif status:
+        detail["status"] = status
+    ended = _time(said.get("End", ""))
+    return {
+        "kind": "scheduler", "code": state.lower() or None, "severity": severity, "text": text[:2000],
+        "time_ns": ended, "time_basis": None if ended is None else "local", "attempt": source.attempt,
+        "detail": json.dumps(detail, sort_keys=True),
+    }  # fmt: skip
+
+
+def _time(text: str) -> int | None:
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 10**9
+    except ValueError:
+        return None
+
+
+PARSER = FileParser(name="sacct", accepts=accepts, parse=parse)

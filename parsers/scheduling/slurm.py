@@ -1,0 +1,137 @@
+"""Lines of Slurm's srun and slurmstepd in job output, 20.11 to 25.05, and progress pulses that job scripts print.
+
+    srun: error: gpu-017: task 13: Exited with exit code 1
+    srun: error: gpu-017: tasks 8-11,15: Killed
+    srun: error: gpu-018: task 20: Segmentation fault (core dumped)
+    srun: error: Node failure on gpu-019
+    slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TIME LIMIT ***
+    [2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***    (since 25.05)
+    slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
+    srun: Terminating StepId=4711.0
+
+A task number is the global rank where srun starts one task per process; where it starts one launcher per node it is the
+node's number. So it stands in `detail.tasks` and never in `rank`.
+"""
+
+import re
+import signal
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, integer, read_kernel
+from parsers.tables import Tables
+
+_SIGNALS = {
+    "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS", "Interrupt": "SIGINT", "Hangup": "SIGHUP", "Illegal instruction": "SIGILL",
+    "Floating point exception": "SIGFPE", "Quit": "SIGQUIT",
+}  # fmt: skip
+_REASONS = {"TIME LIMIT": "time_limit", "PREEMPTION": "preemption", "NODE FAILURE": "node_failure"}
+_TASKS = 1_000_000
+
+
+def _tasks(text: str) -> list[int]:
+    """`8-11,15` → [8, 9, 10, 11, 15]; at most a million."""
+    found: list[int] = []
+    for part in text.strip("[]").split(","):
+        first, _, last = part.partition("-")
+        start, end = integer(first), integer(last or first)
+        if start is not None and end is not None and start <= end and end - start + len(found) < _TASKS:
+            found += range(start, end + 1)
+    return found
+
+
+def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    how = groups["how"].strip()
+    code = groups.get("status") or next((name for text, name in _SIGNALS.items() if how.startswith(text)), how)
+    is_stopped = code in ("SIGTERM", "SIGINT", "0")
+    return {
+        "code": code,
+        "severity": "info" if is_stopped else "error",
+        "names_hosts": [groups["host"]],
+        "detail": {"tasks": _tasks(groups["tasks"]), "how": None, "status": None},
+    }
+
+
+def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    number = integer(groups["number"])
+    known = {int(one): one.name for one in signal.Signals}
+    return {
+        "code": known.get(number or 0, f"signal {number}"),
+        "names_hosts": [groups["host"]],
+        "detail": {"tasks": _tasks(groups["tasks"]), "number": None},
+    }
+
+
+def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    why = (groups.get("why") or "").strip()
+    code = _REASONS.get(why, "cancelled")
+    said: dict[str, Any] = {"code": code, "severity": "fatal" if code == "node_failure" else "error"}
+    try:
+        moment = datetime.fromisoformat(groups.get("at", "")).replace(tzinfo=UTC)
+        said |= {"time_ns": int(moment.timestamp()) * 10**9, "time_basis": "local"}
+    except ValueError:
+        pass
+    return said
+
+
+_HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,120})"
+_TASK_LIST = r"tasks? (?P<tasks>[\d,\[\]-]{1,4000})"
+RULES = (
+    Rule(
+        re.compile(
+            rf"srun: error: {_HOST}: {_TASK_LIST}: "
+            r"(?P<how>Exited with exit code (?P<status>\d{1,3})|Killed|Terminated|Aborted|Bus error|Segmentation fault"
+            r"|Interrupt|Hangup|Illegal instruction|Floating point exception|Quit"
+            r"|[A-Z][\w ]{2,40})(?: \(core dumped\))?"
+        ),
+        "exit", refine=_ended,
+    ),
+    Rule(
+        re.compile(rf"srun: error: {_HOST}: {_TASK_LIST}: .{{0,40}}?signal (?P<number>\d{{1,3}})"),
+        "exit", refine=_signalled,
+    ),
+    Rule(
+        re.compile(
+            r"\*\*\* (?P<what>JOB|STEP) (?P<job>[\d._+a-z]{1,40})(?: STEPD)? (?:ON (?P<where>\S{1,120}) )?CANCELLED"
+            r"(?: AT (?P<at>[\d:T-]{19}))?(?: DUE [Tt][Oo] (?P<why>[A-Z ]{1,40}?))?(?:,| \*\*\*|$)"
+        ),
+        "scheduler", refine=_cancelled,
+    ),
+    Rule(
+        re.compile(
+            r"Detected (?P<value>\d{1,9}) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )?(?P<job>[\w.]{1,40})"
+        ),
+        "host_oom", "fatal", "cgroup",
+    ),
+    Rule(re.compile(r"Node failure on (?P<host>[\w.-]{1,120})"), "scheduler", "fatal", "node_failure"),
+    Rule(
+        re.compile(
+            r"srun: error: (?P<what>.{0,200}?(?:timed out|Unable to|Connection|launch failed|credential).{0,200})"
+        ),
+        "scheduler", "error", "srun",
+    ),
+    Rule(re.compile(r"(?:srun: )?(?P<what>Force Terminated (?:job|StepId=)\S*)"), "scheduler", "warning", "terminated"),
+    Rule(re.compile(r"srun: (?P<what>Terminating (?:StepId=|job step )\S+)"), "scheduler", "info", "terminating"),
+    Rule(re.compile(r"srun: (?:Job step aborted|First task|launch/slurm:|forcing job termination|StepId=)"), None),
+    Rule(re.compile(r"^PULSE\b(?P<what>.{0,200})"), "other", "info", "pulse"),
+)  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exit (code = exit code or signal; tasks in detail), scheduler, host_oom, other (pulse)."""
+    return read_kernel(lines, RULES)
+
+
+PARSER = LineParser(
+    name="slurm",
+    anchors=(
+        b"srun: ", b"slurmstepd: ", b"*** JOB ", b"*** STEP ", b"Node failure on ", b"oom_kill event",
+        b"oom-kill event", b"Force Terminated", b"PULSE",
+    ),
+    parse=parse,
+)  # fmt: skip

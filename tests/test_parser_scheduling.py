@@ -1,0 +1,194 @@
+"""What schedulers, launchers and checkpoint writers say."""
+
+import json
+
+import pytest
+
+from parsers.parser import LineParser
+from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, slurm
+from tests.lines import lines
+from tests.sources import source
+
+Rows = list[tuple[str | int | None, ...]]
+
+SRUN = "srun: error: gpu-017: task 13: Exited with exit code 1"
+CANCEL = "slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TIME LIMIT ***"
+SAVED = "  successfully saved checkpoint from iteration     500 to /ckpt [ t 1/2, p 1/8 ]"
+EVENT = '[2025-04-22T00:42:46.143943] [426] [abb4c809] [AtorchTrainerV2] [#save] [END] {"global_step": 177215}'
+
+CASES = [
+    pytest.param(slurm.PARSER, "", [], id="slurm_empty"),
+    pytest.param(slurm.PARSER, "srun: hello", [], id="slurm_foreign"),
+    pytest.param(slurm.PARSER, SRUN, [("exit", "1", "error", None)], id="srun"),
+    pytest.param(slurm.PARSER, SRUN + "\r", [("exit", "1", "error", None)], id="srun_crlf"),
+    pytest.param(
+        slurm.PARSER, "srun: error: n1: tasks 8-11,15: Killed", [("exit", "SIGKILL", "error", None)], id="killed"
+    ),
+    pytest.param(
+        slurm.PARSER,
+        "srun: error: n1: task 2: Segmentation fault (core dumped)",
+        [("exit", "SIGSEGV", "error", None)],
+        id="core",
+    ),
+    pytest.param(
+        slurm.PARSER, "srun: error: n1: task 2: Terminated", [("exit", "SIGTERM", "info", None)], id="stopped"
+    ),
+    pytest.param(slurm.PARSER, CANCEL, [("scheduler", "time_limit", "error", None)], id="cancel"),
+    pytest.param(
+        slurm.PARSER,
+        "[2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***",
+        [("scheduler", "cancelled", "error", None)],
+        id="cancel_new",
+    ),
+    pytest.param(
+        slurm.PARSER, "srun: error: Node failure on gpu-019", [("scheduler", "node_failure", "fatal", None)], id="node"
+    ),
+    pytest.param(
+        slurm.PARSER,
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.",
+        [("host_oom", "cgroup", "fatal", None)],
+        id="oom",
+    ),
+    pytest.param(slurm.PARSER, "PULSE: 10:11:12 step 5", [("other", "pulse", "info", None)], id="pulse"),
+    pytest.param(slurm.PARSER, SRUN[:30], [], id="srun_cut"),
+    pytest.param(
+        slurm.PARSER,
+        SRUN + CANCEL,
+        [("exit", "1", "error", None), ("scheduler", "time_limit", "error", None)],
+        id="srun_glued",
+    ),
+    pytest.param(slurm.PARSER, "\ufffd" + SRUN, [("exit", "1", "error", None)], id="srun_not_utf8"),
+    pytest.param(checkpoint.PARSER, "", [], id="ckpt_empty"),
+    pytest.param(checkpoint.PARSER, "no checkpoint at all", [], id="ckpt_foreign"),
+    pytest.param(checkpoint.PARSER, SAVED, [("checkpoint_save", None, "info", 500)], id="megatron_saved"),
+    pytest.param(
+        checkpoint.PARSER,
+        "saving checkpoint at iteration     500 to /ckpt in torch_dist format",
+        [("checkpoint_save", None, "info", 500)],
+        id="megatron_saving",
+    ),
+    pytest.param(
+        checkpoint.PARSER,
+        " successfully loaded checkpoint from /ckpt [ t 1/2, p 1/8 ] at iteration 500",
+        [("checkpoint_load", None, "info", 500)],
+        id="megatron_loaded",
+    ),
+    pytest.param(
+        checkpoint.PARSER,
+        "[Torch] Checkpoint global_step500 is ready now!",
+        [("checkpoint_save", None, "info", 500)],
+        id="deepspeed",
+    ),
+    pytest.param(
+        checkpoint.PARSER,
+        "[Torch] Saving /ckpt/global_step500/mp_rank_00_model_states.pt...",
+        [("checkpoint_save", None, "info", 500)],
+        id="deepspeed_saving",
+    ),
+    pytest.param(
+        checkpoint.PARSER,
+        "Finished saving the checkpoint in 49.27 seconds.",
+        [("checkpoint_save", None, "info", None)],
+        id="torchtitan",
+    ),
+    pytest.param(
+        checkpoint.PARSER,
+        "Async checkpoint save for step 500 (/ckpt/step=500.ckpt) finalized successfully.",
+        [("checkpoint_persist", None, "info", 500)],
+        id="nemo",
+    ),
+    pytest.param(checkpoint.PARSER, SAVED + SAVED, [("checkpoint_save", None, "info", 500)] * 2, id="ckpt_glued"),
+    pytest.param(checkpoint.PARSER, SAVED[:40], [], id="ckpt_cut"),
+    pytest.param(dlrover.PARSER, "", [], id="dlrover_empty"),
+    pytest.param(dlrover.PARSER, "] [BEGIN] of a song", [], id="dlrover_foreign"),
+    pytest.param(dlrover.PARSER, EVENT, [("checkpoint_save", None, "info", 177215)], id="dlrover_save"),
+    pytest.param(
+        dlrover.PARSER,
+        "Fault nodes: [3, 5] Straggler nodes: [7]",
+        [("node_check", "failed", "error", None), ("straggler", None, "warning", None)],
+        id="dlrover_check",
+    ),
+    pytest.param(dlrover.PARSER, "Fault nodes: []", [("node_check", "ok", "info", None)], id="dlrover_ok"),
+    pytest.param(dlrover.PARSER, EVENT[:70], [], id="dlrover_cut"),
+    pytest.param(dlrover.PARSER, EVENT[:-5], [("checkpoint_save", None, "info", None)], id="dlrover_cut_json"),
+]
+
+
+@pytest.mark.parametrize(("parser", "text", "rows"), CASES)
+def test_lines(parser: LineParser, text: str, rows: Rows) -> None:
+    assert parser.parse(lines(text))["events"].select("kind", "code", "severity", "step").rows() == rows
+
+
+def test_srun_tasks_are_not_ranks() -> None:
+    events = slurm.PARSER.parse(lines("srun: error: n1: tasks 8-11,15: Killed", rank=0))["events"]
+    assert events["rank"].to_list() == [None]
+    assert json.loads(events["detail"][0])["tasks"] == [8, 9, 10, 11, 15]
+    assert events["names_hosts"].to_list() == [["n1"]]
+    assert slurm.PARSER.parse(lines("srun: error: n1: tasks 0-99999999999: Killed"))["events"].height == 1
+
+
+def test_begin_and_end_of_a_save_differ() -> None:
+    text = "saving checkpoint at iteration     500 to /ckpt in torch_dist format\n" + SAVED
+    events = checkpoint.PARSER.parse(lines(text, rank=[0, 3]))["events"]
+    assert [json.loads(detail)["phase"] for detail in events["detail"]] == ["begin", "end"]
+    assert events["rank"].to_list() == [0, 3]
+
+
+def test_dlrover_steps() -> None:
+    text = (
+        '[2025-04-21T23:53:58.605964] [426] [17b6c6ef] [AtorchTrainerV2] [#log] [INSTANT] {"global_step": 7, "logs": '
+        '{"elapsed time per iteration (ms)": 1374.5, "loss scale": 1.0, "number of nan iterations": 2}}'
+    )
+    steps = dlrover.PARSER.parse(lines(text, path_rank=1))["steps"]
+    assert steps.select("rank", "step", "elapsed_ms", "nan_iterations", "loss", "time_basis").rows() == [
+        (1, 7, 1374.5, 2, None, "local")
+    ]
+
+
+SACCT = """JobID|JobName|State|ExitCode|End|NodeList
+4711|train|CANCELLED by 1000|0:0|2026-03-01T10:11:12|gpu-[016-017]
+4711.0|python|FAILED|1:0|2026-03-01T10:11:12|gpu-017
+4711.1|python|RUNNING|0:0|Unknown|gpu-017
+4711.2|cut
+"""
+COLUMNS = """JobID           JobName      State ExitCode
+------------ ---------- ---------- --------
+4711.0           python     FAILED      0:9
+"""
+
+
+def test_sacct() -> None:
+    assert sacct.PARSER.accepts("x", SACCT.encode())
+    read = sacct.PARSER.parse(source(SACCT.replace("\n", "\r\n")))
+    assert read["events"].select("code", "severity", "time_ns", "line").rows() == [
+        ("cancelled", "error", 1772359872 * 10**9, 2),
+        ("failed", "fatal", 1772359872 * 10**9, 3),
+        ("running", "info", None, 4),
+    ]
+    assert read["unread"]["line"].to_list() == [5]
+    columns = sacct.PARSER.parse(source(COLUMNS))["events"]
+    assert json.loads(columns["detail"][0])["signal"] == "SIGKILL"
+    assert not sacct.PARSER.accepts("x", b"JobID is a word\n")
+
+
+KUBECTL = """LAST SEEN   TYPE      REASON      OBJECT              MESSAGE
+5m          Warning   Evicted     pod/worker-3        The node was low on resource.
+2m10s       Normal    Pulled      pod/worker-3        Container image present
+1s          Warning   NodeNotReady   node/gpu-017     Node is not ready
+"""
+
+
+def test_kubernetes() -> None:
+    assert kubernetes.PARSER.accepts("x", KUBECTL.encode())
+    events = kubernetes.PARSER.parse(source(KUBECTL))["events"]
+    assert events.select("kind", "code", "severity", "host", "line").rows() == [
+        ("scheduler", "Evicted", "fatal", None, 2),
+        ("scheduler", "Pulled", "info", None, 3),
+        ("scheduler", "NodeNotReady", "fatal", "gpu-017", 4),
+    ]
+    item = {"type": "Warning", "reason": "OOMKilling", "message": "m", "involvedObject": {"kind": "Node", "name": "n1"}}
+    text = json.dumps({"kind": "List", "items": [item | {"lastTimestamp": "2026-03-01T10:11:12Z"}, 3]})
+    assert kubernetes.PARSER.accepts("x", text.encode())
+    found = kubernetes.PARSER.parse(source(text))["events"]
+    assert found.select("kind", "host", "time_ns", "record").rows() == [("host_oom", "n1", 1772359872 * 10**9, 0)]
+    assert kubernetes.PARSER.parse(source(text[:-4]))["unread"].height == 1
