@@ -1,7 +1,7 @@
 """Recorded incidents with a truth written by hand: the verdict must agree, also when files are missing or broken.
 
-`samples/NAME/truth.json` tells what happened (its form: samples/README.md). `samples/NAME/expected.json`, where present,
-is the whole document as last approved; only `pytest --update-golden` writes it (an empty file starts one).
+`samples/NAME/truth.json` tells what happened (its form: samples/README.md). `samples/NAME/expected.json`, where
+present, is the whole document as last approved; only `pytest --update-golden` writes it (an empty file starts one).
 """
 
 import fnmatch

@@ -4,8 +4,8 @@ Starts workload.py under torchrun with the fault of CASE, waits until it ends or
 an on-call person would take: Flight Recorder dumps, `py-spy dump` (text and JSON) and faulthandler stacks of all ranks,
 and the launcher's logs. OUT must not exist yet; it becomes the bundle. Needs Linux, PyTorch and py-spy.
 
-Logs and dumps quote the paths of the job, so the work folder and the virtual environment that runs this should lie where
-the world may know it: a link /srv/train/venv to the environment is enough. The path of the Python underneath is
+Logs and dumps quote the paths of the job, so the work folder and the virtual environment that runs this should lie
+where the world may know it: a link /srv/train/venv to the environment is enough. The path of the Python underneath is
 replaced by /opt/python in text files, and a bundle that still quotes it, the home folder or this checkout is refused.
 """
 
@@ -122,7 +122,7 @@ def collect(work: Path, ranks: dict[int, int]) -> None:
 
 
 def replace_python_path(bundle: Path) -> None:
-    """The Python underneath becomes /opt/python, and the environment is called as it was called, not by its real path."""
+    """The Python underneath becomes /opt/python; the environment keeps the name it was called by, not its real path."""
     for path in (path for path in bundle.rglob("*") if path.suffix in (".log", ".txt", ".json")):
         text = path.read_bytes().replace(sys.base_prefix.encode(), b"/opt/python")
         path.write_bytes(text.replace(os.path.realpath(sys.prefix).encode(), sys.prefix.encode()))
