@@ -26,9 +26,12 @@ from parsers.tables import TableName
 
 
 def case_of(
-    tables: Mapping[TableName, pl.DataFrame], attempt: int, expected: int | None = None,
-    known_bad: frozenset[str] = frozenset(), topology: Mapping[str, int] | None = None,
-) -> Case:  # fmt: skip
+    tables: Mapping[TableName, pl.DataFrame],
+    attempt: int,
+    expected: int | None = None,
+    known_bad: frozenset[str] = frozenset(),
+    topology: Mapping[str, int] | None = None,
+) -> Case:
     """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
     identity = identify(tables)
     whole = globalise(tables, identity)
@@ -58,9 +61,13 @@ def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[
 
 
 def conclude_evidence(
-    evidence: Evidence, *, expected: int | None = None, known_bad: frozenset[str] = frozenset(),
-    topology: Mapping[str, int] | None = None, detectors: Sequence[Detector] = DETECTORS,
-) -> Report:  # fmt: skip
+    evidence: Evidence,
+    *,
+    expected: int | None = None,
+    known_bad: frozenset[str] = frozenset(),
+    topology: Mapping[str, int] | None = None,
+    detectors: Sequence[Detector] = DETECTORS,
+) -> Report:
     """Evidence → Report: one incident per attempt, the newest is primary."""
     incidents: list[Incident] = []
     listed: list[FindingRow] = []
@@ -76,19 +83,33 @@ def conclude_evidence(
         job, seen = job | case.expected, seen | case.seen
     limits = [row.summary for row in listed if not row.ran]
     return Report(
-        tool=Tool(name=TOOL_NAME, version=__version__), bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
-        coverage=coverage(evidence.tables, job, seen, len(split)), primary=len(incidents) - 1, incidents=incidents, findings=listed,
-        environment=[], limits=limits, files=file_rows(evidence.tables),
-    )  # fmt: skip
+        tool=Tool(name=TOOL_NAME, version=__version__),
+        bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
+        coverage=coverage(evidence.tables, job, seen, len(split)),
+        primary=len(incidents) - 1,
+        incidents=incidents,
+        findings=listed,
+        environment=[],
+        limits=limits,
+        files=file_rows(evidence.tables),
+    )
 
 
 def analyze(
-    bundle: str | Path, *, expected_ranks: int | None = None, known_bad: Sequence[str] = (), topology: Mapping[str, int] | None = None,
-    parsers: Sequence[Parser] = PARSERS, detectors: Sequence[Detector] = DETECTORS, progress: Progress | None = None,
-) -> Report:  # fmt: skip
+    bundle: str | Path,
+    *,
+    expected_ranks: int | None = None,
+    known_bad: Sequence[str] = (),
+    topology: Mapping[str, int] | None = None,
+    parsers: Sequence[Parser] = PARSERS,
+    detectors: Sequence[Detector] = DETECTORS,
+    progress: Progress | None = None,
+) -> Report:
     """A bundle (folder, archive, file, or "-") → the whole report.
 
     Raises parsers.BundleError where nothing can be read. Nothing is printed; `progress(bytes_read, bytes_in_all)` is called
     after each unit of work, if given."""
     evidence = read(str(bundle), parsers=parsers, progress=progress)
-    return conclude_evidence(evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, detectors=detectors)
+    return conclude_evidence(
+        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, detectors=detectors
+    )

@@ -23,9 +23,11 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, dict[T
     split: dict[int, dict[TableName, pl.DataFrame]] = {number: {} for number in numbers}
     for name, frame in tables.items():
         if name in _NOT_SPLIT:
-            marked = frame.join(files, on="file", how="left") if name != "files" else frame.with_columns(
-                pl.col("attempt").alias("_attempt")
-            )  # fmt: skip
+            marked = (
+                frame.join(files, on="file", how="left")
+                if name != "files"
+                else frame.with_columns(pl.col("attempt").alias("_attempt"))
+            )
         else:
             marked = frame.join(files, on="file", how="left", maintain_order="left")
         marked = marked.with_columns(pl.col("_attempt").fill_null(newest))

@@ -10,10 +10,26 @@ from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
 from forensics.incident import (
-    Action, BlastRadius, Cause, Code, Device, Direction, Domain, FirstAnomaly, Kind, Reason, Ref, Severity, Site, TensorRow,
-)  # fmt: skip
+    Action,
+    BlastRadius,
+    Cause,
+    Code,
+    Device,
+    Direction,
+    Domain,
+    FirstAnomaly,
+    Kind,
+    Reason,
+    Ref,
+    Severity,
+    Site,
+    TensorRow,
+)
 from forensics.outcomes import Outcome
 from parsers.tables import TableName
+
+
+_NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +61,12 @@ class Finding:
     site: Site | None = None
     code: Code | None = None
     domain: Domain = "unknown"
-    first_anomaly: FirstAnomaly = FirstAnomaly()
+    first_anomaly: FirstAnomaly = _NO_ANOMALY
     undecided: tuple[Reason, ...] = ()
     claims: tuple[Claim, ...] = ()
     alternatives: tuple["Finding", ...] = ()
     why_not: str = ""  # set on alternatives
-    blast_radius: BlastRadius = BlastRadius()
+    blast_radius: BlastRadius = _NO_BLAST
     severity: Severity | None = None
     actions: tuple[Action, ...] = ()
     collect: tuple[str, ...] = ()  # what to collect next time, where undecided

@@ -150,18 +150,34 @@ def _primary(report: "Report") -> "Incident":
 @cli.command()
 @click.argument("bundle")
 @click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
-@click.option("--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.')
-@click.option("--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.')
+@click.option(
+    "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
+)
+@click.option(
+    "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
+)
 @click.option("--expected-ranks", type=click.IntRange(1), metavar="N", help="How many ranks the job has.")
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
-@click.option("--detailed-exitcode", is_flag=True, help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided.")
+@click.option(
+    "--detailed-exitcode",
+    is_flag=True,
+    help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided.",
+)
 @click.pass_context
 def analyze(
-    context: click.Context, bundle: str, html: str | None, json_file: str | None, markdown: str | None, expected_ranks: int | None,
-    topology: dict[str, int] | None, known_bad: tuple[str, ...], tables: str | None, detailed_exitcode: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    bundle: str,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    expected_ranks: int | None,
+    topology: dict[str, int] | None,
+    known_bad: tuple[str, ...],
+    tables: str | None,
+    detailed_exitcode: bool,
+) -> None:
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
     if json_file == "-" and markdown == "-":
         raise click.UsageError("only one of --json - and --markdown - can have standard output")
@@ -178,7 +194,9 @@ def analyze(
         click.echo("wrote " + " · ".join(wrote), err=True)
     if detailed_exitcode:
         verdict = _primary(report).verdict
-        undecided = verdict.kind == "unknown" or bool(verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts))
+        undecided = verdict.kind == "unknown" or bool(
+            verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts)
+        )
         context.exit(0 if verdict.kind == "healthy" else 12 if undecided else _DETAILED[verdict.status])
 
 
@@ -254,7 +272,9 @@ def stacks(bundle: str) -> None:
 @cli.command()
 @click.argument("bundle")
 @click.option("--where", metavar="EXPR", help="SQL condition over the columns, e.g. \"rank = 5 and kind = 'exit'\".")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl", "parquet"]), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "jsonl", "parquet"]), default="table", show_default=True
+)
 def events(bundle: str, where: str | None, form: str) -> None:
     """Everything that happened, as rows."""
     import polars as pl
@@ -262,7 +282,7 @@ def events(bundle: str, where: str | None, form: str) -> None:
     frame = pl.concat([case.tables["events"] for case in _cases(bundle)]).drop("detail")
     if where:
         try:
-            frame = pl.SQLContext(events=frame).execute(f"SELECT * FROM events WHERE {where}", eager=True)  # noqa: S608
+            frame = pl.SQLContext(events=frame).execute(f"SELECT * FROM events WHERE {where}", eager=True)
         except pl.exceptions.PolarsError as error:
             raise click.UsageError(f"--where is no condition over {', '.join(frame.columns)}: {error}") from error
     if form == "table":

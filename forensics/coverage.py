@@ -10,8 +10,18 @@ from forensics.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, 
 from parsers.tables import TableName
 
 _EVIDENCE: tuple[TableName, ...] = (
-    "ranks", "groups", "operations", "progress", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
-)  # fmt: skip
+    "ranks",
+    "groups",
+    "operations",
+    "progress",
+    "stacks",
+    "tensors",
+    "steps",
+    "timings",
+    "events",
+    "settings",
+    "devices",
+)
 _MAX_FILES = 2000
 
 
@@ -25,7 +35,9 @@ def iso(time_ns: int | None) -> str | None:
 def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, records, rank: rows of all evidence tables."""
     parts = [
-        tables[name].select("file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank"))
+        tables[name].select(
+            "file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank")
+        )
         for name in _EVIDENCE
     ]
     return pl.concat(parts).group_by("file").agg(pl.len().alias("records"), pl.col("rank").drop_nulls().unique())
@@ -39,7 +51,10 @@ def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCovera
     for (name,), rows in joined.sort("parsers", "file").group_by(["parsers"], maintain_order=True):
         seen = rows["rank"].explode().drop_nulls().unique().to_list()
         result[str(name)] = SourceCoverage(
-            files=rows.height, records=int(rows["records"].sum()), ranks=range_list(seen), errors=int(rows["errors"].sum())
+            files=rows.height,
+            records=int(rows["records"].sum()),
+            ranks=range_list(seen),
+            errors=int(rows["errors"].sum()),
         )
     return result
 
@@ -58,12 +73,21 @@ def coverage(
     """Evidence tables → Coverage. Skew is null until clocks are compared."""
     files = tables["files"]
     total, known = int(files["lines"].sum()), int(files["recognised"].sum())
-    unreadable = [Unreadable(file=file, reason=reason) for file, reason in tables["unread"].select("file", "reason").sort("file", "reason").iter_rows()]
+    unreadable = [
+        Unreadable(file=file, reason=reason)
+        for file, reason in tables["unread"].select("file", "reason").sort("file", "reason").iter_rows()
+    ]
     return Coverage(
-        ranks_expected=len(expected) or None, ranks_seen=range_list(seen), ranks_missing=range_list(expected - seen),
-        hosts_seen=hosts_of(tables), sources=_sources(tables), lines=Lines(total=total, recognised=known, unrecognised=total - known),
-        unreadable=unreadable, clock=Clock(), attempts=attempts,
-    )  # fmt: skip
+        ranks_expected=len(expected) or None,
+        ranks_seen=range_list(seen),
+        ranks_missing=range_list(expected - seen),
+        hosts_seen=hosts_of(tables),
+        sources=_sources(tables),
+        lines=Lines(total=total, recognised=known, unrecognised=total - known),
+        unreadable=unreadable,
+        clock=Clock(),
+        attempts=attempts,
+    )
 
 
 def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
@@ -77,9 +101,16 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
     )
     return [
         FileRow(
-            file=row["file"], bytes=row["bytes"] or 0, parsers=row["parsers"] or [], ranks=ranges(row["ranks_read"] or []),
-            lines=row["lines"] or 0, recognised=row["recognised"] or 0, time_first_utc=iso(row["time_first_ns"]),
-            time_last_utc=iso(row["time_last_ns"]), errors=row["reason"] or [], templates=row["templates"] or [],
+            file=row["file"],
+            bytes=row["bytes"] or 0,
+            parsers=row["parsers"] or [],
+            ranks=ranges(row["ranks_read"] or []),
+            lines=row["lines"] or 0,
+            recognised=row["recognised"] or 0,
+            time_first_utc=iso(row["time_first_ns"]),
+            time_last_utc=iso(row["time_last_ns"]),
+            errors=row["reason"] or [],
+            templates=row["templates"] or [],
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
-    ]  # fmt: skip
+    ]

@@ -11,10 +11,22 @@ import polars as pl
 from parsers.tables import TableName
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
-SCHEMA = {"rank": pl.Int64(), "host": pl.String(), "pid": pl.Int64(), "local_rank": pl.Int64(),
-          "device_index": pl.Int64(), "pci": pl.String(), "uuid": pl.String(), "world_size": pl.Int64(),
-          "tp": pl.Int64(), "pp": pl.Int64(), "dp": pl.Int64(), "ep": pl.Int64(), "cp": pl.Int64(),
-          "how": pl.List(pl.String())}  # fmt: skip
+SCHEMA = {
+    "rank": pl.Int64(),
+    "host": pl.String(),
+    "pid": pl.Int64(),
+    "local_rank": pl.Int64(),
+    "device_index": pl.Int64(),
+    "pci": pl.String(),
+    "uuid": pl.String(),
+    "world_size": pl.Int64(),
+    "tp": pl.Int64(),
+    "pp": pl.Int64(),
+    "dp": pl.Int64(),
+    "ep": pl.Int64(),
+    "cp": pl.Int64(),
+    "how": pl.List(pl.String()),
+}
 _RANKED = ("operations", "progress", "stacks", "tensors", "steps", "events", "settings", "devices", "timings")
 
 
@@ -56,9 +68,13 @@ def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         .select("file", "rank")
         .unique()
     )
-    single = pl.concat(parts).unique().group_by("file").agg(pl.col("rank").unique()).filter(pl.col("rank").list.len() == 1)
+    single = (
+        pl.concat(parts).unique().group_by("file").agg(pl.col("rank").unique()).filter(pl.col("rank").list.len() == 1)
+    )
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
-    return single.join(own.select("file"), on="file", how="semi").select("file", pl.col("rank").list.first().alias("_file"))
+    return single.join(own.select("file"), on="file", how="semi").select(
+        "file", pl.col("rank").list.first().alias("_file")
+    )
 
 
 def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
@@ -132,7 +148,9 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     seen: set[int] = set()
     for name in ("operations", "progress", "stacks", "tensors", "steps", "groups"):
         seen |= set(tables[name]["rank"].drop_nulls().to_list())
-    own = tables["events"].filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"]))
+    own = tables["events"].filter(
+        (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
+    )
     seen |= set(own["rank"].drop_nulls().to_list())
     claims = tables["ranks"].filter(pl.col("how") != "elastic failure table")
     return frozenset(seen | set(claims["rank"].drop_nulls().to_list()))

@@ -11,27 +11,88 @@ import msgspec
 
 Kind = Literal["hang", "crash", "numerics", "slow", "launch", "healthy", "unknown"]
 Cause = Literal[
-    "rank_absent", "rank_died", "collective_mismatch", "deadlock_cycle", "network_fault", "gpu_fault", "kernel_stuck",
-    "store_timeout", "exception", "gpu_oom", "host_oom", "segfault", "killed", "disk_full", "nan_birth", "overflow",
-    "bad_state", "bad_input", "comm_corruption", "replica_divergence", "loss_scale_collapse", "loss_spike", "underflow",
-    "straggler_compute", "straggler_host", "straggler_network", "throughput_drop", "imbalance", "wrong_interface",
-    "version_mismatch", "missing_ranks", "config_drift",
-]  # fmt: skip
+    "rank_absent",
+    "rank_died",
+    "collective_mismatch",
+    "deadlock_cycle",
+    "network_fault",
+    "gpu_fault",
+    "kernel_stuck",
+    "store_timeout",
+    "exception",
+    "gpu_oom",
+    "host_oom",
+    "segfault",
+    "killed",
+    "disk_full",
+    "nan_birth",
+    "overflow",
+    "bad_state",
+    "bad_input",
+    "comm_corruption",
+    "replica_divergence",
+    "loss_scale_collapse",
+    "loss_spike",
+    "underflow",
+    "straggler_compute",
+    "straggler_host",
+    "straggler_network",
+    "throughput_drop",
+    "imbalance",
+    "wrong_interface",
+    "version_mismatch",
+    "missing_ranks",
+    "config_drift",
+]
 Status = Literal["established", "supported", "hypothesis", "unknown"]
 Site = Literal[
-    "data_loading", "checkpoint_io", "storage_io", "compute", "lock", "compile", "gpu_sync", "logging", "evaluation",
-    "teardown", "unresponsive", "communication", "unknown",
-]  # fmt: skip
+    "data_loading",
+    "checkpoint_io",
+    "storage_io",
+    "compute",
+    "lock",
+    "compile",
+    "gpu_sync",
+    "logging",
+    "evaluation",
+    "teardown",
+    "unresponsive",
+    "communication",
+    "unknown",
+]
 Reason = Literal[
-    "all_entered_no_counters", "culprit_among_missing", "two_member_mismatch", "ring_buffer_wrapped",
-    "clock_error_exceeds_gap", "single_snapshot", "tied_explanations", "membership_unknown", "mixed_attempts",
-    "no_baseline", "collector_is_suspect", "conflicting_evidence", "no_hang", "nothing_found", "sampled_statistics",
+    "all_entered_no_counters",
+    "culprit_among_missing",
+    "two_member_mismatch",
+    "ring_buffer_wrapped",
+    "clock_error_exceeds_gap",
+    "single_snapshot",
+    "tied_explanations",
+    "membership_unknown",
+    "mixed_attempts",
+    "no_baseline",
+    "collector_is_suspect",
+    "conflicting_evidence",
+    "no_hang",
+    "nothing_found",
+    "sampled_statistics",
     "replica_tie",
-]  # fmt: skip
+]
 ActionKind = Literal[
-    "ignore", "restart_job", "rollback", "skip_data", "drain_node", "reset_gpu", "reboot_node", "inspect_hardware",
-    "inspect_network", "check_code", "check_data", "check_config", "collect_more",
-]  # fmt: skip
+    "ignore",
+    "restart_job",
+    "rollback",
+    "skip_data",
+    "drain_node",
+    "reset_gpu",
+    "reboot_node",
+    "inspect_hardware",
+    "inspect_network",
+    "check_code",
+    "check_data",
+    "check_config",
+    "collect_more",
+]
 Domain = Literal["workload", "infrastructure", "unknown"]
 Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
@@ -41,40 +102,40 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all shapes here: immutable, keyword-only."""
 
 
-class Tool(Struct):
+class Tool(Struct, frozen=True, kw_only=True):
     name: str
     version: str
 
 
-class Bundle(Struct):
+class Bundle(Struct, frozen=True, kw_only=True):
     name: str
     files: int
     bytes: int
 
 
-class SourceCoverage(Struct):
+class SourceCoverage(Struct, frozen=True, kw_only=True):
     files: int
     records: int
     ranks: list[str]
     errors: int
 
 
-class Lines(Struct):
+class Lines(Struct, frozen=True, kw_only=True):
     total: int
     recognised: int
     unrecognised: int
 
 
-class Unreadable(Struct):
+class Unreadable(Struct, frozen=True, kw_only=True):
     file: str
     reason: str
 
 
-class Clock(Struct):
+class Clock(Struct, frozen=True, kw_only=True):
     skew_bound_s: float | None = None
 
 
-class Coverage(Struct):
+class Coverage(Struct, frozen=True, kw_only=True):
     ranks_expected: int | None
     ranks_seen: list[str]
     ranks_missing: list[str]
@@ -86,25 +147,25 @@ class Coverage(Struct):
     attempts: int
 
 
-class Device(Struct):
+class Device(Struct, frozen=True, kw_only=True):
     host: str | None = None
     pci: str | None = None
     index: int | None = None
     uuid: str | None = None
 
 
-class Suspects(Struct):
+class Suspects(Struct, frozen=True, kw_only=True):
     ranks: list[int] = []
     hosts: list[str] = []
 
 
-class Code(Struct):
+class Code(Struct, frozen=True, kw_only=True):
     file: str | None
     line: int | None
     function: str | None
 
 
-class FirstAnomaly(Struct):
+class FirstAnomaly(Struct, frozen=True, kw_only=True):
     time_utc: str | None = None
     rank: int | None = None
     host: str | None = None
@@ -124,7 +185,7 @@ class FirstAnomaly(Struct):
     signature: str | None = None
 
 
-class Verdict(Struct):
+class Verdict(Struct, frozen=True, kw_only=True):
     kind: Kind
     cause: Cause | None = None
     status: Status = "unknown"
@@ -143,7 +204,7 @@ class Verdict(Struct):
     summary: str = ""
 
 
-class Ref(Struct):
+class Ref(Struct, frozen=True, kw_only=True):
     """A place in the bundle: `line` is 1-based for text, or the 0-based record of a structured file."""
 
     file: str
@@ -151,14 +212,14 @@ class Ref(Struct):
     text: str
 
 
-class Evidence(Struct):
+class Evidence(Struct, frozen=True, kw_only=True):
     id: str
     claim: str
     direction: Direction
     refs: list[Ref]
 
 
-class Alternative(Struct):
+class Alternative(Struct, frozen=True, kw_only=True):
     kind: Kind
     cause: Cause | None
     ranks: list[int]
@@ -166,19 +227,19 @@ class Alternative(Struct):
     why_not: str
 
 
-class BlastRadius(Struct):
+class BlastRadius(Struct, frozen=True, kw_only=True):
     ranks_waiting: int = 0
     groups: list[str] = []
 
 
-class Lost(Struct):
+class Lost(Struct, frozen=True, kw_only=True):
     last_completed_step: int | None = None
     last_saved_step: int | None = None
     last_persisted_step: int | None = None
     stalled_s: float | None = None
 
 
-class Action(Struct):
+class Action(Struct, frozen=True, kw_only=True):
     kind: ActionKind
     target: str
     command: str | None
@@ -188,7 +249,7 @@ class Action(Struct):
 # --- what the page draws -------------------------------------------------------------------------------------------
 
 
-class TimelineItem(Struct):
+class TimelineItem(Struct, frozen=True, kw_only=True):
     time_utc: str
     basis: str | None  # utc | local: local stamps have no zone and are shown as printed
     lane: Literal["culprit", "peers", "system"]
@@ -198,19 +259,19 @@ class TimelineItem(Struct):
     ref: Ref | None
 
 
-class GridCell(Struct):
+class GridCell(Struct, frozen=True, kw_only=True):
     """Ranks with equal state; drawn as one path per state, never one node per rank."""
 
     state: Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
     ranks: str  # ranges
 
 
-class GridHost(Struct):
+class GridHost(Struct, frozen=True, kw_only=True):
     host: str
     ranks: str
 
 
-class GraphNode(Struct):
+class GraphNode(Struct, frozen=True, kw_only=True):
     id: str
     kind: Literal["ranks", "operation"]
     label: str
@@ -219,14 +280,14 @@ class GraphNode(Struct):
     detail: str
 
 
-class GraphEdge(Struct):
+class GraphEdge(Struct, frozen=True, kw_only=True):
     source: str
     target: str
     label: str  # "in", "waits for", "absent", …
     certain: bool
 
 
-class StackClass(Struct):
+class StackClass(Struct, frozen=True, kw_only=True):
     site: str
     count: int
     ranks: str
@@ -235,7 +296,7 @@ class StackClass(Struct):
     ref: Ref | None
 
 
-class CollectiveRow(Struct):
+class CollectiveRow(Struct, frozen=True, kw_only=True):
     group: str
     members: str
     seq: int | None
@@ -246,7 +307,7 @@ class CollectiveRow(Struct):
     mark: str | None  # "absent", "mismatch", …
 
 
-class TensorRow(Struct):
+class TensorRow(Struct, frozen=True, kw_only=True):
     rank: int
     step: int | None
     microbatch: int | None
@@ -258,7 +319,7 @@ class TensorRow(Struct):
     role: str  # root | echo | infected | unobserved
 
 
-class HardwareRow(Struct):
+class HardwareRow(Struct, frozen=True, kw_only=True):
     time_utc: str | None
     host: str | None
     pci: str | None
@@ -269,7 +330,7 @@ class HardwareRow(Struct):
     ref: Ref | None
 
 
-class Views(Struct):
+class Views(Struct, frozen=True, kw_only=True):
     timeline: list[TimelineItem] = []
     grid: list[GridCell] = []
     hosts: list[GridHost] = []
@@ -282,7 +343,7 @@ class Views(Struct):
     notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view
 
 
-class Incident(Struct):
+class Incident(Struct, frozen=True, kw_only=True):
     attempt: int
     verdict: Verdict
     evidence: list[Evidence]
@@ -294,7 +355,7 @@ class Incident(Struct):
     views: Views = Views()
 
 
-class FindingRow(Struct):
+class FindingRow(Struct, frozen=True, kw_only=True):
     """What a detector concluded, whether or not it became the verdict."""
 
     detector: str
@@ -306,7 +367,7 @@ class FindingRow(Struct):
     ran: bool = True
 
 
-class EnvironmentRow(Struct):
+class EnvironmentRow(Struct, frozen=True, kw_only=True):
     """A setting whose value differs between ranks or hosts, or is out of its range."""
 
     name: str
@@ -314,7 +375,7 @@ class EnvironmentRow(Struct):
     note: str
 
 
-class FileRow(Struct):
+class FileRow(Struct, frozen=True, kw_only=True):
     file: str
     bytes: int
     parsers: list[str]
@@ -327,7 +388,7 @@ class FileRow(Struct):
     templates: list[str]
 
 
-class Report(Struct):
+class Report(Struct, frozen=True, kw_only=True):
     """The whole document."""
 
     tool: Tool

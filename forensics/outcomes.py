@@ -16,14 +16,28 @@ from parsers.tables import TableName
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed"]
 
-_SIGNALS = {9: "SIGKILL", 15: "SIGTERM", 11: "SIGSEGV", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 4: "SIGILL", 2: "SIGINT"}
+_SIGNALS = {
+    9: "SIGKILL",
+    15: "SIGTERM",
+    11: "SIGSEGV",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    4: "SIGILL",
+    2: "SIGINT",
+}
 _CRASH_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
 _VICTIM_KINDS = ("collective_timeout", "peer_closed", "remote_error")
 # Kinds that a rank prints of itself, and the cause that they prove.
 _OWN_CAUSES: Mapping[str, Cause] = {
-    "gpu_oom": "gpu_oom", "disk_full": "disk_full", "segfault": "segfault", "host_oom": "host_oom",
-    "gpu_lost": "gpu_fault", "cuda_error": "exception", "exception": "exception",
-}  # fmt: skip
+    "gpu_oom": "gpu_oom",
+    "disk_full": "disk_full",
+    "segfault": "segfault",
+    "host_oom": "host_oom",
+    "gpu_lost": "gpu_fault",
+    "cuda_error": "exception",
+    "exception": "exception",
+}
 _DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost", "gpu is lost", "uncorrectable")
 
 
@@ -99,7 +113,11 @@ def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
     closing = tables["events"].filter(pl.col("kind") == "closing_signal")
     stopped = set(closing["rank"].drop_nulls().to_list())
     result: dict[int, Outcome] = {}
-    for row in events.filter(pl.col("kind").is_in(["exit", "first_failure"])).sort("rank", "kind", "file", "line").iter_rows(named=True):
+    for row in (
+        events.filter(pl.col("kind").is_in(["exit", "first_failure"]))
+        .sort("rank", "kind", "file", "line")
+        .iter_rows(named=True)
+    ):
         outcome = _from_exit(row["rank"], row, row["rank"] in stopped)
         if outcome and row["rank"] not in result:
             result[row["rank"]] = outcome

@@ -6,13 +6,36 @@ import polars as pl
 
 from forensics.case import Case, Claim, Finding
 from forensics.incident import (
-    Action, Alternative, Device, Evidence, FindingRow, FirstAnomaly, Incident, Kind, Lost, Reason, Status, Suspects, Verdict, Views,
+    Action,
+    Alternative,
+    Device,
+    Evidence,
+    FindingRow,
+    FirstAnomaly,
+    Incident,
+    Kind,
+    Lost,
+    Reason,
+    Status,
+    Suspects,
+    Verdict,
+    Views,
     ranges,
-)  # fmt: skip
+)
 
 # A crash that a NaN caused is numerics; a process that died outranks the wait it caused; a mismatch explains a missing call.
 _KIND_ORDER: Sequence[Kind] = ("numerics", "crash", "hang", "slow", "launch", "healthy", "unknown")
-_HANG_ORDER = ("collective_mismatch", "gpu_fault", "kernel_stuck", "rank_absent", "deadlock_cycle", "network_fault", "rank_died", "store_timeout", None)
+_HANG_ORDER = (
+    "collective_mismatch",
+    "gpu_fault",
+    "kernel_stuck",
+    "rank_absent",
+    "deadlock_cycle",
+    "network_fault",
+    "rank_died",
+    "store_timeout",
+    None,
+)
 _NO_WITNESS = ("coverage",)
 
 
@@ -27,7 +50,9 @@ def _weight(finding: Finding) -> tuple[int, int, int, int, str]:
 
 def witnesses(finding: Finding, direction: str = "for") -> list[str]:
     """Independent sources with a claim in this direction, ascending."""
-    return sorted({claim.witness for claim in finding.claims if claim.direction == direction and claim.witness not in _NO_WITNESS})
+    return sorted(
+        {claim.witness for claim in finding.claims if claim.direction == direction and claim.witness not in _NO_WITNESS}
+    )
 
 
 def status_of(finding: Finding) -> tuple[Status, str]:
@@ -46,15 +71,23 @@ def status_of(finding: Finding) -> tuple[Status, str]:
 
 def _unknown() -> Finding:
     return Finding(
-        detector="verdict", kind="unknown", undecided=("nothing_found",),
-        collect=("flight-recorder dumps of all ranks (TORCH_FR_BUFFER_SIZE), py-spy dumps of all ranks, all ranks' logs, kernel logs of all hosts",),
+        detector="verdict",
+        kind="unknown",
+        undecided=("nothing_found",),
+        collect=(
+            "flight-recorder dumps of all ranks (TORCH_FR_BUFFER_SIZE), py-spy dumps of all ranks, all ranks' logs, kernel logs of all hosts",
+        ),
         summary="Nothing in this bundle shows a fault, and nothing proves that the run was healthy.",
-    )  # fmt: skip
+    )
 
 
 def _conflict(best: Finding, others: Sequence[Finding]) -> tuple[Reason, ...]:
     """Another strong finding of the same kind that names other ranks: say so."""
-    rivals = [f for f in others if f.kind == best.kind and f.strong and f.ranks and best.ranks and not set(f.ranks) & set(best.ranks)]
+    rivals = [
+        f
+        for f in others
+        if f.kind == best.kind and f.strong and f.ranks and best.ranks and not set(f.ranks) & set(best.ranks)
+    ]
     return ("conflicting_evidence",) if rivals else ()
 
 
@@ -74,7 +107,11 @@ def _evidence(claims: Sequence[Claim]) -> list[Evidence]:
 def _place(case: Case, finding: Finding) -> tuple[list[Device], FirstAnomaly]:
     """Fill host and device of the first anomaly, and devices of named ranks, from the identity table."""
     anomaly = finding.first_anomaly
-    who = case.identity.filter(pl.col("rank") == anomaly.rank) if anomaly.rank is not None and case.identity.height else None
+    who = (
+        case.identity.filter(pl.col("rank") == anomaly.rank)
+        if anomaly.rank is not None and case.identity.height
+        else None
+    )
     if who is not None and who.height:
         device = who["pci"][0] or (f"{who['device_index'][0]}" if who["device_index"][0] is not None else None)
         anomaly = _replace(anomaly, host=anomaly.host or who["host"][0], device=anomaly.device or device)
@@ -91,22 +128,43 @@ def _actions(finding: Finding, status: Status) -> list[Action]:
     target = "job"
     if finding.kind == "hang" and finding.cause == "rank_absent" and finding.code and finding.code.file:
         reason = f"it stopped in {finding.code.function or 'this line'}"
-        actions.append(Action(kind="check_code", target=f"{finding.code.file}:{finding.code.line}", command=None, reason=reason))
+        actions.append(
+            Action(kind="check_code", target=f"{finding.code.file}:{finding.code.line}", command=None, reason=reason)
+        )
     if finding.cause in ("collective_mismatch", "deadlock_cycle"):
         code = f"{finding.code.file}:{finding.code.line}" if finding.code else target
-        actions.append(Action(kind="check_code", target=code, command=None, reason="ranks issue different operations, or in a different order"))
+        actions.append(
+            Action(
+                kind="check_code",
+                target=code,
+                command=None,
+                reason="ranks issue different operations, or in a different order",
+            )
+        )
     if finding.cause in ("gpu_fault",):
         for device in finding.devices:
             name = device.host or ""
-            actions.append(Action(kind="drain_node", target=name, command=f"scontrol update nodename={name} state=drain reason=gpu_fault" if name else None, reason="its device reported an error"))
-    actions += [Action(kind="collect_more", target=what, command=None, reason="would decide what this bundle cannot") for what in finding.collect]
+            actions.append(
+                Action(
+                    kind="drain_node",
+                    target=name,
+                    command=f"scontrol update nodename={name} state=drain reason=gpu_fault" if name else None,
+                    reason="its device reported an error",
+                )
+            )
+    actions += [
+        Action(kind="collect_more", target=what, command=None, reason="would decide what this bundle cannot")
+        for what in finding.collect
+    ]
     if not actions and finding.kind in ("hang", "crash") and status != "unknown":
         actions.append(Action(kind="restart_job", target=target, command=None, reason="no lasting fault is shown"))
     return actions
 
 
 def _lost(case: Case) -> Lost:
-    steps = case.tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))["step"]
+    steps = case.tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))[
+        "step"
+    ]
     events = case.tables["events"]
     saved = events.filter(pl.col("kind") == "checkpoint_save")["step"].max()
     persisted = events.filter(pl.col("kind") == "checkpoint_persist")["step"].max()
@@ -120,18 +178,44 @@ def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
     devices, anomaly = _place(case, best)
     rivals = [f for f in (*best.alternatives, *others) if f.kind not in ("healthy",)]
     verdict = Verdict(
-        kind=best.kind, cause=best.cause, status=status, status_rule=rule, ranks=sorted(best.ranks), hosts=sorted(best.hosts), devices=devices,
-        links=[list(link) for link in best.links], suspects=Suspects(ranks=sorted(set(best.suspect_ranks) - set(best.ranks)), hosts=sorted(best.suspect_hosts)),
-        cycle=sorted(best.cycle), site=best.site, code=best.code, domain=best.domain, first_anomaly=anomaly,
-        undecided=list(dict.fromkeys((*best.undecided, *_conflict(best, others)))), summary=best.summary,
-    )  # fmt: skip
+        kind=best.kind,
+        cause=best.cause,
+        status=status,
+        status_rule=rule,
+        ranks=sorted(best.ranks),
+        hosts=sorted(best.hosts),
+        devices=devices,
+        links=[list(link) for link in best.links],
+        suspects=Suspects(ranks=sorted(set(best.suspect_ranks) - set(best.ranks)), hosts=sorted(best.suspect_hosts)),
+        cycle=sorted(best.cycle),
+        site=best.site,
+        code=best.code,
+        domain=best.domain,
+        first_anomaly=anomaly,
+        undecided=list(dict.fromkeys((*best.undecided, *_conflict(best, others)))),
+        summary=best.summary,
+    )
     alternatives = [
-        Alternative(kind=f.kind, cause=f.cause, ranks=sorted(f.ranks), hosts=sorted(f.hosts), why_not=f.why_not or _why_not(best, f)) for f in rivals
+        Alternative(
+            kind=f.kind,
+            cause=f.cause,
+            ranks=sorted(f.ranks),
+            hosts=sorted(f.hosts),
+            why_not=f.why_not or _why_not(best, f),
+        )
+        for f in rivals
     ]
     return Incident(
-        attempt=case.attempt, verdict=verdict, evidence=_evidence(best.claims), alternatives=alternatives, blast_radius=best.blast_radius,
-        severity=best.severity, lost=_lost(case), actions=_actions(best, status), views=views,
-    )  # fmt: skip
+        attempt=case.attempt,
+        verdict=verdict,
+        evidence=_evidence(best.claims),
+        alternatives=alternatives,
+        blast_radius=best.blast_radius,
+        severity=best.severity,
+        lost=_lost(case),
+        actions=_actions(best, status),
+        views=views,
+    )
 
 
 def _why_not(best: Finding, other: Finding) -> str:
@@ -143,8 +227,18 @@ def _why_not(best: Finding, other: Finding) -> str:
 def rows(findings: Sequence[Finding], missing: Mapping[str, str]) -> list[FindingRow]:
     """Findings and detectors that did not run → the rows of the document's `findings`."""
     done = [
-        FindingRow(detector=f.detector, kind=f.kind, cause=f.cause, ranks=ranges((*f.ranks, *f.cycle)), hosts=list(f.hosts), summary=f.summary)
+        FindingRow(
+            detector=f.detector,
+            kind=f.kind,
+            cause=f.cause,
+            ranks=ranges((*f.ranks, *f.cycle)),
+            hosts=list(f.hosts),
+            summary=f.summary,
+        )
         for f in findings
     ]
-    skipped = [FindingRow(detector=name, kind="unknown", cause=None, ranks="", hosts=[], summary=why, ran=False) for name, why in missing.items()]
+    skipped = [
+        FindingRow(detector=name, kind="unknown", cause=None, ranks="", hosts=[], summary=why, ran=False)
+        for name, why in missing.items()
+    ]
     return [*done, *skipped]

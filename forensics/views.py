@@ -8,13 +8,36 @@ from forensics.coverage import iso
 from forensics.graph.operations import Operation, describe, group_name
 from forensics.graph.stacks import classify, to_frames
 from forensics.incident import (
-    CollectiveRow, GraphEdge, GraphNode, GridCell, GridHost, HardwareRow, Ref, StackClass, TimelineItem, Views, ranges,
-)  # fmt: skip
+    CollectiveRow,
+    GraphEdge,
+    GraphNode,
+    GridCell,
+    GridHost,
+    HardwareRow,
+    Ref,
+    StackClass,
+    TimelineItem,
+    Views,
+    ranges,
+)
 from forensics.outcomes import reference
 
 _TIMELINE, _NODES, _ROWS = 40, 30, 200
 _QUIET = ("comm_init_start", "comm_init_complete", "comm_destroy", "job_start", "other", "link_up")
-_SYSTEM = ("gpu_error", "gpu_lost", "port_error", "link_down", "link_up", "pcie_error", "memory_error", "soft_lockup", "hung_task", "host_oom", "storage_error", "segfault")
+_SYSTEM = (
+    "gpu_error",
+    "gpu_lost",
+    "port_error",
+    "link_down",
+    "link_up",
+    "pcie_error",
+    "memory_error",
+    "soft_lockup",
+    "hung_task",
+    "host_oom",
+    "storage_error",
+    "segfault",
+)
 
 
 def _state(case: Case, finding: Finding, rank: int) -> str:
@@ -50,7 +73,11 @@ def _timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     folded = (
         events.sort("time_ns", "file", "line")
         .group_by("kind", "code", maintain_order=True)
-        .agg(pl.len().alias("count"), pl.col("rank").alias("ranks"), pl.first("time_ns", "time_basis", "text", "file", "line", "record"))
+        .agg(
+            pl.len().alias("count"),
+            pl.col("rank").alias("ranks"),
+            pl.first("time_ns", "time_basis", "text", "file", "line", "record"),
+        )
         .sort("time_ns", "kind", "code")
     )
     items = [_last_steps(case)] if case.tables["steps"]["time_ns"].drop_nulls().len() else []
@@ -59,8 +86,17 @@ def _timeline(case: Case, finding: Finding) -> list[TimelineItem]:
         ranks = {rank for rank in row["ranks"] if rank is not None}
         lane = "system" if row["kind"] in _SYSTEM else "culprit" if ranks and ranks <= culprits else "peers"
         label = row["kind"].replace("_", " ") + (f" {row['code']}" if row["code"] else "")
-        items.append(TimelineItem(time_utc=iso(row["time_ns"]) or "", basis=row["time_basis"], lane=lane, label=label,
-                                  count=row["count"], ranks=ranges(ranks), ref=reference(row)))  # fmt: skip
+        items.append(
+            TimelineItem(
+                time_utc=iso(row["time_ns"]) or "",
+                basis=row["time_basis"],
+                lane=lane,
+                label=label,
+                count=row["count"],
+                ranks=ranges(ranks),
+                ref=reference(row),
+            )
+        )
     return sorted(items, key=lambda item: (item.time_utc, item.label))
 
 
@@ -69,8 +105,15 @@ def _last_steps(case: Case) -> TimelineItem:
     last = steps.filter(pl.col("step") == pl.col("step").max()).sort("time_ns", "file", "line")
     row = last.row(-1, named=True)
     text = f"step {row['step']} completed"
-    return TimelineItem(time_utc=iso(row["time_ns"]) or "", basis=row["time_basis"], lane="peers", label=text, count=last.height,
-                        ranks=ranges(last["rank"].drop_nulls().to_list()), ref=Ref(file=row["file"], line=row["line"], text=text))  # fmt: skip
+    return TimelineItem(
+        time_utc=iso(row["time_ns"]) or "",
+        basis=row["time_basis"],
+        lane="peers",
+        label=text,
+        count=last.height,
+        ranks=ranges(last["rank"].drop_nulls().to_list()),
+        ref=Ref(file=row["file"], line=row["line"], text=text),
+    )
 
 
 def _base(label: str) -> str:
@@ -111,27 +154,52 @@ def _graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdg
         target = rank_class[b[1]] if b[0] == "rank" else op_class[b[1]]
         label, certain = edges.get((source, target), (data["state"], True))
         edges[(source, target)] = (label, certain and data["certain"])
-    nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [_op_node(key, ops) for key, ops in sorted(classes.items())]
+    nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
+        _op_node(key, ops) for key, ops in sorted(classes.items())
+    ]
     notes = [f"showing {_NODES} of {len(nodes)} classes in the graph"] if len(nodes) > _NODES else []
-    order = sorted(nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id))
+    order = sorted(
+        nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id)
+    )
     kept = {node.id for node in order[:_NODES]}
-    drawn = [GraphEdge(source=s, target=t, label="in" if label == "in" else label, certain=certain) for (s, t), (label, certain) in sorted(edges.items()) if s in kept and t in kept]
+    drawn = [
+        GraphEdge(source=s, target=t, label="in" if label == "in" else label, certain=certain)
+        for (s, t), (label, certain) in sorted(edges.items())
+        if s in kept and t in kept
+    ]
     return [node for node in nodes if node.id in kept], drawn, notes
 
 
 def _rank_node(key: str, ranks: list[int]) -> GraphNode:
     state = key.split("|")[0]
     label = ("rank " if len(ranks) == 1 else f"{len(ranks)} ranks: ") + ranges(ranks)
-    return GraphNode(id=key, kind="ranks", label=label if len(label) < 40 else f"{len(ranks)} ranks", ranks=ranges(ranks), state=state, detail=state)
+    return GraphNode(
+        id=key,
+        kind="ranks",
+        label=label if len(label) < 40 else f"{len(ranks)} ranks",
+        ranks=ranges(ranks),
+        state=state,
+        detail=state,
+    )
 
 
 def _op_node(key: str, operations: list[Operation]) -> GraphNode:
     first = operations[0]
     mismatch = any(len({call.signature for call in op.calls}) > 1 for op in operations)
-    label = f"{first.kind} {first.group} #{first.seq}" if len(operations) == 1 else f"{len(operations)} × {key.split('|')[0]}"
+    label = (
+        f"{first.kind} {first.group} #{first.seq}"
+        if len(operations) == 1
+        else f"{len(operations)} × {key.split('|')[0]}"
+    )
     everyone = ranges(rank for op in operations for rank in op.all_ranks)
-    return GraphNode(id=key, kind="operation", label=label, ranks=everyone, state="mismatch" if mismatch else "open",
-                     detail="; ".join(op.label for op in operations[:4]))  # fmt: skip
+    return GraphNode(
+        id=key,
+        kind="operation",
+        label=label,
+        ranks=everyone,
+        state="mismatch" if mismatch else "open",
+        detail="; ".join(op.label for op in operations[:4]),
+    )
 
 
 def _stacks(case: Case) -> list[StackClass]:
@@ -143,15 +211,22 @@ def _stacks(case: Case) -> list[StackClass]:
         key = tuple(frame.text() for frame in to_frames(row["frames"]))
         classes.setdefault(key, []).append(row)
     result = []
-    for key, rows in sorted(classes.items(), key=lambda item: (sum(int(row["count"]) for row in item[1]), item[0]))[:_ROWS]:  # type: ignore[call-overload]
+    for key, rows in sorted(classes.items(), key=lambda item: (sum(int(row["count"]) for row in item[1]), item[0]))[
+        :_ROWS
+    ]:  # type: ignore[call-overload]
         site = classify(to_frames(rows[0]["frames"]))  # type: ignore[arg-type]
         top = site.frame.text() if site.frame else key[0]
         place = rows[0]["line"] if rows[0]["line"] is not None else rows[0]["record"]
-        result.append(StackClass(
-            site=str(rows[0]["site"]) + (f": {site.op}" if site.op else ""), count=sum(int(row["count"]) for row in rows),  # type: ignore[call-overload]
-            ranks=ranges(row["rank"] for row in rows if row["rank"] is not None), top=top, frames=list(key),  # type: ignore[misc]
-            ref=Ref(file=str(rows[0]["file"]), line=place, text=top),  # type: ignore[arg-type]
-        ))  # fmt: skip
+        result.append(
+            StackClass(
+                site=str(rows[0]["site"]) + (f": {site.op}" if site.op else ""),
+                count=sum(int(row["count"]) for row in rows),  # type: ignore[call-overload]
+                ranks=ranges(row["rank"] for row in rows if row["rank"] is not None),
+                top=top,
+                frames=list(key),  # type: ignore[misc]
+                ref=Ref(file=str(rows[0]["file"]), line=place, text=top),  # type: ignore[arg-type]
+            )
+        )
     return result
 
 
@@ -160,21 +235,45 @@ def _collectives(case: Case) -> list[CollectiveRow]:
     states = case.states
     if states is None or not states.counters.height:
         return []
-    names = {row["gid"]: (group_name(row["group"], row["desc"]), ranges(row["members"])) for row in states.groups.iter_rows(named=True)}
-    held = states.open.select("rank", "gid", pl.concat_str([pl.col("kind"), pl.lit(" "), pl.col("seq").cast(pl.String)]).alias("open_op"), "seq").unique(["rank", "gid"], keep="first")
+    names = {
+        row["gid"]: (group_name(row["group"], row["desc"]), ranges(row["members"]))
+        for row in states.groups.iter_rows(named=True)
+    }
+    held = states.open.select(
+        "rank",
+        "gid",
+        pl.concat_str([pl.col("kind"), pl.lit(" "), pl.col("seq").cast(pl.String)]).alias("open_op"),
+        "seq",
+    ).unique(["rank", "gid"], keep="first")
     rows = states.counters.join(held, on=["rank", "gid"], how="left")
     classes = rows.group_by("gid", "enqueued", "completed", "open_op", "seq").agg(pl.col("rank").sort())
-    width = classes.group_by("gid").agg(pl.len().alias("classes"), pl.col("open_op").is_not_null().any().alias("is_open"), pl.col("enqueued").max().alias("front"))
-    joined = classes.join(width, on="gid").sort(["is_open", "classes", "gid", "enqueued"], descending=[True, True, False, False])
+    width = classes.group_by("gid").agg(
+        pl.len().alias("classes"),
+        pl.col("open_op").is_not_null().any().alias("is_open"),
+        pl.col("enqueued").max().alias("front"),
+    )
+    joined = classes.join(width, on="gid").sort(
+        ["is_open", "classes", "gid", "enqueued"], descending=[True, True, False, False]
+    )
     return [
-        CollectiveRow(group=names[row["gid"]][0], members=names[row["gid"]][1], seq=row["seq"], ranks=ranges(row["rank"]), last_enqueued=row["enqueued"],
-                      last_completed=row["completed"], open_op=row["open_op"], mark="behind" if (row["enqueued"] or 0) < (row["front"] or 0) else None)
+        CollectiveRow(
+            group=names[row["gid"]][0],
+            members=names[row["gid"]][1],
+            seq=row["seq"],
+            ranks=ranges(row["rank"]),
+            last_enqueued=row["enqueued"],
+            last_completed=row["completed"],
+            open_op=row["open_op"],
+            mark="behind" if (row["enqueued"] or 0) < (row["front"] or 0) else None,
+        )
         for row in joined.head(_ROWS).iter_rows(named=True)
-    ]  # fmt: skip
+    ]
 
 
 def _hardware(case: Case, finding: Finding) -> list[HardwareRow]:
-    events = case.tables["events"].filter(pl.col("kind").is_in(_SYSTEM)).sort("time_ns", "file", "line", nulls_last=True)
+    events = (
+        case.tables["events"].filter(pl.col("kind").is_in(_SYSTEM)).sort("time_ns", "file", "line", nulls_last=True)
+    )
     by_host: dict[str, list[int]] = {}
     for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():
         by_host.setdefault(host, []).append(rank)
@@ -188,8 +287,18 @@ def _hardware(case: Case, finding: Finding) -> list[HardwareRow]:
             relation = "on the host of a named or suspected rank"
         else:
             relation = "on a host whose ranks are not in question"
-        rows.append(HardwareRow(time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None, host=row["host"], pci=row["pci"], ranks=ranges(ranks),
-                                code=row["code"], text=row["text"] or "", relation=relation, ref=reference(row)))  # fmt: skip
+        rows.append(
+            HardwareRow(
+                time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None,
+                host=row["host"],
+                pci=row["pci"],
+                ranks=ranges(ranks),
+                code=row["code"],
+                text=row["text"] or "",
+                relation=relation,
+                ref=reference(row),
+            )
+        )
     return rows
 
 
@@ -197,5 +306,15 @@ def views(case: Case, finding: Finding) -> Views:
     """Case and the chosen finding → everything that the page draws."""
     cells, hosts = _grid(case, finding)
     nodes, edges, notes = _graph(case, finding)
-    return Views(timeline=_timeline(case, finding), grid=cells, hosts=hosts, nodes=nodes, edges=edges, stacks=_stacks(case),
-                 collectives=_collectives(case), tensors=list(finding.tensors), hardware=_hardware(case, finding), notes=notes)  # fmt: skip
+    return Views(
+        timeline=_timeline(case, finding),
+        grid=cells,
+        hosts=hosts,
+        nodes=nodes,
+        edges=edges,
+        stacks=_stacks(case),
+        collectives=_collectives(case),
+        tensors=list(finding.tensors),
+        hardware=_hardware(case, finding),
+        notes=notes,
+    )

@@ -26,15 +26,25 @@ def detect(case: Case) -> tuple[Finding, ...]:
     text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
     return (
         Finding(
-            detector=DETECTOR.name, kind="hang", cause=None, suspect_ranks=suspects, undecided=("all_entered_no_counters",),
+            detector=DETECTOR.name,
+            kind="hang",
+            cause=None,
+            suspect_ranks=suspects,
+            undecided=("all_entered_no_counters",),
             claims=(Claim(text, "for", "flight_recorder", main.refs(3)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case), op=main.kind, group=main.group, group_ranks=ranges(main.all_ranks), seq=main.seq,
-                                       signature=f"all_entered:{main.kind}:{main.group}"),
+            first_anomaly=FirstAnomaly(
+                step=step_in_progress(case),
+                op=main.kind,
+                group=main.group,
+                group_ranks=ranges(main.all_ranks),
+                seq=main.seq,
+                signature=f"all_entered:{main.kind}:{main.group}",
+            ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
             collect=("NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",),
             summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here.",
         ),
-    )  # fmt: skip
+    )
 
 
 DETECTOR = Detector("all_entered", ("operations",), detect)

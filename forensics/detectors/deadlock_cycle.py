@@ -32,15 +32,31 @@ def detect(case: Case) -> tuple[Finding, ...]:
         cycle = tuple(sorted(ranks))
         groups = sorted({op.group for op in operations})
         first = operations[0]
-        stacks = case.stacks.filter(case.stacks["rank"].is_in(cycle) & (case.stacks["site"] == "communication")) if case.stacks.height else None
+        stacks = (
+            case.stacks.filter(case.stacks["rank"].is_in(cycle) & (case.stacks["site"] == "communication"))
+            if case.stacks.height
+            else None
+        )
         claims = _claims(operations)
         if stacks is not None and stacks.height:
-            claims += (Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for", "stacks"),)
+            claims += (
+                Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for", "stacks"),
+            )
         findings.append(
             Finding(
-                detector=DETECTOR.name, kind="hang", cause="deadlock_cycle", strong=True, cycle=cycle, domain="workload", claims=claims,
+                detector=DETECTOR.name,
+                kind="hang",
+                cause="deadlock_cycle",
+                strong=True,
+                cycle=cycle,
+                domain="workload",
+                claims=claims,
                 first_anomaly=FirstAnomaly(
-                    step=step_in_progress(case, cycle[0]), op=first.kind, group=first.group, group_ranks=ranges(first.all_ranks), seq=first.seq,
+                    step=step_in_progress(case, cycle[0]),
+                    op=first.kind,
+                    group=first.group,
+                    group_ranks=ranges(first.all_ranks),
+                    seq=first.seq,
                     signature="cycle:" + "/".join(groups),
                 ),
                 blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
@@ -48,7 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 + (f"sends and receives of {', '.join(groups)}" if only_p2p else f"the groups {', '.join(groups)}")
                 + "; the records do not tell which side changed the order.",
             )
-        )  # fmt: skip
+        )
     return tuple(findings)
 
 

@@ -8,10 +8,32 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 
 _FAILURES = (
-    "exception", "collective_timeout", "desync", "fingerprint_mismatch", "barrier_missing", "missing_members", "store_timeout",
-    "heartbeat_lost", "peer_closed", "connect_failed", "remote_error", "completion_error", "port_error", "gpu_lost", "cuda_error",
-    "gpu_oom", "host_oom", "segfault", "disk_full", "nan_assert", "bad_loss", "closing_signal", "config_error", "comm_abort", "dump_signal",
-)  # fmt: skip
+    "exception",
+    "collective_timeout",
+    "desync",
+    "fingerprint_mismatch",
+    "barrier_missing",
+    "missing_members",
+    "store_timeout",
+    "heartbeat_lost",
+    "peer_closed",
+    "connect_failed",
+    "remote_error",
+    "completion_error",
+    "port_error",
+    "gpu_lost",
+    "cuda_error",
+    "gpu_oom",
+    "host_oom",
+    "segfault",
+    "disk_full",
+    "nan_assert",
+    "bad_loss",
+    "closing_signal",
+    "config_error",
+    "comm_abort",
+    "dump_signal",
+)
 
 
 def _failed(case: Case) -> bool:
@@ -25,15 +47,25 @@ def _completions(case: Case) -> list[Claim]:
     ended = [rank for rank, outcome in case.outcomes.items() if outcome.how == "ended"]
     ends = case.tables["events"].filter(pl.col("kind") == "job_end")
     if ended or ends.height:
-        claims.append(Claim(f"{max(len(ended), ends['rank'].n_unique())} processes say that they ended well", "for", "logs"))
+        claims.append(
+            Claim(f"{max(len(ended), ends['rank'].n_unique())} processes say that they ended well", "for", "logs")
+        )
     steps = case.tables["steps"].filter(pl.col("step").is_not_null())
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
         claims.append(Claim(f"all ranks that print steps completed step {last[0]}", "for", "training_log"))
     if case.states is not None and case.states.counters.height and not case.states.open.height:
-        agree = case.states.counters.group_by("gid").agg(pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even"))
+        agree = case.states.counters.group_by("gid").agg(
+            pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
+        )
         if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
-            claims.append(Claim("all members of all groups agree on the last completed operation, and nothing is open", "for", "flight_recorder"))
+            claims.append(
+                Claim(
+                    "all members of all groups agree on the last completed operation, and nothing is open",
+                    "for",
+                    "flight_recorder",
+                )
+            )
     return claims
 
 
@@ -47,9 +79,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not claims:
         return ()
     return (
-        Finding(detector=DETECTOR.name, kind="healthy", strong=True, claims=tuple(claims), undecided=("no_hang",),
-                summary="Nothing is wrong in this bundle: work was completed, all members agree, nothing is open."),
-    )  # fmt: skip
+        Finding(
+            detector=DETECTOR.name,
+            kind="healthy",
+            strong=True,
+            claims=tuple(claims),
+            undecided=("no_hang",),
+            summary="Nothing is wrong in this bundle: work was completed, all members agree, nothing is open.",
+        ),
+    )
 
 
 DETECTOR = Detector("healthy", (), detect)

@@ -20,9 +20,12 @@ def _disagreeing(case: Case) -> list[Operation]:
     """Open collectives whose members recorded more than one signature."""
     assert case.states is not None
     collectives = case.states.open.filter(~pl.col("is_p2p"))
-    ops = collectives.group_by("op").agg(
-        pl.struct("kind", "dtype", "root", "numel").n_unique().alias("kinds")
-    ).filter(pl.col("kinds") > 1)["op"].to_list()  # fmt: skip
+    ops = (
+        collectives.group_by("op")
+        .agg(pl.struct("kind", "dtype", "root", "numel").n_unique().alias("kinds"))
+        .filter(pl.col("kinds") > 1)["op"]
+        .to_list()
+    )
     found = [op for op in describe(case.states, ops).values() if len({call.signature for call in op.calls}) > 1]
     return sorted(found, key=lambda op: (min((c.time_created_ns or 0 for c in op.calls), default=0), op.op))
 
@@ -82,7 +85,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     minority, majority, decided = _sides(case, operation)
     claims = _claims(operation, minority, majority)
     named = tuple(call.rank for call in minority) if decided else ()
-    suspects = () if decided else tuple(sorted({*(c.rank for c in operation.calls), *operation.members.get("unknown", ())}))
+    suspects = (
+        () if decided else tuple(sorted({*(c.rank for c in operation.calls), *operation.members.get("unknown", ())}))
+    )
     reason: tuple[Reason, ...] = ()
     if not decided:
         reason = ("two_member_mismatch",) if operation.size == 2 else ("tied_explanations",)
@@ -90,15 +95,33 @@ def detect(case: Case) -> tuple[Finding, ...]:
     says = f"{ranks_text(c.rank for c in minority)} calls {_words(minority[0])} where {ranks_text(c.rank for c in majority)} calls {_words(majority[0])}"
     stack_votes = sum(_by_stack(case, operation).values())
     if stack_votes:
-        claims += (Claim(f"{stack_votes} members without a usable record stand in {majority[0].kind} by their stack", "for", "stacks"),)
+        claims += (
+            Claim(
+                f"{stack_votes} members without a usable record stand in {majority[0].kind} by their stack",
+                "for",
+                "stacks",
+            ),
+        )
     first = minority[0]
     return (
         Finding(
-            detector=DETECTOR.name, kind="hang", cause="collective_mismatch", strong=True, ranks=named, suspect_ranks=suspects,
-            undecided=reason, code=_code(first) if decided else None, domain="workload", claims=claims,
+            detector=DETECTOR.name,
+            kind="hang",
+            cause="collective_mismatch",
+            strong=True,
+            ranks=named,
+            suspect_ranks=suspects,
+            undecided=reason,
+            code=_code(first) if decided else None,
+            domain="workload",
+            claims=claims,
             first_anomaly=FirstAnomaly(
-                rank=first.rank if decided else None, step=step_in_progress(case, first.rank), op=f"{first.kind} / {majority[0].kind}",
-                group=operation.group, group_ranks=ranges(operation.all_ranks), seq=operation.seq,
+                rank=first.rank if decided else None,
+                step=step_in_progress(case, first.rank),
+                op=f"{first.kind} / {majority[0].kind}",
+                group=operation.group,
+                group_ranks=ranges(operation.all_ranks),
+                seq=operation.seq,
                 signature=f"mismatch:{operation.group}:{first.kind}/{majority[0].kind}",
             ),
             blast_radius=BlastRadius(ranks_waiting=waiting, groups=[operation.group]),
@@ -106,7 +129,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=f"Collective mismatch at number {operation.seq} on group {operation.group}: {says}."
             + ("" if decided else " No majority of the group decides which side is wrong."),
         ),
-    )  # fmt: skip
+    )
 
 
 DETECTOR = Detector("mismatched_call", ("operations",), detect)

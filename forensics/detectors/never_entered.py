@@ -35,12 +35,15 @@ def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
 
 def _counter_refs(case: Case, rank: int) -> tuple[Ref, ...]:
     """Where this rank's own record shows how far it came."""
-    rows = case.tables["progress"].filter((case.tables["progress"]["rank"] == rank)).sort("file", "record")
+    rows = case.tables["progress"].filter(case.tables["progress"]["rank"] == rank).sort("file", "record")
     return tuple(
-        Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"],
-            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}")
+        Ref(
+            file=row["file"],
+            line=row["record"] if row["line"] is None else row["line"],
+            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}",
+        )
         for row in rows.head(2).iter_rows(named=True)
-    )  # fmt: skip
+    )
 
 
 def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
@@ -79,24 +82,44 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
             "stacks" if set(named) <= waits.by_stack else "flight_recorder",
             (*(ref for rank in named[:3] for ref in _counter_refs(case, rank)), *main.refs(2)),
         ),
-        Claim(f"{explained} of {len(roots.waiters)} observed waiting ranks lead to {ranks_text(named)} in the wait-for graph", "for", "flight_recorder", ()),
+        Claim(
+            f"{explained} of {len(roots.waiters)} observed waiting ranks lead to {ranks_text(named)} in the wait-for graph",
+            "for",
+            "flight_recorder",
+            (),
+        ),
         *stack_claims(case, named),
     ]
     suspects = tuple(sorted(roots.lost)) if roots.unexplained else ()
     undecided: tuple[Reason, ...] = ()
     if suspects:
-        claims.append(Claim(f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit", "unseen", "coverage"))
+        claims.append(
+            Claim(
+                f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit",
+                "unseen",
+                "coverage",
+            )
+        )
         undecided = ("culprit_among_missing",)
     first = max(named, key=lambda rank: (roots.free[rank], -rank))
     where = sites(case, named)
     return Finding(
-        detector=DETECTOR.name, kind="hang", cause="rank_absent", strong=True, ranks=named, suspect_ranks=suspects,
-        site=where.get(first), code=codes(case, named).get(first), first_anomaly=_anomaly(case, first, main),
-        undecided=undecided, claims=tuple(claims), blast_radius=_blast(case, operations),
+        detector=DETECTOR.name,
+        kind="hang",
+        cause="rank_absent",
+        strong=True,
+        ranks=named,
+        suspect_ranks=suspects,
+        site=where.get(first),
+        code=codes(case, named).get(first),
+        first_anomaly=_anomaly(case, first, main),
+        undecided=undecided,
+        claims=tuple(claims),
+        blast_radius=_blast(case, operations),
         collect=("flight-recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
         + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
-    )  # fmt: skip
+    )
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
@@ -124,12 +147,19 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
         else "most members never came: either they miss a call, or the few that wait made one too many"
     )
     return Finding(
-        detector=DETECTOR.name, kind="hang", cause=None if blind else "collective_mismatch", suspect_ranks=suspects,
-        undecided=("tied_explanations",), first_anomaly=_anomaly(case, None, main), blast_radius=_blast(case, operations),
-        claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", "flight_recorder", main.refs(3)),),
+        detector=DETECTOR.name,
+        kind="hang",
+        cause=None if blind else "collective_mismatch",
+        suspect_ranks=suspects,
+        undecided=("tied_explanations",),
+        first_anomaly=_anomaly(case, None, main),
+        blast_radius=_blast(case, operations),
+        claims=(
+            Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", "flight_recorder", main.refs(3)),
+        ),
         collect=("a py-spy dump of every rank",),
         summary=f"{main.label} waits for {ranks_text(named)}, but the records do not tell who holds up whom: {why}.",
-    )  # fmt: skip
+    )
 
 
 def _among_lost(case: Case) -> Finding:
@@ -140,14 +170,21 @@ def _among_lost(case: Case) -> Finding:
     main = operations[0] if operations else None
     text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(suspects)}, of which no usable record exists"
     return Finding(
-        detector=DETECTOR.name, kind="hang", cause=None, suspect_ranks=suspects, undecided=("culprit_among_missing",),
-        first_anomaly=_anomaly(case, None, main), blast_radius=_blast(case, operations),
-        claims=(Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
-                Claim(f"{ranks_text(suspects)}: no flight record, no stack", "unseen", "coverage")),
+        detector=DETECTOR.name,
+        kind="hang",
+        cause=None,
+        suspect_ranks=suspects,
+        undecided=("culprit_among_missing",),
+        first_anomaly=_anomaly(case, None, main),
+        blast_radius=_blast(case, operations),
+        claims=(
+            Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
+            Claim(f"{ranks_text(suspects)}: no flight record, no stack", "unseen", "coverage"),
+        ),
         collect=(f"flight-recorder dump and stack of {ranks_text(suspects)}",),
         summary=f"Undecided: the culprit is among {ranks_text(suspects)}, which left no usable record; {len(roots.waiters)} ranks wait"
         + (f" in {main.label}." if main else "."),
-    )  # fmt: skip
+    )
 
 
 DETECTOR = Detector("never_entered", ("operations",), detect)

@@ -40,23 +40,43 @@ def detect(case: Case) -> tuple[Finding, ...]:
     whole = len(ranks) == len(rows)
     hosts = tuple(sorted({row["host"] for row in rows if row["host"]}))
     site = rows[0]["site"]
-    who = ranks_text(ranks) if whole else f"{len(rows)} process{'es' if len(rows) > 1 else ''} on {', '.join(hosts) or 'an unnamed host'}"
+    who = (
+        ranks_text(ranks)
+        if whole
+        else f"{len(rows)} process{'es' if len(rows) > 1 else ''} on {', '.join(hosts) or 'an unnamed host'}"
+    )
     ops = sorted({op for op in waiting["op"].to_list() if op})
-    claim = Claim(f"{who} is in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
-                  "for", "stacks", tuple(stack_ref(row) for row in rows[:3]))  # fmt: skip
+    claim = Claim(
+        f"{who} is in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
+        "for",
+        "stacks",
+        tuple(stack_ref(row) for row in rows[:3]),
+    )
     moving = bool(odd["moving"].fill_null(False).any())
     return (
         Finding(
-            detector=DETECTOR.name, kind="slow" if moving else "hang", cause="straggler_host" if moving else "rank_absent", strong=whole,
-            ranks=ranks if whole else (), hosts=() if whole else hosts, site=site, code=_code(rows[0]), claims=(claim,),
+            detector=DETECTOR.name,
+            kind="slow" if moving else "hang",
+            cause="straggler_host" if moving else "rank_absent",
+            strong=whole,
+            ranks=ranks if whole else (),
+            hosts=() if whole else hosts,
+            site=site,
+            code=_code(rows[0]),
+            claims=(claim,),
             undecided=("single_snapshot",) if odd["moving"].null_count() == odd.height else (),
-            first_anomaly=FirstAnomaly(rank=ranks[0] if whole else None, host=hosts[0] if len(hosts) == 1 else None,
-                                       step=step_in_progress(case, ranks[0] if whole else None), op="/".join(ops) or None, signature=f"odd_stack:{site}"),
+            first_anomaly=FirstAnomaly(
+                rank=ranks[0] if whole else None,
+                host=hosts[0] if len(hosts) == 1 else None,
+                step=step_in_progress(case, ranks[0] if whole else None),
+                op="/".join(ops) or None,
+                signature=f"odd_stack:{site}",
+            ),
             blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
             collect=("a second stack dump a minute later, and flight-recorder dumps",),
             summary=f"{who[:1].upper()}{who[1:]} is in {site.replace('_', ' ')} while {int(waiting['count'].sum())} processes wait in communication.",
         ),
-    )  # fmt: skip
+    )
 
 
 DETECTOR = Detector("odd_stack", ("stacks",), detect)

@@ -14,9 +14,14 @@ from forensics.outcomes import Outcome
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
 _WORDS: dict[str, str] = {
-    "killed": "was killed by SIGKILL", "segfault": "crashed on a signal", "gpu_oom": "ran out of device memory", "host_oom": "was killed for memory",
-    "disk_full": "found no space left on a device", "gpu_fault": "hit a device fault", "exception": "raised an exception of its own",
-}  # fmt: skip
+    "killed": "was killed by SIGKILL",
+    "segfault": "crashed on a signal",
+    "gpu_oom": "ran out of device memory",
+    "host_oom": "was killed for memory",
+    "disk_full": "found no space left on a device",
+    "gpu_fault": "hit a device fault",
+    "exception": "raised an exception of its own",
+}
 
 
 def _same(outcome: Outcome) -> str:
@@ -54,23 +59,60 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ranks = tuple(sorted(outcome.rank for outcome in origins))
     victims = sorted(r for r, outcome in case.outcomes.items() if outcome.how in ("gave_up", "stopped"))
     claims = [
-        Claim(f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({outcome.code})", "for", _witness(outcome), outcome.refs) for outcome in origins[:4]
+        Claim(
+            f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({outcome.code})", "for", _witness(outcome), outcome.refs
+        )
+        for outcome in origins[:4]
     ]
     if victims:
         sample = case.outcomes[victims[0]]
-        claims.append(Claim(f"{ranks_text(victims)} only gave up waiting or were stopped by the launcher", "for", "logs", sample.refs[-1:]))
-    actions = [Action(kind="check_code" if cause == "exception" else "restart_job", target=ranks_text(ranks), command=None, reason=_WORDS[str(cause)])]
+        claims.append(
+            Claim(
+                f"{ranks_text(victims)} only gave up waiting or were stopped by the launcher",
+                "for",
+                "logs",
+                sample.refs[-1:],
+            )
+        )
+    actions = [
+        Action(
+            kind="check_code" if cause == "exception" else "restart_job",
+            target=ranks_text(ranks),
+            command=None,
+            reason=_WORDS[str(cause)],
+        )
+    ]
     return (
         Finding(
-            detector=DETECTOR.name, kind="crash", cause=cause, strong=not everybody, ranks=() if everybody else ranks,
-            domain="workload" if everybody or cause in ("exception", "gpu_oom") else "infrastructure" if cause == "gpu_fault" else "unknown",
-            first_anomaly=FirstAnomaly(rank=None if everybody else first.rank, step=step_in_progress(case, first.rank), signature=f"{cause}:{first.code}"),
-            claims=tuple(claims), time_ns=first.time_ns, actions=tuple(actions),
+            detector=DETECTOR.name,
+            kind="crash",
+            cause=cause,
+            strong=not everybody,
+            ranks=() if everybody else ranks,
+            domain="workload"
+            if everybody or cause in ("exception", "gpu_oom")
+            else "infrastructure"
+            if cause == "gpu_fault"
+            else "unknown",
+            first_anomaly=FirstAnomaly(
+                rank=None if everybody else first.rank,
+                step=step_in_progress(case, first.rank),
+                signature=f"{cause}:{first.code}",
+            ),
+            claims=tuple(claims),
+            time_ns=first.time_ns,
+            actions=tuple(actions),
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=f"{ranks_text(ranks).capitalize()} {_WORDS[str(cause)]} ({first.code})"
-            + ("; it is the same on most ranks, so no single one is the cause." if everybody else f"; {len(victims)} other ranks only followed." if victims else "."),
+            + (
+                "; it is the same on most ranks, so no single one is the cause."
+                if everybody
+                else f"; {len(victims)} other ranks only followed."
+                if victims
+                else "."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _witness(outcome: Outcome) -> str:

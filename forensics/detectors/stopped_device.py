@@ -45,7 +45,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         records = device_records(case, rank)
         who = case.identity.filter(pl.col("rank") == rank)
         if who.height and (who["host"][0] or who["pci"][0]):
-            devices.append(Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0]))
+            devices.append(
+                Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0])
+            )
         if records.height:
             fault = True
             refs = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
@@ -53,16 +55,27 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = operations[roots.stuck[named[0]]]
     return (
         Finding(
-            detector=DETECTOR.name, kind="hang", cause="gpu_fault" if fault else "kernel_stuck", strong=True, ranks=named,
-            devices=tuple(devices), domain="infrastructure" if fault else "unknown", claims=tuple(claims),
+            detector=DETECTOR.name,
+            kind="hang",
+            cause="gpu_fault" if fault else "kernel_stuck",
+            strong=True,
+            ranks=named,
+            devices=tuple(devices),
+            domain="infrastructure" if fault else "unknown",
+            claims=tuple(claims),
             first_anomaly=FirstAnomaly(
-                rank=named[0], step=step_in_progress(case, named[0]), op=first.kind, group=first.group,
-                group_ranks=ranges(first.all_ranks), seq=first.seq, signature=f"stopped:{first.kind}:{first.group}",
+                rank=named[0],
+                step=step_in_progress(case, named[0]),
+                op=first.kind,
+                group=first.group,
+                group_ranks=ranges(first.all_ranks),
+                seq=first.seq,
+                signature=f"stopped:{first.kind}:{first.group}",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=[first.group]),
             summary=f"The device of {ranks_text(named)} never finished {first.label}, which all other members completed.",
         ),
-    )  # fmt: skip
+    )
 
 
 DETECTOR = Detector("stopped_device", ("operations",), detect)

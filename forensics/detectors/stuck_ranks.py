@@ -48,7 +48,11 @@ def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
     by_site: dict[str, list[dict[str, object]]] = {}
     for row in _rows(case, ranks):
         by_site.setdefault(str(row["site"]), []).append(row)
-    others = case.stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if case.stacks.height else None
+    others = (
+        case.stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication"))
+        if case.stacks.height
+        else None
+    )
     peers = others.height if others is not None else 0
     for site, rows in sorted(by_site.items()):
         who = ranks_text(row["rank"] for row in rows)  # type: ignore[misc]
@@ -56,7 +60,9 @@ def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
         if site == "communication":
             claims.append(Claim(f"the stack of {who} is in communication", "against", "stacks", refs))
         elif site == "unknown":
-            claims.append(Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", "stacks", refs))
+            claims.append(
+                Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", "stacks", refs)
+            )
         else:
             text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication; {peers} other ranks are in communication"
             claims.append(Claim(text, "for", "stacks", refs))

@@ -32,7 +32,12 @@ class Call:
 
     def ref(self, operation: str) -> Ref:
         """Its record in the dump."""
-        return Ref(file=self.file, line=self.record, text=f"rank {self.rank}: {operation}, {self.kind}, not completed" + (f", called at {self.code}" if self.code else ""))
+        return Ref(
+            file=self.file,
+            line=self.record,
+            text=f"rank {self.rank}: {operation}, {self.kind}, not completed"
+            + (f", called at {self.code}" if self.code else ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +85,37 @@ def describe(states: States, ops: Iterable[str]) -> dict[str, Operation]:
 
 
 def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members: pl.DataFrame) -> Operation:
-    by_state = {
-        str(state): tuple(sorted(rows["rank"].to_list())) for (state,), rows in members.group_by("state")
-    }  # type: ignore[misc]
+    by_state = {str(state): tuple(sorted(rows["rank"].to_list())) for (state,), rows in members.group_by("state")}  # type: ignore[misc]
     calls = tuple(
         Call(*row)
-        for row in held.select("rank", "kind", "numel", "dtype", "root", "code", "time_created_ns", "file", "record").iter_rows()
+        for row in held.select(
+            "rank", "kind", "numel", "dtype", "root", "code", "time_created_ns", "file", "record"
+        ).iter_rows()
     )
     first = held.row(0, named=True)
     group = groups[first["gid"]]
     kinds = [call.kind for call in calls]
     kind = max(sorted({kind for kind in kinds if kind}), key=kinds.count, default="operation")
     if first["is_p2p"]:
-        sender, receiver = (first["rank"], first["peer_rank"]) if first["kind"] in ("send", "isend") else (first["peer_rank"], first["rank"])
+        sender, receiver = (
+            (first["rank"], first["peer_rank"])
+            if first["kind"] in ("send", "isend")
+            else (first["peer_rank"], first["rank"])
+        )
         kind = f"send {sender} → {receiver}"
-    return Operation(op, kind, group_name(group["group"], group["desc"]), first["seq"], len(group["members"]), group["whole"], by_state, calls)
+    return Operation(
+        op,
+        kind,
+        group_name(group["group"], group["desc"]),
+        first["seq"],
+        len(group["members"]),
+        group["whole"],
+        by_state,
+        calls,
+    )
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """"rank 5", "ranks 1-3,7"."""
+    """ "rank 5", "ranks 1-3,7"."""
     listed = sorted(set(ranks))
     return ("rank " if len(listed) == 1 else "ranks ") + ranges(listed)

@@ -67,12 +67,23 @@ def find(waits: Waits) -> Roots:
             else:
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
-    roots = [*free, *(("op", op) for op in (*entered, *stuck.values())), *(("rank", r) for ranks, _ in cycles for r in ranks)]
+    roots = [
+        *free,
+        *(("op", op) for op in (*entered, *stuck.values())),
+        *(("rank", r) for ranks, _ in cycles for r in ranks),
+    ]
     explained = _walk(graph.predecessors, roots)
     unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
     reach = _walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
     needed_lost = frozenset(rank for kind, rank in lost if (kind, rank) in reach)
-    shares = {rank: sum(1 for kind, r in _walk(graph.predecessors, [("rank", rank)]) if kind == "rank" and r in waiters and r != rank) for _, rank in free[:64]}
+    shares = {
+        rank: sum(
+            1
+            for kind, r in _walk(graph.predecessors, [("rank", rank)])
+            if kind == "rank" and r in waiters and r != rank
+        )
+        for _, rank in free[:64]
+    }
     return Roots(
         waiters,
         {rank: shares.get(rank, 0) for _, rank in free},

@@ -17,7 +17,9 @@ import polars as pl
 
 from parsers.tables import TableName
 
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)")
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)"
+)
 
 
 class Frame(NamedTuple):
@@ -68,7 +70,11 @@ def classify(frames: Sequence[Frame]) -> Site:
     for strength in ("strong", "weak"):
         for frame in frames:
             for rule in _rules():
-                if rule.strength == strength and rule.function.search(_plain(frame.function)) and rule.file.search(frame.file):
+                if (
+                    rule.strength == strength
+                    and rule.function.search(_plain(frame.function))
+                    and rule.file.search(frame.file)
+                ):
                     return Site(rule.site, rule.op or None, frame, user)
     return Site("unknown", None, frames[0] if frames else None, user)
 
@@ -83,31 +89,40 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
     null with a single one."""
-    frame = tables["stacks"].filter(pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null() & (pl.col("frames").list.len() > 0))
+    frame = tables["stacks"].filter(
+        pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null() & (pl.col("frames").list.len() > 0)
+    )
     source_order = {"py-spy": 0, "faulthandler": 1, "gdb": 2, "traceback": 9}
     frame = frame.with_columns(
         pl.col("source").replace_strict(source_order, default=5, return_dtype=pl.Int64).alias("_trust"),
         pl.when(pl.col("rank").is_null() & pl.col("pid").is_null()).then(pl.int_range(pl.len())).alias("_lone"),
     )
     key = [*_KEY, "_lone"]
-    ranked = frame.filter(pl.col("rank").is_not_null()).with_columns(pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid"))
+    ranked = frame.filter(pl.col("rank").is_not_null()).with_columns(
+        pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid")
+    )
     whole = pl.concat([ranked, frame.filter(pl.col("rank").is_null())])
     live = whole.filter(pl.col("_trust") < 9)
-    moving = live.group_by(*key, "source").agg(
-        pl.col("snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds")
-    ).group_by(key).agg(
-        pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving")
-    )  # fmt: skip
-    last = whole.sort([*key, "_trust", "snapshot", "file"], descending=[False] * 5 + [True, False], nulls_last=True).unique(
-        key, keep="first", maintain_order=True
+    moving = (
+        live.group_by(*key, "source")
+        .agg(pl.col("snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds"))
+        .group_by(key)
+        .agg(pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving"))
     )
+    last = whole.sort(
+        [*key, "_trust", "snapshot", "file"], descending=[False] * 5 + [True, False], nulls_last=True
+    ).unique(key, keep="first", maintain_order=True)
     last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
-    sites = [classify(to_frames(frames)) for frames in last["frames"].to_list()] if last.height < 256 else _classify_distinct(last)
+    sites = (
+        [classify(to_frames(frames)) for frames in last["frames"].to_list()]
+        if last.height < 256
+        else _classify_distinct(last)
+    )
     return last.with_columns(
         pl.Series("site", [site.site for site in sites], dtype=pl.String),
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
-    ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")  # fmt: skip
+    ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")
 
 
 def to_frames(frames: Sequence[Mapping[str, object]]) -> list[Frame]:

@@ -87,13 +87,18 @@ def _groups(
     )
     used = pl.concat(
         [
-            tables[name].join(dumps, on=["rank", "file"], how="semi").filter(pl.col("group").is_not_null())
+            tables[name]
+            .join(dumps, on=["rank", "file"], how="semi")
+            .filter(pl.col("group").is_not_null())
             .select("rank", "group", "desc")
             for name in ("operations", "progress")
         ]
-    ).unique()  # fmt: skip
+    ).unique()
     backends = (
-        tables["operations"].filter(pl.col("backend").is_not_null()).group_by("group", "desc").agg(pl.col("backend").first())
+        tables["operations"]
+        .filter(pl.col("backend").is_not_null())
+        .group_by("group", "desc")
+        .agg(pl.col("backend").first())
     )
     by_members = stated.with_columns(pl.col("members").list.sort().cast(pl.List(pl.String)).list.join(",").alias("key"))
     loose = used.join(stated.select("rank", "group", "desc"), on=["rank", "group", "desc"], how="anti")
@@ -104,7 +109,9 @@ def _groups(
     of = pl.concat([by_members.select("rank", "group", "desc", "key"), loose.select("rank", "group", "desc", "key")])
     named = of.group_by("group", "desc", "key").agg(pl.col("rank").unique().sort().alias("users"))
     named = named.join(
-        by_members.group_by("group", "desc", "key").agg(pl.col("members").first()), on=["group", "desc", "key"], how="left"
+        by_members.group_by("group", "desc", "key").agg(pl.col("members").first()),
+        on=["group", "desc", "key"],
+        how="left",
     )
     world = sorted(expected)
     is_world = (pl.col("desc") == "default_pg") if world else pl.lit(False)
@@ -124,7 +131,9 @@ def _groups(
         .with_columns(pl.col("gid").cast(pl.Int64))
     )
     of = of.join(groups.select("group", "desc", "key", "gid"), on=["group", "desc", "key"], nulls_equal=True)
-    return groups.select("gid", "group", "desc", "members", "whole", "backend"), of.select("rank", "group", "desc", "gid")
+    return groups.select("gid", "group", "desc", "members", "whole", "backend"), of.select(
+        "rank", "group", "desc", "gid"
+    )
 
 
 def _numel(column: str) -> pl.Expr:
@@ -145,39 +154,58 @@ def _operations(
     operations = operations.join(of, on=["rank", "group", "desc"], how="left", nulls_equal=True, maintain_order="left")
     retires = pl.col("backend").is_in(UNRECORDED_P2P)
     done = (
-        pl.when(retires).then(pl.col("retired").fill_null(False)).otherwise((pl.col("state") == "completed").fill_null(False))
+        pl.when(retires)
+        .then(pl.col("retired").fill_null(False))
+        .otherwise((pl.col("state") == "completed").fill_null(False))
     )
-    counted = tables["progress"].join(dumps, on=["rank", "file"], how="semi").filter(
-        pl.col("pg_id").is_not_null()
-    ).select("rank", "pg_id", "scope", pl.col("last_enqueued").fill_null(-1).alias("_enqueued"),
-             pl.col("last_completed").fill_null(-1).alias("_completed")).unique(["rank", "pg_id"], keep="first")  # fmt: skip
+    counted = (
+        tables["progress"]
+        .join(dumps, on=["rank", "file"], how="semi")
+        .filter(pl.col("pg_id").is_not_null())
+        .select(
+            "rank",
+            "pg_id",
+            "scope",
+            pl.col("last_enqueued").fill_null(-1).alias("_enqueued"),
+            pl.col("last_completed").fill_null(-1).alias("_completed"),
+        )
+        .unique(["rank", "pg_id"], keep="first")
+    )
     operations = operations.join(counted, on=["rank", "pg_id"], how="left", maintain_order="left")
     # Nothing outstanding on the communicator: entries of batched calls stay "scheduled", yet they are done.
     quiet = (pl.col("_enqueued") == pl.col("_completed")).fill_null(False)
     # The counter of a gloo group, and of an NCCL group without point-to-point, counts collectives alone.
-    passed = (~pl.col("is_p2p") & (pl.col("_completed") >= pl.col("seq")) & (pl.col("scope") == "collective")).fill_null(False)
+    passed = (
+        ~pl.col("is_p2p") & (pl.col("_completed") >= pl.col("seq")) & (pl.col("scope") == "collective")
+    ).fill_null(False)
     operations = operations.with_columns((done | quiet | passed).alias("done"))
     # A later launch on the same communicator and direction has completed: so has this one (streams run in order).
     stream = ["rank", "gid", "is_p2p", "kind", "peer"]
     operations = operations.sort("rank", "record").with_columns(
         (pl.col("done").cast(pl.Int8).cum_max(reverse=True).over(stream) == 1).alias("_later")
     )
-    operations = operations.with_columns(
-        (pl.col("done") | (pl.col("is_p2p") & pl.col("_later"))).alias("done")
-    )  # fmt: skip
-    return operations.join(groups.select("gid", "members", "whole"), on="gid", how="left", maintain_order="left").with_columns(
-        pl.when(pl.col("is_p2p") & pl.col("whole")).then(pl.col("members").list.get(pl.col("peer"), null_on_oob=True)).alias("peer_rank"),
+    operations = operations.with_columns((pl.col("done") | (pl.col("is_p2p") & pl.col("_later"))).alias("done"))
+    return operations.join(
+        groups.select("gid", "members", "whole"), on="gid", how="left", maintain_order="left"
+    ).with_columns(
+        pl.when(pl.col("is_p2p") & pl.col("whole"))
+        .then(pl.col("members").list.get(pl.col("peer"), null_on_oob=True))
+        .alias("peer_rank"),
         pl.when(pl.col("kind").is_in(["all_gather", "reduce_scatter", "all_reduce", "broadcast", "reduce"]))
-        .then(_numel("input_sizes")).alias("numel"),
+        .then(_numel("input_sizes"))
+        .alias("numel"),
         pl.col("input_dtypes").str.extract(r'"?([A-Za-z0-9_]+)"?', 1).alias("dtype"),
-    )  # fmt: skip
+    )
 
 
 def _user_code(frames: pl.Expr) -> pl.Expr:
     """Innermost frame outside libraries, as "file:line"."""
     own = frames.list.eval(
         pl.element().filter(
-            ~pl.element().struct.field("file").fill_null("").str.contains(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
+            ~pl.element()
+            .struct.field("file")
+            .fill_null("")
+            .str.contains(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
         )
     )
     frame = own.list.first()
@@ -193,23 +221,50 @@ def _first_open(operations: pl.DataFrame) -> pl.DataFrame:
     low = pl.min_horizontal("rank", "peer_rank").cast(pl.String)
     high = pl.max_horizontal("rank", "peer_rank").cast(pl.String)
     sender = pl.when(pl.col("kind").is_in(["send", "isend"])).then("rank").otherwise("peer_rank").cast(pl.String)
-    pair = "p2p:" + pl.col("gid").cast(pl.String) + ":" + sender + ">" + pl.when(sender == low).then(high).otherwise(low)
+    pair = (
+        "p2p:" + pl.col("gid").cast(pl.String) + ":" + sender + ">" + pl.when(sender == low).then(high).otherwise(low)
+    )
     lone = "p2p:" + pl.col("gid").cast(pl.String) + ":" + pl.col("rank").cast(pl.String) + "?"
     collective = pl.col("gid").cast(pl.String) + ":" + pl.col("seq").cast(pl.String)
     timed = operations.group_by("rank").agg(pl.col("time_started_ns").is_not_null().any().alias("timed"))
     return (
         held.join(timed, on="rank", how="left", maintain_order="left")
         .with_columns(
-            pl.when(~pl.col("is_p2p")).then(collective).when(pl.col("peer_rank").is_null()).then(lone).otherwise(pair).alias("op"),
+            pl.when(~pl.col("is_p2p"))
+            .then(collective)
+            .when(pl.col("peer_rank").is_null())
+            .then(lone)
+            .otherwise(pair)
+            .alias("op"),
             _user_code(pl.col("frames")).alias("code"),
         )
         .unique(["rank", "op"], keep="first", maintain_order=True)
-        .select("rank", "op", "gid", "seq", "is_p2p", "kind", "numel", "dtype", "root", "peer_rank", "code", "timed",
-                "state", "timeout_ms", "time_created_ns", "frames", "file", "record")
-    )  # fmt: skip
+        .select(
+            "rank",
+            "op",
+            "gid",
+            "seq",
+            "is_p2p",
+            "kind",
+            "numel",
+            "dtype",
+            "root",
+            "peer_rank",
+            "code",
+            "timed",
+            "state",
+            "timeout_ms",
+            "time_created_ns",
+            "frames",
+            "file",
+            "record",
+        )
+    )
 
 
-def _counters(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame) -> pl.DataFrame:
+def _counters(
+    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame
+) -> pl.DataFrame:
     """rank, gid, enqueued, completed, oldest: of collectives, from the entries; where a ring holds none, from the counters."""
     collectives = operations.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
     entries = collectives.group_by("rank", "gid").agg(
@@ -223,9 +278,14 @@ def _counters(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of:
         .join(dumps, on=["rank", "file"], how="semi")
         .join(of, on=["rank", "group", "desc"], how="inner", nulls_equal=True)
         .join(mixed, on="gid", how="anti")  # there the counter may have counted point-to-point
-        .select("rank", "gid", pl.col("last_enqueued").fill_null(0).alias("c_enqueued"), pl.col("last_completed").fill_null(0).alias("c_completed"))
+        .select(
+            "rank",
+            "gid",
+            pl.col("last_enqueued").fill_null(0).alias("c_enqueued"),
+            pl.col("last_completed").fill_null(0).alias("c_completed"),
+        )
         .unique(["rank", "gid"], keep="first")
-    )  # fmt: skip
+    )
     joined = entries.join(counts, on=["rank", "gid"], how="full", coalesce=True)
     return joined.select(
         "rank",
@@ -238,9 +298,13 @@ def _counters(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of:
 
 
 def _collective_members(
-    held: pl.DataFrame, groups: pl.DataFrame, operations: pl.DataFrame, counters: pl.DataFrame,
-    recorded: pl.DataFrame, lost: frozenset[int],
-) -> pl.DataFrame:  # fmt: skip
+    held: pl.DataFrame,
+    groups: pl.DataFrame,
+    operations: pl.DataFrame,
+    counters: pl.DataFrame,
+    recorded: pl.DataFrame,
+    lost: frozenset[int],
+) -> pl.DataFrame:
     """op, rank, state for collectives."""
     ops = held.filter(~pl.col("is_p2p")).select("op", "gid", "seq").unique()
     members = ops.join(groups.select("gid", "members", "whole"), on="gid")
@@ -260,16 +324,24 @@ def _collective_members(
     behind = pl.col("enqueued").is_not_null() & (pl.col("enqueued") < pl.col("seq"))
     never = pl.col("enqueued").is_null() & (pl.col("recorded") == "whole")
     state = (
-        pl.when("inside").then(pl.lit("in"))
-        .when(pl.col("done").fill_null(False)).then(pl.lit("done"))
-        .when(pl.col("done").is_not_null()).then(pl.lit("enqueued"))
-        .when(pl.col("completed") >= pl.col("seq")).then(pl.lit("done"))
-        .when(pl.col("recorded").is_null()).then(pl.lit("unknown"))
-        .when(pl.col("recorded") == "cut").then(pl.lit("unknown"))
-        .when(behind | never).then(pl.lit("absent"))
-        .when(pl.col("enqueued") >= pl.col("seq")).then(pl.lit("enqueued"))
+        pl.when("inside")
+        .then(pl.lit("in"))
+        .when(pl.col("done").fill_null(False))
+        .then(pl.lit("done"))
+        .when(pl.col("done").is_not_null())
+        .then(pl.lit("enqueued"))
+        .when(pl.col("completed") >= pl.col("seq"))
+        .then(pl.lit("done"))
+        .when(pl.col("recorded").is_null())
+        .then(pl.lit("unknown"))
+        .when(pl.col("recorded") == "cut")
+        .then(pl.lit("unknown"))
+        .when(behind | never)
+        .then(pl.lit("absent"))
+        .when(pl.col("enqueued") >= pl.col("seq"))
+        .then(pl.lit("enqueued"))
         .otherwise(pl.lit("unknown"))
-    )  # fmt: skip
+    )
     return members.select("op", "rank", state.alias("state"))
 
 
@@ -286,7 +358,11 @@ def _p2p_members(held: pl.DataFrame, operations: pl.DataFrame, recorded: pl.Data
         .group_by("rank", "peer_rank", "gid", "sends")
         .agg((~pl.col("done")).any().alias("pending"), pl.col("seq").filter("done").max().alias("done_seq"))
     )
-    pairs = operations.select("gid", "members").unique("gid").with_columns((pl.col("members").list.len() == 2).alias("pair"))
+    pairs = (
+        operations.select("gid", "members")
+        .unique("gid")
+        .with_columns((pl.col("members").list.len() == 2).alias("pair"))
+    )
     other = (
         other.with_columns((~is_send).alias("sends"))
         .join(mates, on=["rank", "peer_rank", "gid", "sends"], how="left")
@@ -295,12 +371,16 @@ def _p2p_members(held: pl.DataFrame, operations: pl.DataFrame, recorded: pl.Data
     )
     # In a group of two both ends count in step, so a completed mate with this number is this operation.
     state = (
-        pl.when(pl.col("recorded").is_null()).then(pl.lit("unknown"))
-        .when(pl.col("pair") & (pl.col("done_seq") >= pl.col("seq"))).then(pl.lit("done"))
-        .when(pl.col("pending").fill_null(False)).then(pl.lit("enqueued"))
-        .when(pl.col("recorded") == "cut").then(pl.lit("unknown"))
+        pl.when(pl.col("recorded").is_null())
+        .then(pl.lit("unknown"))
+        .when(pl.col("pair") & (pl.col("done_seq") >= pl.col("seq")))
+        .then(pl.lit("done"))
+        .when(pl.col("pending").fill_null(False))
+        .then(pl.lit("enqueued"))
+        .when(pl.col("recorded") == "cut")
+        .then(pl.lit("unknown"))
         .otherwise(pl.lit("absent"))
-    )  # fmt: skip
+    )
     return pl.concat([own, other.select("op", "rank", state.alias("state"))])
 
 
@@ -317,7 +397,9 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     ring = holes.join(uncounted, on="rank", how="left").filter(pl.col("gone") & ~pl.col("counted").fill_null(False))
     wrapped = frozenset(ring["rank"].to_list())
     kinds = [("cut" if rank in partial else "ring" if rank in wrapped else "whole") for rank in sorted(ranks)]
-    recorded = pl.DataFrame({"rank": sorted(ranks), "recorded": kinds}, schema={"rank": pl.Int64, "recorded": pl.String})
+    recorded = pl.DataFrame(
+        {"rank": sorted(ranks), "recorded": kinds}, schema={"rank": pl.Int64, "recorded": pl.String}
+    )
     members = pl.concat(
         [
             _collective_members(held, groups, operations, counters, recorded, expected - ranks),

@@ -21,7 +21,9 @@ RankNode = tuple[Literal["rank"], int]
 OpNode = tuple[Literal["op"], str]
 
 # Sites of a live host that prove it is not waiting for its device or its peers.
-HOST_SITES = frozenset({"data_loading", "checkpoint_io", "storage_io", "lock", "compile", "logging", "evaluation", "unresponsive"})
+HOST_SITES = frozenset(
+    {"data_loading", "checkpoint_io", "storage_io", "lock", "compile", "logging", "evaluation", "unresponsive"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,18 @@ class Waits:
 
 def _sites(stacks: pl.DataFrame) -> dict[int, tuple[str, str | None, str]]:
     rows = stacks.filter(pl.col("rank").is_not_null())
-    return {rank: (site, op, source) for rank, site, op, source in rows.select("rank", "site", "op", "source").iter_rows()}
+    return {
+        rank: (site, op, source) for rank, site, op, source in rows.select("rank", "site", "op", "source").iter_rows()
+    }
 
 
 def _status(
-    states: States, sites: Mapping[int, tuple[str, str | None, str]], gave_up: frozenset[int], dead: frozenset[int],
+    states: States,
+    sites: Mapping[int, tuple[str, str | None, str]],
+    gave_up: frozenset[int],
+    dead: frozenset[int],
     ranks: frozenset[int],
-) -> tuple[dict[int, Status], frozenset[int], frozenset[int]]:  # fmt: skip
+) -> tuple[dict[int, Status], frozenset[int], frozenset[int]]:
     held = frozenset(states.open["rank"].to_list())
     told = states.recorded - states.partial - states.wrapped
     p2p_blind = not states.groups.height or bool(states.groups["backend"].is_in(UNRECORDED_P2P).any())
@@ -95,9 +102,12 @@ def _attach_by_stack(
 
 
 def build(
-    states: States, stacks: pl.DataFrame, ranks: frozenset[int], gave_up: frozenset[int] = frozenset(),
+    states: States,
+    stacks: pl.DataFrame,
+    ranks: frozenset[int],
+    gave_up: frozenset[int] = frozenset(),
     dead: frozenset[int] = frozenset(),
-) -> Waits:  # fmt: skip
+) -> Waits:
     """States, main-thread stacks (graph.stacks.main_stacks) and what logs say of ranks → Waits.
 
     ranks: all ranks of the job. gave_up: ranks whose log says that they waited until a timeout or lost a peer.
