@@ -1,1 +1,1 @@
-"""Incident in, text out: terminal, Markdown, JSON, page, notebook. Nothing here infers; what is shown is in the report."""
+"""Incident in, text out: terminal, Markdown, JSON, page, notebook. Nothing here infers."""

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
@@ -53,15 +54,16 @@ def wrap_command(command: str, width: int) -> list[str]:
     return [f"{cut(line, width - 2)} \\" for line in out[:-1]] + [cut(line, width) for line in out[-1:]]
 
 
-def spans(ranges: str) -> list[tuple[int, int]]:
-    """"0-2,4" → [(0, 2), (4, 4)]. What is not a range is skipped: this text may come from a file."""
+@lru_cache(maxsize=512)  # a page shows the same few texts many times
+def spans(ranges: str) -> tuple[tuple[int, int], ...]:
+    """ "0-2,4" → ((0, 2), (4, 4)). What is not a range is skipped: this text may come from a file."""
     out = []
     for part in ranges.split(","):
         first, _, last = part.strip().partition("-")
         last = last or first
         if _is_number(first) and _is_number(last) and int(first) <= int(last) < RANK_LIMIT:
             out.append((int(first), int(last)))
-    return out
+    return tuple(out)
 
 
 def count(ranges: str) -> int:
@@ -70,7 +72,7 @@ def count(ranges: str) -> int:
 
 
 def ranks_phrase(ranges: str, runs: int = 6) -> str:
-    """"0-2,4" → "ranks 0-2, 4"; of many runs the first, and how many ranks in all."""
+    """ "0-2,4" → "ranks 0-2, 4"; of many runs the first, and how many ranks in all."""
     parts = [part.strip() for part in ranges.split(",") if part.strip()]
     if not parts:
         return "no rank"

@@ -56,7 +56,7 @@ def postmortem(report: Report) -> str:
         ]),
         ("Trigger", [code(first.signature) if first.signature else "…"]),
         ("Root cause", [f"{_cause(incident)} ({DOMAIN[verdict.domain]}), {verdict.status}", code(verdict.summary)]),
-        ("Detection", [f"First anomaly: {code(first.time_utc) if first.time_utc else 'time not known'}", "Noticed by: …"]),
+        ("Detection", [f"First anomaly: {code(first.time_utc or 'time not known')}", "Noticed by: …"]),
         ("Resolution", ["…"]),
         ("What went well, what did not, where we were lucky", ["…"]),
     ]  # fmt: skip

@@ -21,7 +21,10 @@ def repr_html(report: Report) -> str:
         f"<p><strong>{head.kind}</strong> <strong>{_text(head.subject)}</strong>{where}<br>"
         f"{head.status}: {_text(incident.verdict.status_rule or STATUS[incident.verdict.status])}</p>",
         "<table><tbody>",
-        *(f'<tr><th scope="row">{_text(row.label)}</th><td>{_text(row.text)}</td></tr>' for row in summary.facts(incident)),
+        *(
+            f'<tr><th scope="row">{_text(row.label)}</th><td>{_text(row.text)}</td></tr>'
+            for row in summary.facts(incident)
+        ),
         "</tbody></table>",
         f"<p><small>{_text(' · '.join(summary.coverage(report)))}</small></p>",
     ]

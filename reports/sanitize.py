@@ -7,14 +7,19 @@ that differ still look different. Escaping for a language (HTML, Markdown) is th
 
 import re
 import unicodedata
+from itertools import chain
 from typing import Literal
 
 Newline = Literal["show", "space", "keep"]
 
 # Letters and symbols by category, yet blank on the screen: fillers, joiners, selectors, the empty Braille cell.
 _BLANK = frozenset(
-    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0]
-    + [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
+    chain(
+        [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0],
+        range(0x180B, 0x1810),
+        range(0xFE00, 0xFE10),
+        range(0xE0100, 0xE01F0),
+    )
 )
 _HIDDEN_CATEGORIES = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 _KEPT_SPACES = frozenset(" \u3000")

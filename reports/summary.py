@@ -44,7 +44,9 @@ def is_named(verdict: Verdict) -> bool:
 
 def is_undecided(verdict: Verdict) -> bool:
     """Undecided is an answer of its own: what is known, what remains, what to collect."""
-    return verdict.kind == "unknown" or (verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided))
+    return verdict.kind == "unknown" or (
+        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided)
+    )
 
 
 def headline(incident: Incident) -> Headline:
@@ -56,12 +58,14 @@ def headline(incident: Incident) -> Headline:
 def facts(incident: Incident) -> list[Row]:
     """The rows under the headline, in fixed order; a row without content is left out."""
     verdict = incident.verdict
+    operation = _operation(incident)
+    label = _ANOMALY_LABEL.get(verdict.cause or "")  # says the cause where there is an operation
     rows = [
         Row("what", verdict.summary),
-        Row("cause", CAUSE[verdict.cause] if verdict.cause else ""),
-        Row(_ANOMALY_LABEL.get(verdict.cause or "", "operation"), _operation(incident)),
+        Row("cause", CAUSE[verdict.cause] if verdict.cause and not (label and operation) else ""),
+        Row(label or "operation", operation),
         Row("where it is", _site(verdict)),
-        Row("first bad value", _value(verdict)),
+        Row("bad value", _value(verdict)),
         Row("clean until", verdict.first_anomaly.after or ""),
         Row("first anomaly", _first_anomaly(verdict)),
         Row("blast radius", _blast(incident)),
@@ -78,7 +82,7 @@ def evidence(incident: Incident, direction: str) -> list[Evidence]:
 
 
 def place(ref: Ref) -> str:
-    """"file:line"."""
+    """ "file:line"."""
     return ref.file if ref.line is None else f"{ref.file}:{ref.line}"
 
 
@@ -100,7 +104,7 @@ def coverage(report: Report) -> list[str]:
     for name, source in seen.sources.items():
         words = name.replace("_", " ")
         ranks = _total(source.ranks)
-        errors = f", {source.errors:,} errors" if source.errors else ""
+        errors = f", {source.errors:,} {'error' if source.errors == 1 else 'errors'}" if source.errors else ""
         parts.append(f"{words}: {ranks:,} ranks{errors}" if ranks else f"{words}: {source.files:,} files{errors}")
     bound = seen.clock.skew_bound_s
     parts.append("clock error unknown" if bound is None or bound != bound else f"clock error ≤ {bound * 1000:,.0f} ms")
@@ -183,7 +187,7 @@ def _operation(incident: Incident) -> str:
     if first.group_ranks:
         text += f" ({count(first.group_ranks):,} ranks)"
     if incident.verdict.kind == "hang" and incident.lost.stalled_s is not None:
-        text += f"; peers waited {duration(incident.lost.stalled_s)}"
+        text += f"; waited {duration(incident.lost.stalled_s)}"
     return text
 
 
@@ -211,7 +215,8 @@ def _value(verdict: Verdict) -> str:
         None if first.microbatch is None else f"micro-batch {first.microbatch}",
         None if first.chunk is None else f"chunk {first.chunk}",
     ]
-    return " · ".join(" ".join(part for part in group if part) for group in (parts[:4], parts[4:]) if any(group))
+    value = " ".join(part for part in parts[:4] if part)
+    return " · ".join(part for part in (value, *parts[4:]) if part)
 
 
 def _first_anomaly(verdict: Verdict) -> str:
@@ -220,8 +225,9 @@ def _first_anomaly(verdict: Verdict) -> str:
         first.time_utc,
         first.signature,
         None if first.step is None else f"step {first.step}",
-        None if first.rank is None else f"rank {first.rank}",
-        " ".join(part for part in (first.host, first.device) if part),
+        None if first.rank is None or first.rank in verdict.ranks else f"rank {first.rank}",
+        first.host if first.host not in verdict.hosts else None,
+        first.device if first.device not in [device.pci for device in verdict.devices] else None,
     ]
     return " · ".join(part for part in parts if part)
 
@@ -237,12 +243,14 @@ def _blast(incident: Incident) -> str:
 
 def _lost(incident: Incident) -> str:
     lost = incident.lost
-    parts = [
-        None if lost.last_completed_step is None else f"last completed step {lost.last_completed_step}",
-        None if lost.last_saved_step is None else f"last saved step {lost.last_saved_step}",
-        None if lost.last_persisted_step is None else f"last persisted step {lost.last_persisted_step}",
-        None
-        if lost.stalled_s is None or incident.verdict.kind == "hang" and _operation(incident)
-        else f"stalled {duration(lost.stalled_s)}",
+    steps = [
+        (lost.last_completed_step, "completed"),
+        (lost.last_saved_step, "saved"),
+        (lost.last_persisted_step, "persisted"),
     ]
-    return " · ".join(part for part in parts if part)
+    known = [f"{step} {word}" for step, word in steps if step is not None]
+    parts = [f"last step {', '.join(known)}"] if known else []
+    is_told = incident.verdict.kind == "hang" and _operation(incident)
+    if lost.stalled_s is not None and not is_told:
+        parts.append(f"stalled {duration(lost.stalled_s)}")
+    return " · ".join(parts)

@@ -26,14 +26,16 @@ class _Density(NamedTuple):
     claim_lines: int
     sides: int
     actions: int
+    coverage_lines: int
 
 
 _DENSITIES = (
-    _Density(2, 6, 2, 3, 4),
-    _Density(2, 6, 1, 2, 4),
-    _Density(1, 6, 1, 2, 3),
-    _Density(1, 4, 1, 1, 3),
-    _Density(1, 3, 1, 1, 2),
+    _Density(2, 6, 2, 3, 4, 3),
+    _Density(2, 6, 2, 2, 4, 1),
+    _Density(1, 4, 2, 1, 3, 1),
+    _Density(1, 6, 1, 1, 3, 1),
+    _Density(1, 4, 1, 1, 3, 1),
+    _Density(1, 3, 1, 1, 2, 1),
 )
 
 
@@ -80,7 +82,7 @@ def _page(report: Report, color: bool, width: int, density: _Density) -> _Page:
     _side(page, "unseen", incident, density, summary.missing(report) or "every expected rank left a record")
     _remaining(page, incident, density)
     _actions(page, incident, density)
-    _row(page, "seen", " · ".join(summary.coverage(report)), 1, label_width=9)
+    _row(page, "seen", " · ".join(summary.coverage(report)), density.coverage_lines, label_width=9)
     return page
 
 
@@ -92,7 +94,7 @@ def _head(page: _Page, incident: Incident, density: _Density) -> None:
     gap = " " * (page.width - len(head.kind) - cells(left) - len(head.status))
     page.add((tone, head.kind), ("bold", left), ("", gap), ("bold", head.status))
     for row in summary.facts(incident):
-        _row(page, f"  {row.label}", row.text, density.row_lines)
+        _row(page, f"  {row.label}", row.text, 2 if row.label == "what" else density.row_lines)
 
 
 def _row(page: _Page, label: str, text: str, lines: int, label_width: int = _LABEL) -> None:

@@ -41,7 +41,7 @@ def render(report: Report, *, generated: str | None = None) -> str:
         summary_text=terminal.render(report, color=False),
         postmortem=markdown.postmortem(report),
         grid=drawings.grid(incident.views.grid, incident.views.hosts) if incident else None,
-        timeline=drawings.timeline(incident.views.timeline, incident.verdict.first_anomaly.time_utc) if incident else None,
+        timeline=_timeline(incident) if incident else None,
         graph=drawings.graph(incident.views.nodes, incident.views.edges) if incident else None,
         anchors=_Anchors(incident),
         policy=_policy(style, script),
@@ -53,6 +53,10 @@ def render(report: Report, *, generated: str | None = None) -> str:
     )  # fmt: skip
 
 
+def _timeline(incident: Incident) -> drawings.Timeline | None:
+    return drawings.timeline(incident.views.timeline, incident.verdict.first_anomaly.time_utc)
+
+
 class _Anchors:
     """Ids made from content, so that a link in a chat survives a new rendering."""
 
@@ -61,16 +65,17 @@ class _Anchors:
         taken: set[str] = set()
         if incident is None:
             return
-        for prefix, items in (("ev", incident.evidence), ("class", incident.views.stacks)):
-            for item in items:
-                self._ids[id(item)] = self._free(prefix, item, taken)
+        for item in incident.evidence:  # its own id only counts, and changes with what stands before it
+            self._ids[id(item)] = self._free("ev", (item.direction, item.claim, item.refs), taken)
+        for stack in incident.views.stacks:
+            self._ids[id(stack)] = self._free("class", stack.frames or stack.top, taken)
 
     def __call__(self, item: object) -> str:
         return self._ids[id(item)]
 
     @staticmethod
-    def _free(prefix: str, item: object, taken: set[str]) -> str:
-        digest = sha256(msgspec.json.encode(item)).hexdigest()[:8]
+    def _free(prefix: str, content: object, taken: set[str]) -> str:
+        digest = sha256(msgspec.json.encode(content)).hexdigest()[:8]
         name, number = f"{prefix}-{digest}", 1
         while name in taken:
             number += 1
@@ -89,9 +94,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    environment.filters |= {"block": _block, "phrase": ranks_phrase, "size": size, "place": summary.place, "rank_count": count}
+    environment.filters |= {
+        "block": _block,
+        "phrase": ranks_phrase,
+        "size": size,
+        "place": summary.place,
+        "rank_count": count,
+    }
     environment.globals |= {
-        "words": words, "states": drawings.STATES, "shape": drawings.shape, "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
+        "words": words, "states": drawings.STATES, "shape": drawings.shape,
+        "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
         "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": summary.is_undecided, "missing": summary.missing,
         "numbers": _numbers,
     }  # fmt: skip
@@ -134,4 +146,4 @@ def _embedded(report: Report) -> tuple[Markup, bool]:
     if not is_whole:
         raw = json.compact(msgspec.structs.replace(report, files=[]))
     text = raw.decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(text), is_whole  # noqa: S704
+    return Markup(text), is_whole

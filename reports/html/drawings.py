@@ -26,7 +26,7 @@ class Label(NamedTuple):
 
 class Mark(NamedTuple):
     state: str
-    count: int
+    total: int
     path: str
 
 
@@ -93,7 +93,8 @@ def _placed(blocks: Sequence[tuple[str, list[int]]], step: int) -> tuple[list[li
     head = 112 if is_named else 0
     column = head + widest * step + 16
     start = 0 if is_named else 112
-    columns = max(1, min(len(blocks), (_PAGE - start) // column))
+    most = max(1, min(len(blocks), (_PAGE - start) // column))
+    columns = -(-len(blocks) // -(-len(blocks) // most))  # the rows equally full
     places: list[list[int]] = []
     labels = []
     for index, (name, ranks) in enumerate(blocks):
@@ -118,7 +119,9 @@ def _shape(state: str, x: int, y: int, size: int) -> str:
         case "suspect":  # triangle
             return f"M{x + half} {y}l{half} {size}h-{2 * half}z"
         case "dead":  # cross
-            return f"M{x} {y}h2l{size - 2} {size - 2}v2h-2l-{size - 2}-{size - 2}zM{x + size} {y}v2l-{size - 2} {size - 2}h-2v-2l{size - 2}-{size - 2}z"  # noqa: E501
+            arm = size - 2
+            falling = f"M{x} {y}h2l{arm} {arm}v2h-2l-{arm}-{arm}z"
+            return f"{falling}M{x + size} {y}v2l-{arm} {arm}h-2v-2l{arm}-{arm}z"
         case "waiting":  # upper bar and lower bar
             return f"M{x} {y}h{size}v{third}h-{size}zM{x} {y + size - third}h{size}v{third}h-{size}z"
         case "no_data":  # hollow
@@ -169,7 +172,7 @@ def timeline(items: Sequence[TimelineItem], zero: str | None) -> Timeline | None
             gaps.append(Gap(x + 14, duration(elapsed)))
             x += 50
         relative = _between(origin, time)
-        x += 22
+        x += 26
         moments.append(Moment(index + 1, item, "" if relative is None else _signed(relative), x, rows[item.lane]))
     return Timeline(max(x + 30, 400), list(rows.items()), moments, gaps, len(items) - len(shown))
 
@@ -217,8 +220,8 @@ class Graph(NamedTuple):
     cut_off: int
 
 
-BOX_WIDTH, BOX_HEIGHT = 176, 44
-_STEP_X, _STEP_Y = 264, 66
+BOX_WIDTH, BOX_HEIGHT = 152, 44
+_STEP_X, _STEP_Y = 204, 66
 
 
 def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | None:
@@ -236,8 +239,8 @@ def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | Non
         row = rows.get(layer, 0)
         rows[layer] = row + 1
         detail = node.detail or node.ranks
-        boxes[node.id] = Box(node, 8 + layer * _STEP_X, 24 + row * _STEP_Y, cut(node.label, 24), cut(detail, 26))
-    width = 8 + max(layers.values()) * _STEP_X + BOX_WIDTH + 24
+        boxes[node.id] = Box(node, 8 + layer * _STEP_X, 24 + row * _STEP_Y, cut(node.label, 21), cut(detail, 23))
+    width = 8 + max(layers.values()) * _STEP_X + BOX_WIDTH + 6
     height = 24 + max(rows.values()) * _STEP_Y
     arrows = [_arrow(edge, boxes) for edge in kept]
     return Graph(width, height, list(boxes.values()), arrows, len(nodes) - len(shown))
