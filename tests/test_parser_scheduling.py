@@ -49,7 +49,12 @@ CASES = [
         [("host_oom", "cgroup", "fatal", None)],
         id="oom",
     ),
-    pytest.param(slurm.PARSER, "PULSE: 10:11:12 step 5", [("other", "pulse", "info", None)], id="pulse"),
+    pytest.param(
+        slurm.PARSER,
+        "PULSE: pretrain is running for 1-07:27:33",
+        [("scheduler", "pulse:running", "info", None)],
+        id="pulse",
+    ),
     pytest.param(slurm.PARSER, SRUN[:30], [], id="srun_cut"),
     pytest.param(
         slurm.PARSER,

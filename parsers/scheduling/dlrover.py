@@ -31,7 +31,8 @@ _EVENT = re.compile(
 )
 _KINDS = {
     ("save", "END"): "checkpoint_save", ("save", "BEGIN"): "checkpoint_save",
-    ("persist", "END"): "checkpoint_persist", ("persist", "BEGIN"): "checkpoint_persist", ("load", "END"): "checkpoint_load", ("load", "BEGIN"): "checkpoint_load",
+    ("persist", "END"): "checkpoint_persist", ("persist", "BEGIN"): "checkpoint_persist",
+    ("load", "END"): "checkpoint_load", ("load", "BEGIN"): "checkpoint_load",
     ("train", "BEGIN"): "job_start", ("init", "BEGIN"): "job_start", ("start", "INSTANT"): "job_start",
     ("train", "END"): "job_end", ("network_check", "END"): "node_check", ("rendezvous", "END"): "membership",
     ("fault_detect", "INSTANT"): "node_check", ("process_fail", "INSTANT"): "exception",

@@ -8,6 +8,7 @@
     [2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***    (since 25.05)
     slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
     srun: Terminating StepId=4711.0
+    PULSE: pretrain is running for 1-07:27:33 since 2026-02-28T20:28:38 (4711 on 'gpu' partition (gpu-[016-019])
 
 A task number is the global rank where srun starts one task per process; where it starts one launcher per node it is the
 node's number. So it stands in `detail.tasks` and never in `rank`.
@@ -118,12 +119,19 @@ RULES = (
     Rule(re.compile(r"(?:srun: )?(?P<what>Force Terminated (?:job|StepId=)\S*)"), "scheduler", "warning", "terminated"),
     Rule(re.compile(r"srun: (?P<what>Terminating (?:StepId=|job step )\S+)"), "scheduler", "info", "terminating"),
     Rule(re.compile(r"srun: (?:Job step aborted|First task|launch/slurm:|forcing job termination|StepId=)"), None),
-    Rule(re.compile(r"^PULSE\b(?P<what>.{0,200})"), "other", "info", "pulse"),
+    Rule(
+        re.compile(
+            r"\bPULSE: (?P<name>\S{1,120}) is (?P<state>running|waiting|pending|\w{1,32})"
+            r"(?: to be scheduled)?(?: for (?P<elapsed>[\d:-]{4,20}))?(?: since (?P<since>[\dT:-]{16,20}))?"
+            r"(?: \((?P<job>[\w\[\]%,-]{1,60}) on (?P<where>.{1,400}))?"
+        ),
+        "scheduler", "info", "pulse:{state}",
+    ),
 )  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exit (code = exit code or signal; tasks in detail), scheduler, host_oom, other (pulse)."""
+    """events exit (code = exit code or signal; tasks in detail), scheduler, host_oom."""
     return read_kernel(lines, RULES)
 
 

@@ -1,0 +1,103 @@
+"""A table of heartbeats, as JSON Lines or CSV: when which host or rank was last heard, and what it had reached.
+
+Columns: `time` (seconds since 1970, or ISO 8601) and one of `rank`, `host`, `ip`; optional `step`, `pod`, `state`,
+`local_rank`, `pid`. One row per beat, or one per member with its last beat.
+
+    time,host,rank,step,state
+    1740669002,gpu-017,13,4200,running
+    {"time": 1740669002.5, "ip": "10.0.0.7", "pod": "worker-1", "step": 4200}
+
+Of each member the last beat becomes an event `other` with code `heartbeat`, with its step; the earlier ones are
+claimed. Who fell silent is for the reader of the tables to say.
+"""
+
+import csv
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import json_object, real, text_lines, whole
+from parsers.tables import Tables, table
+
+_WHO = {"rank", "host", "ip"}
+_OTHERS = {"time", "step", "pod", "state", "status", "local_rank", "pid", "node", "progress"}
+_MEMBERS = 1_000_000
+
+
+def _is_header(names: set[str], path: str) -> bool:
+    is_named = "heartbeat" in path.lower() or "heartbeat" in names
+    return "time" in names and bool(names & _WHO) and (is_named or (names <= _WHO | _OTHERS and "state" in names))
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """By the columns of the first row; a table that could be another's must be called heartbeat."""
+    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+    names = set(json_object(first) or {}) if first.startswith("{") else {name.strip() for name in first.split(",")}
+    return _is_header(names, path)
+
+
+def parse(source: Source) -> Tables:
+    """events other (code heartbeat; the last beat of each member), and `claimed` for the beats before it."""
+    last: dict[tuple[Any, ...], dict[str, Any]] = {}
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    names: list[str] = []
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        if not text.strip():
+            continue
+        if text.lstrip().startswith("{"):
+            said = json_object(text)
+        elif not names:
+            names = [name.strip() for name in text.split(",")]
+            claimed.append(place)
+            continue
+        else:
+            values = next(csv.reader([text[:65536]]), [])
+            said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
+        made = _event(said, text) if said is not None else None
+        if made is None or len(last) >= _MEMBERS:
+            unread.append(place | {"reason": "not a heartbeat"})
+            continue
+        who = (made["rank"], made["host"])
+        before = last.get(who)
+        if before is not None and before["time_ns"] > made["time_ns"]:
+            claimed.append(place)
+            continue
+        if before is not None:
+            claimed.append({"file": source.path, "line": before["line"]})
+        last[who] = place | made
+    return {
+        "events": table("events", last.values()),
+        "claimed": table("claimed", claimed),
+        "unread": table("unread", unread),
+    }
+
+
+def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
+    time_ns = _time(said.get("time"))
+    rank, host = whole(said.get("rank")), said.get("host") or said.get("ip")
+    if time_ns is None or (rank is None and not host):
+        return None
+    detail = {name: said[name] for name in ("pod", "state", "status", "ip", "progress") if said.get(name)}
+    return {
+        "kind": "other", "code": "heartbeat", "severity": "info", "rank": rank, "host": str(host) if host else None,
+        "rank_space": None if rank is None else "global", "local_rank": whole(said.get("local_rank")),
+        "pid": whole(said.get("pid")), "step": whole(said.get("step")), "time_ns": time_ns, "time_basis": "utc",
+        "text": text[:2000], "detail": json.dumps(detail, sort_keys=True, default=str) if detail else None,
+    }  # fmt: skip
+
+
+def _time(value: object) -> int | None:
+    seconds = real(value)
+    try:
+        if seconds is not None and 0 < seconds < 9e9:
+            return int(seconds * 1e9)
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000) * 10**6
+
+
+PARSER = FileParser(name="heartbeat", accepts=accepts, parse=parse)

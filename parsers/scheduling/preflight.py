@@ -1,0 +1,117 @@
+"""Results of a node check before or during a job ("take-off check"): JSON Lines or CSV that a site's own tool writes.
+
+One row per node and round; columns, all but `host` or `node` and `ok` optional:
+
+| column | meaning |
+|---|---|
+| `host` | host name |
+| `node` | number of the node, where there is no name |
+| `round` | 0, 1, …: a node that fails counts as bad if it fails again beside another partner |
+| `peers` | who was tested together with it: list, or names separated by blanks or `;` |
+| `test` | `matmul`, `allgather`, `ib_loopback`, `storage`, … |
+| `ok` | true, false, pass, fail, ok, failed, 1, 0 |
+| `seconds`, `gb_per_s`, `tflops` | what was measured |
+| `device` | index of the device |
+| `time` | seconds since 1970, or ISO 8601 |
+| `message` | free text |
+
+    {"host": "gpu-017", "round": 1, "peers": ["gpu-003"], "test": "allgather", "ok": false, "seconds": 3600}
+    host,round,peers,test,ok,gb_per_s
+    gpu-017,1,gpu-003,allgather,fail,2.1
+"""
+
+import csv
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import json_object, real, text_lines, whole
+from parsers.tables import Tables, table
+
+_COLUMNS = {
+    "host", "node", "round", "peers", "test", "ok", "seconds", "gb_per_s", "tflops", "device", "time", "message",
+}  # fmt: skip
+_MEASURES = ("seconds", "gb_per_s", "tflops")
+_OK = {"true": True, "pass": True, "passed": True, "ok": True, "1": True, "healthy": True,
+       "false": False, "fail": False, "failed": False, "0": False, "error": False, "timeout": False}  # fmt: skip
+
+
+def _is_header(names: set[str]) -> bool:
+    return "ok" in names and bool(names & {"host", "node"}) and bool(names & {"round", "test", "peers"})
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the columns of the first row."""
+    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+    if first.startswith("{"):
+        return _is_header(set(json_object(first) or {}))
+    return _is_header({name.strip() for name in first.split(",")})
+
+
+def parse(source: Source) -> Tables:
+    """events node_check: code ok | failed, host, `value` = the first measure, the rest in `detail`."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    names: list[str] = []
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        if not text.strip():
+            continue
+        if text.lstrip().startswith("{"):
+            said = json_object(text)
+        elif not names:
+            names = [name.strip() for name in text.split(",")]
+            claimed.append(place)
+            continue
+        else:
+            values = next(csv.reader([text[:65536]]), [])
+            said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
+        made = _event(said, text) if said is not None else None
+        if made is None:
+            unread.append(place | {"reason": "not a row of a node check"})
+        else:
+            rows.append(place | made)
+    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+
+
+def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
+    ok = _OK.get(str(said.get("ok")).strip().lower())
+    who = said.get("host") or said.get("node")
+    if ok is None or who is None or str(who) == "":
+        return None
+    host = str(said["host"]) if said.get("host") else None
+    node = whole(said.get("node"))
+    detail = {name: said[name] for name in _COLUMNS - {"host", "ok", "time"} if said.get(name) not in (None, "")}
+    detail["peers"] = _peers(said.get("peers"))
+    time_ns = _time(said.get("time"))
+    return {
+        "kind": "node_check", "code": "ok" if ok else "failed", "severity": "info" if ok else "error", "host": host,
+        "names_hosts": None if ok or host is None else [host], "device_index": whole(said.get("device")),
+        "names_ranks": None if host or node is None or ok else [node],
+        "names_rank_space": None if host or node is None or ok else "node",
+        "value": next((value for name in _MEASURES if (value := real(said.get(name))) is not None), None),
+        "time_ns": time_ns, "time_basis": None if time_ns is None else "utc", "text": text[:2000],
+        "detail": json.dumps(detail, sort_keys=True, default=str),
+    }  # fmt: skip
+
+
+def _peers(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [str(one) for one in value[:10_000]]
+    return str(value).replace(";", " ").split() if value else []
+
+
+def _time(value: object) -> int | None:
+    seconds = real(value)
+    try:
+        if seconds is not None and 0 < seconds < 9e9:
+            return int(seconds * 1e9)
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000) * 10**6
+
+
+PARSER = FileParser(name="preflight", accepts=accepts, parse=parse)
