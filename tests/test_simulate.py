@@ -218,7 +218,21 @@ COMPARED = {
     "stacks": ["rank", "pid", "thread", "thread_name", "is_main", "status", "frames", "source", "line", "file"],
     "steps": ["rank", "step", "loss", "file", "line"],
     "ranks": ["rank", "host", "pid", "local_rank", "device_index", "pci", "world_size", "how", "file", "line"],
-    "events": ["kind", "rank", "code", "pci", "group", "seq", "names_hosts", "time_basis", "file", "line"],
+    "events": [
+        "kind",
+        "rank",
+        "code",
+        "pci",
+        "group",
+        "seq",
+        "names_hosts",
+        "host",
+        "time_ns",
+        "time_basis",
+        "attempt",
+        "file",
+        "line",
+    ],
 }
 
 

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from forensics.simulate.outcome import Incident
 
 LARGE = 1024  # of larger groups only one rank reports the members: 10,240 lists of 10,240 would be 840 MB
-_KINDS = {
-    "_all_gather_base": "all_gather",
-    "_reduce_scatter_base": "reduce_scatter",
-    "all_reduce_barrier": "barrier",
-}
 
 
 def tables(incident: "Incident") -> dict[TableName, pl.DataFrame]:
@@ -96,7 +91,7 @@ def _operations(incident: "Incident", ranks: list[int]) -> pl.DataFrame:
 
 def _split(name: str) -> tuple[str, int | None]:
     kind, _, rest = name.removeprefix("nccl:").partition(" ")
-    return _KINDS.get(kind, kind), int(rest.replace("<-", "->").partition("->")[2]) if rest else None
+    return logs.KINDS.get(kind, kind), int(rest.replace("<-", "->").partition("->")[2]) if rest else None
 
 
 def _call_frames(calls: Iterable[Any]) -> pl.Series:

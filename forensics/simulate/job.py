@@ -81,7 +81,7 @@ class Job:
     def host(self, rank: int) -> str:
         return f"node{self.host_index(rank):04d}"
 
-    @property
+    @cached_property
     def hosts(self) -> list[str]:
         return [f"node{index:04d}" for index in range(self.host_index(self.world - 1) + 1)]
 

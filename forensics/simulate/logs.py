@@ -15,7 +15,7 @@ import polars as pl
 from forensics.simulate.engine import NEVER, Op
 from forensics.simulate.job import DESCRIPTIONS, Job
 from forensics.simulate.program import Call, Host
-from forensics.simulate.recorder import at_ns
+from forensics.simulate.recorder import at_ns, sequence
 from parsers.tables import TableName, table
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 RUN = "pretrain_4711"
 SECOND = 1_000_000_000
 ABORT_WITHIN_S = 60  # after the first watchdog has fired, the others get this long
+KINDS = {  # as the tables name what the recorder names otherwise
+    "_all_gather_base": "all_gather",
+    "_reduce_scatter_base": "reduce_scatter",
+    "all_reduce_barrier": "barrier",
+}
 _OPS = {
     "all_reduce": "ALLREDUCE",
     "all_reduce_barrier": "BARRIER",
@@ -57,8 +62,8 @@ def pci(device: int) -> str:
     return f"{device // len(_BUSES):04x}:{_BUSES[device % len(_BUSES)]}:00"
 
 
-def address(job: Job, host: str) -> str:
-    index = job.hosts.index(host)
+def address(host: str) -> str:
+    index = int(host.removeprefix("node"))
     return f"10.8.{index // 250}.{index % 250 + 1}"
 
 
@@ -83,7 +88,10 @@ def tables(incident: "Incident") -> dict[TableName, pl.DataFrame]:
         numbers[line.path] = first + line.text.count("\n")
         own = () if line.row is None else ((line.table, line.row),)
         for name, row in (*own, *line.more):
-            rows[name].append({**row, "file": line.path, "line": first + row.get("line", 0)})
+            placed = {**row, "file": line.path, "line": first + row.get("line", 0)}
+            if name == "events" and RUN in line.path:
+                placed |= {"attempt": 0, "host": line.path.split("/")[1]}
+            rows[name].append(placed)
     return {name: table(name, found) for name, found in rows.items()}
 
 
@@ -138,7 +146,7 @@ def _nccl(job: Job, rank: int) -> str:
 def _nccl_init(incident: "Incident", rank: int) -> Iterator[Line]:
     job, out = incident.job, path(incident.job, rank, "stdout")
     local, head = rank % job.gpus_per_host, _nccl(job, rank)
-    yield Line(out, f"{head} INFO Bootstrap: Using eth0:{address(job, job.host(rank))}<0>")
+    yield Line(out, f"{head} INFO Bootstrap: Using eth0:{address(job.host(rank))}<0>")
     comm = f"comm {0x55D0_0000_0000 + rank * 4096:#x} rank {rank} nranks {job.world}"
     place = f"cudaDev {local} nvmlDev {local} busId {_BUSES[local % len(_BUSES)]}000 commId {0xF00D + incident.seed:#x}"
     who = {
@@ -224,8 +232,7 @@ def _watchdog(incident: "Incident", rank: int, op: Op) -> Line:
     assert isinstance(call, Call)
     group, timeout = job.groups[op.group], job.timeout_ms(call.role)
     ns = fires_ns(job, op) + incident.draw.skew_ns[job.host(rank)] + 90_000_000
-    records = [one for one in incident.records(rank) if one.op is op]
-    seq = (records[-1].p2p if records[-1].is_p2p else records[-1].seq) if records else op.ordinal + 1
+    seq = sequence(incident.history, incident.plan, op)
     numel = [_product(size) for size in call.sizes]
     work = f"WorkNCCL(SeqNum={seq}, OpType={_OPS[call.kind]}, NumelIn={numel[0]}, NumelOut={numel[1]}, "
     local = sorted(job.groups_of[rank].values()).index(op.group)
@@ -236,7 +243,7 @@ def _watchdog(incident: "Incident", rank: int, op: Op) -> Line:
     text = f"{head} {said} milliseconds before timing out."
     row = {
         "kind": "collective_timeout", "severity": "error", "rank": rank, "rank_space": "global", "group": group.name,
-        "seq": seq, "op": _OPS[call.kind], "time_ns": ns, "time_basis": "local", "text": text,
+        "seq": seq, "op": KINDS.get(call.kind, call.kind), "time_ns": ns, "time_basis": "local", "text": text,
     }  # fmt: skip
     return Line(path(job, rank, "stderr"), text, row=row)
 
@@ -264,12 +271,19 @@ def _network(incident: "Incident", rank: int) -> Iterator[Line]:
             hosts = {job.host(job.groups[op.group].members[stage]) for _, stage in op.call.transfers} | {mine}
         if dead not in hosts or len(hosts) < 2:
             continue
-        peer = address(job, dead if mine != dead else sorted(hosts - {dead})[0])
+        peer = address(dead if mine != dead else sorted(hosts - {dead})[0])
         said = (
             f"NET/IB: Got completion from peer {peer}<{pid(job, rank)}> with status=12 opcode=129 len=0 vendor err 129"
         )
         text = f"{_nccl(job, rank)} WARN {said} (Send) hca mlx5_{rank % job.gpus_per_host}"
-        row = {"kind": "completion_error", "severity": "error", "host": mine, "names_hosts": [peer], "text": text}
+        row: dict[str, Any] = {
+            "kind": "completion_error",
+            "code": "12",
+            "severity": "error",
+            "host": mine,
+            "text": text,
+        }
+        row["names_hosts"] = [peer]
         yield Line(out, text, row=row)
         return
 
@@ -352,7 +366,8 @@ def _failure(job: Job, log: str, title: str, rank: int, ended: tuple[int, int], 
         f"  traceback : {trace}",
     )
     row = {
-        "kind": "exit", "code": signal or str(code), "severity": "error", "rank": rank, "rank_space": "global",
+        "kind": "exit", "time_ns": ns // SECOND * SECOND, "time_basis": "local",
+        "code": signal or str(code), "severity": "error", "rank": rank, "rank_space": "global",
         "local_rank": rank % job.gpus_per_host, "host": job.host(rank), "pid": number, "line": 3,
         "text": f"exitcode {code}",
     }  # fmt: skip
@@ -366,9 +381,7 @@ def _kernel(incident: "Incident") -> Iterator[Line]:
     for host in job.hosts:
         skew = drawn.skew_ns[host]
         early, late = at_ns(-80.0, skew), at_ns(drawn.end_ms, skew)
-        yield _printed(
-            host, early, f"NVRM: GPU at PCI:{pci(0)}: GPU-5f3c9a10-77aa-4c1e-9d0e-{job.hosts.index(host):012x}"
-        )
+        yield _printed(host, early, f"NVRM: GPU at PCI:{pci(0)}: GPU-5f3c9a10-77aa-4c1e-9d0e-{int(host[4:]):012x}")
         if host in drawn.ecc:
             where = "CPU_SrcID#0_MC#1_Chan#0_DIMM#0 (channel:0 slot:0)"
             said = f"EDAC MC{drawn.ecc[host] % 4}: 1 CE memory read error on {where}"
@@ -383,7 +396,9 @@ def _kernel(incident: "Incident") -> Iterator[Line]:
             yield _printed(host, late - SECOND, said, {"kind": "host_oom", "severity": "fatal", "pid": number})
         if host in plan.hosts:
             said = "mlx5_core 0000:41:00.0 ib0: Link down"
-            yield _printed(host, late - SECOND, said, {"kind": "link_down", "severity": "warning"})
+            yield _printed(
+                host, late - SECOND, said, {"kind": "link_down", "severity": "warning", "pci": "0000:41:00.0"}
+            )
 
 
 def _xid(host: str, ns: int, device: int, number: int, said: str) -> Line:

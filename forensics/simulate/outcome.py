@@ -46,6 +46,7 @@ class Incident:
         return self.draw.early_ms.get(rank, self.draw.end_ms)
 
     def records(self, rank: int) -> list[Record]:
+        """The entries that the rank's recorder holds, newest last."""
         return records(self.job, self.engine, self.plan, rank, self.history, self.noise.recorder, self.until(rank))
 
     def status(self, rank: int) -> dict[int, list[int]]:

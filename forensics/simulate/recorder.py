@@ -98,7 +98,7 @@ def records(
         seq, p2p = counts.get((role, False), 0), counts.get((role, True), 0)
         state = _state(op, settings.timing, until)
         me = job.groups[groups[role]].members.index(rank) if is_p2p else 0
-        for name, part in _names(call, me):
+        for name, part in _entries(call, me):
             if part:
                 ids[role] = ids.get(role, 0) + 1
             bare = call.batched and part
@@ -116,6 +116,18 @@ def _state(op: Op, timing: bool, until: float) -> str:
     if op.completed <= until:
         return "completed"
     return "started" if timing and op.started <= until else "scheduled"
+
+
+def sequence(history: History, plan: Plan, op: Op) -> int:
+    """The call's number on its group, as the recorder and the watchdog count it."""
+    assert isinstance(op.call, Call)
+    launches = history.before(plan.originals[op.rank])[0]
+    return launches.get((op.call.role, bool(op.call.transfers)), 0) + op.ordinal + 1
+
+
+@lru_cache(maxsize=4096)
+def _entries(call: Call, me: int) -> tuple[tuple[str, bool], ...]:
+    return tuple(_names(call, me))
 
 
 def _names(call: Call, me: int) -> Iterator[tuple[str, bool]]:
