@@ -28,7 +28,6 @@ from forensics.incident import (
 from forensics.outcomes import Outcome
 from parsers.tables import TableName
 
-
 _NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -72,13 +72,13 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _analyze(bundle: str, **options: object) -> "Report":
+def _analyze(bundle: str, **options: Any) -> "Report":
     from forensics.analyze import analyze
     from parsers import BundleError
 
     with _progress() as progress:
         try:
-            return analyze(bundle, progress=progress, **options)  # type: ignore[arg-type]
+            return analyze(bundle, progress=progress, **options)
         except BundleError as error:
             raise Unreadable(str(error)) from error
 

@@ -27,7 +27,18 @@ SCHEMA = {
     "cp": pl.Int64(),
     "how": pl.List(pl.String()),
 }
-_RANKED = ("operations", "progress", "stacks", "tensors", "steps", "events", "settings", "devices", "timings")
+_SPEAKING: tuple[TableName, ...] = ("ranks", "steps", "stacks", "settings")
+_RANKED: tuple[TableName, ...] = (
+    "operations",
+    "progress",
+    "stacks",
+    "tensors",
+    "steps",
+    "events",
+    "settings",
+    "devices",
+    "timings",
+)
 
 
 def short_host(host: str) -> str:
@@ -58,10 +69,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's."""
-    parts = [
-        tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique()
-        for name in ("ranks", "steps", "stacks", "settings")
-    ]
+    parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique() for name in _SPEAKING]
     parts.append(
         tables["events"]
         .filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
@@ -133,7 +141,7 @@ def expected_ranks(
         return frozenset(range(given))
     sizes = identity["world_size"].drop_nulls()
     if len(sizes):
-        return frozenset(range(int(sizes.mode().max())))  # type: ignore[arg-type]
+        return frozenset(range(max(sizes.mode().to_list())))
     world = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
     if world.height:
         return frozenset(world["members"].explode().drop_nulls().to_list())

@@ -96,6 +96,7 @@ ActionKind = Literal[
 Domain = Literal["workload", "infrastructure", "unknown"]
 Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
+RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,7 +263,7 @@ class TimelineItem(Struct, frozen=True, kw_only=True):
 class GridCell(Struct, frozen=True, kw_only=True):
     """Ranks with equal state; drawn as one path per state, never one node per rank."""
 
-    state: Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
+    state: RankState
     ranks: str  # ranges
 
 

@@ -7,7 +7,7 @@ nobody sent on purpose, or an exception that is no consequence of somebody else'
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -78,10 +78,10 @@ def _is_consequence(detail: str | None) -> bool:
         return False
 
 
-def reference(row: Mapping[str, object]) -> Ref:
+def reference(row: Mapping[str, Any]) -> Ref:
     """The place of a row of any table."""
     line = row["line"] if row.get("line") is not None else row.get("record")
-    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])  # type: ignore[arg-type]
+    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])
 
 
 def _own_cause(kind: str, text: str) -> Cause:
@@ -91,20 +91,20 @@ def _own_cause(kind: str, text: str) -> Cause:
     return _OWN_CAUSES[kind]
 
 
-def _from_exit(rank: int, row: Mapping[str, object], stopped: bool) -> Outcome | None:
+def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | None:
     code = str(row["code"] or "")
     signal = signal_of(code)
     place = (reference(row),)
     time = row["time_ns"]
     if code == "0":
-        return Outcome(rank, "ended", None, code, time, place)  # type: ignore[arg-type]
+        return Outcome(rank, "ended", None, code, time, place)
     if signal == "SIGTERM" or (signal == "SIGKILL" and stopped):
-        return Outcome(rank, "stopped", None, signal, time, place)  # type: ignore[arg-type]
+        return Outcome(rank, "stopped", None, signal, time, place)
     if signal == "SIGKILL":
-        return Outcome(rank, "died", "killed", signal, time, place)  # type: ignore[arg-type]
+        return Outcome(rank, "died", "killed", signal, time, place)
     if signal in _CRASH_SIGNALS:
-        return Outcome(rank, "died", "segfault", signal, time, place)  # type: ignore[arg-type]
-    return Outcome(rank, "failed", None, signal or code, time, place)  # type: ignore[arg-type]
+        return Outcome(rank, "died", "segfault", signal, time, place)
+    return Outcome(rank, "failed", None, signal or code, time, place)
 
 
 def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
@@ -123,7 +123,7 @@ def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
             result[row["rank"]] = outcome
     own = events.filter(pl.col("kind").is_in([*_OWN_CAUSES, *_VICTIM_KINDS, "bad_loss"])).sort("rank", "file", "line")
     for (rank,), rows in own.group_by(["rank"], maintain_order=True):
-        said = _from_lines(int(rank), rows)  # type: ignore[call-overload]
+        said = _from_lines(int(rank), rows)
         before = result.get(said.rank) if said else None
         # A signal that nobody sent outranks what the log says; SIGABRT and plain codes are explained by the log.
         if said and (before is None or before.how in ("failed", "stopped")):

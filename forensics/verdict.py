@@ -1,10 +1,12 @@
 """Findings → one incident, by the rules of the contract: which kind outranks which, the status word and its rule."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from forensics.case import Case, Claim, Finding
+from forensics.detectors.progress import newest
 from forensics.incident import (
     Action,
     Alternative,
@@ -119,8 +121,8 @@ def _place(case: Case, finding: Finding) -> tuple[list[Device], FirstAnomaly]:
 
 
 def _replace(anomaly: FirstAnomaly, **changes: object) -> FirstAnomaly:
-    values: dict[str, object] = {name: getattr(anomaly, name) for name in anomaly.__struct_fields__}
-    return FirstAnomaly(**{**values, **changes})  # type: ignore[arg-type]
+    values: dict[str, Any] = {name: getattr(anomaly, name) for name in anomaly.__struct_fields__}
+    return FirstAnomaly(**{**values, **changes})
 
 
 def _actions(finding: Finding, status: Status) -> list[Action]:
@@ -166,9 +168,9 @@ def _lost(case: Case) -> Lost:
         "step"
     ]
     events = case.tables["events"]
-    saved = events.filter(pl.col("kind") == "checkpoint_save")["step"].max()
-    persisted = events.filter(pl.col("kind") == "checkpoint_persist")["step"].max()
-    return Lost(last_completed_step=steps.max(), last_saved_step=saved, last_persisted_step=persisted)  # type: ignore[arg-type]
+    saved = newest(events.filter(pl.col("kind") == "checkpoint_save")["step"])
+    persisted = newest(events.filter(pl.col("kind") == "checkpoint_persist")["step"])
+    return Lost(last_completed_step=newest(steps), last_saved_step=saved, last_persisted_step=persisted)
 
 
 def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:

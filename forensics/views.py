@@ -1,6 +1,8 @@
 """What the page draws, computed from a case and the finding that became the verdict: timeline, grid, graph, stacks,
 collectives, hardware. Reports only lay it out."""
 
+from typing import Any, Literal
+
 import polars as pl
 
 from forensics.case import Case, Finding
@@ -14,6 +16,7 @@ from forensics.incident import (
     GridCell,
     GridHost,
     HardwareRow,
+    RankState,
     Ref,
     StackClass,
     TimelineItem,
@@ -40,7 +43,7 @@ _SYSTEM = (
 )
 
 
-def _state(case: Case, finding: Finding, rank: int) -> str:
+def _state(case: Case, finding: Finding, rank: int) -> RankState:
     if rank in finding.ranks or rank in finding.cycle:
         return "dead" if rank in case.outcomes and case.outcomes[rank].how == "died" else "culprit"
     if rank in finding.suspect_ranks:
@@ -54,10 +57,10 @@ def _state(case: Case, finding: Finding, rank: int) -> str:
 
 def _grid(case: Case, finding: Finding) -> tuple[list[GridCell], list[GridHost]]:
     everyone = sorted(case.expected | case.seen | set(finding.ranks) | set(finding.suspect_ranks))
-    by_state: dict[str, list[int]] = {}
+    by_state: dict[RankState, list[int]] = {}
     for rank in everyone:
         by_state.setdefault(_state(case, finding, rank), []).append(rank)
-    cells = [GridCell(state=state, ranks=ranges(ranks)) for state, ranks in sorted(by_state.items())]  # type: ignore[arg-type]
+    cells = [GridCell(state=state, ranks=ranges(ranks)) for state, ranks in sorted(by_state.items())]
     hosts: dict[str, list[int]] = {}
     for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():
         if host:
@@ -84,7 +87,9 @@ def _timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     culprits = {*finding.ranks, *finding.cycle}
     for row in folded.head(_TIMELINE - 1).iter_rows(named=True):
         ranks = {rank for rank in row["ranks"] if rank is not None}
-        lane = "system" if row["kind"] in _SYSTEM else "culprit" if ranks and ranks <= culprits else "peers"
+        lane: Literal["culprit", "peers", "system"] = (
+            "system" if row["kind"] in _SYSTEM else "culprit" if ranks and ranks <= culprits else "peers"
+        )
         label = row["kind"].replace("_", " ") + (f" {row['code']}" if row["code"] else "")
         items.append(
             TimelineItem(
@@ -206,25 +211,25 @@ def _stacks(case: Case) -> list[StackClass]:
     """Equal stacks of main threads, rarest first."""
     if not case.stacks.height:
         return []
-    classes: dict[tuple[str, ...], list[dict[str, object]]] = {}
+    classes: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in case.stacks.sort("rank", "host", "pid", "file", "line").iter_rows(named=True):
         key = tuple(frame.text() for frame in to_frames(row["frames"]))
         classes.setdefault(key, []).append(row)
     result = []
     for key, rows in sorted(classes.items(), key=lambda item: (sum(int(row["count"]) for row in item[1]), item[0]))[
         :_ROWS
-    ]:  # type: ignore[call-overload]
-        site = classify(to_frames(rows[0]["frames"]))  # type: ignore[arg-type]
+    ]:
+        site = classify(to_frames(rows[0]["frames"]))
         top = site.frame.text() if site.frame else key[0]
         place = rows[0]["line"] if rows[0]["line"] is not None else rows[0]["record"]
         result.append(
             StackClass(
                 site=str(rows[0]["site"]) + (f": {site.op}" if site.op else ""),
-                count=sum(int(row["count"]) for row in rows),  # type: ignore[call-overload]
+                count=sum(int(row["count"]) for row in rows),
                 ranks=ranges(row["rank"] for row in rows if row["rank"] is not None),
                 top=top,
-                frames=list(key),  # type: ignore[misc]
-                ref=Ref(file=str(rows[0]["file"]), line=place, text=top),  # type: ignore[arg-type]
+                frames=list(key),
+                ref=Ref(file=str(rows[0]["file"]), line=place, text=top),
             )
         )
     return result

@@ -4,15 +4,19 @@ from forensics.case import Detector
 from forensics.detectors import (
     all_entered,
     deadlock_cycle,
+    first_anomaly,
     healthy,
     mismatched_call,
     never_entered,
     odd_stack,
     process_died,
+    replica_divergence,
     stopped_device,
 )
 
 DETECTORS: tuple[Detector, ...] = (
+    first_anomaly.DETECTOR,
+    replica_divergence.DETECTOR,
     process_died.DETECTOR,
     mismatched_call.DETECTOR,
     deadlock_cycle.DETECTOR,

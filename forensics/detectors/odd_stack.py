@@ -4,6 +4,8 @@ Method: STAT classes and FLARE's rule (a hung rank shows a non-communication fra
 the odd ones must be few, and in a place of the host that is no wait for a device or for peers.
 """
 
+from typing import Any
+
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
@@ -17,8 +19,8 @@ from forensics.incident import BlastRadius, Code, FirstAnomaly
 _FEW = 3  # at most one in three processes may be the odd one
 
 
-def _code(row: dict[str, object]) -> Code | None:
-    site = classify(to_frames(row["frames"]))  # type: ignore[arg-type]
+def _code(row: dict[str, Any]) -> Code | None:
+    site = classify(to_frames(row["frames"]))
     frame = site.user or site.frame
     return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
 

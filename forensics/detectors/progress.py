@@ -5,12 +5,18 @@ import polars as pl
 from forensics.case import Case
 
 
+def newest(numbers: pl.Series) -> int | None:
+    """The largest of integers, null where there is none."""
+    value = numbers.max()
+    return value if isinstance(value, int) else None
+
+
 def step_in_progress(case: Case, rank: int | None = None) -> int | None:
     """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
     steps = case.tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
     if own.height:
-        return int(own["step"].max()) + 1  # type: ignore[arg-type]
+        return (newest(own["step"]) or 0) + 1
     if not steps.height:
         return None
     last = steps.group_by("rank").agg(pl.col("step").max())

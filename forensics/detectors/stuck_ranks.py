@@ -1,6 +1,7 @@
 """What the stacks say of given ranks: site, code line, and how they differ from the others."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from forensics.graph.stacks import classify, to_frames
 from forensics.incident import Code, Ref, Site
 
 
-def _rows(case: Case, ranks: Iterable[int]) -> list[dict[str, object]]:
+def _rows(case: Case, ranks: Iterable[int]) -> list[dict[str, Any]]:
     if not case.stacks.height:
         return []
     wanted = case.stacks.filter(pl.col("rank").is_in(sorted(ranks)) & (pl.col("source") != "traceback"))
@@ -19,33 +20,33 @@ def _rows(case: Case, ranks: Iterable[int]) -> list[dict[str, object]]:
 
 def sites(case: Case, ranks: Iterable[int]) -> dict[int, Site]:
     """rank → site, of ranks with a live stack."""
-    return {row["rank"]: row["site"] for row in _rows(case, ranks)}  # type: ignore[misc]
+    return {row["rank"]: row["site"] for row in _rows(case, ranks)}
 
 
 def codes(case: Case, ranks: Iterable[int]) -> dict[int, Code]:
     """rank → innermost line of the user's own code."""
     result = {}
     for row in _rows(case, ranks):
-        site = classify(to_frames(row["frames"]))  # type: ignore[arg-type]
+        site = classify(to_frames(row["frames"]))
         frame = site.user or site.frame
         if frame is not None:
             result[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
-    return result  # type: ignore[return-value]
+    return result
 
 
-def stack_ref(row: dict[str, object]) -> Ref:
+def stack_ref(row: dict[str, Any]) -> Ref:
     """The place of a stack, with its innermost telling frames."""
-    frames = to_frames(row["frames"])  # type: ignore[arg-type]
+    frames = to_frames(row["frames"])
     site = classify(frames)
     shown = [frame for frame in (frames[0], site.frame, site.user) if frame is not None]
     text = " ← ".join(dict.fromkeys(frame.text() for frame in shown))
-    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)  # type: ignore[arg-type]
+    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)
 
 
 def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
     """For each class of sites among the ranks one claim; against, where a stack shows the rank in communication."""
     claims = []
-    by_site: dict[str, list[dict[str, object]]] = {}
+    by_site: dict[str, list[dict[str, Any]]] = {}
     for row in _rows(case, ranks):
         by_site.setdefault(str(row["site"]), []).append(row)
     others = (
@@ -55,7 +56,7 @@ def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
     )
     peers = others.height if others is not None else 0
     for site, rows in sorted(by_site.items()):
-        who = ranks_text(row["rank"] for row in rows)  # type: ignore[misc]
+        who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
         if site == "communication":
             claims.append(Claim(f"the stack of {who} is in communication", "against", "stacks", refs))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -125,9 +125,9 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")
 
 
-def to_frames(frames: Sequence[Mapping[str, object]]) -> list[Frame]:
+def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:
     """Structs of the stacks table → Frame."""
-    return [Frame(str(f["function"] or ""), str(f["file"] or ""), f["line"]) for f in frames]  # type: ignore[arg-type]
+    return [Frame(str(f["function"] or ""), str(f["file"] or ""), f["line"]) for f in frames]
 
 
 def _classify_distinct(last: pl.DataFrame) -> list[Site]:
