@@ -168,7 +168,7 @@ def _lenient(at: int, line: bytes, unread: list[_UNREAD]) -> list[Row]:
     """Rows of a line that is not plain JSON: NaN tokens, numbers as text, glued objects, bytes that are not UTF-8."""
     found: list[Row] = []
     text = line.decode("utf-8", "replace")
-    decode = json.JSONDecoder().raw_decode
+    decode = json.JSONDecoder(strict=False).raw_decode
     place = 0
     while (place := len(text) - len(text[place:].lstrip())) < len(text):
         try:

@@ -1,0 +1,139 @@
+"""The training log alone: NaN that shows or hides, assertions, spikes, and the loss scale of fp16."""
+
+from typing import Any
+
+import pytest
+
+from forensics.case import Case
+from forensics.detectors import loss_log, loss_scale
+from parsers.tables import empty, table
+from tests.tensor_rows import case_of
+
+NAN = float("nan")
+
+
+def log(rows: list[dict[str, Any]], events: list[dict[str, Any]] | None = None) -> Case:
+    lines = [
+        {"step": at, "phase": "train", "loss_seen": row.get("loss") is not None, "file": "train.log", "line": at} | row
+        for at, row in enumerate(rows, 1)
+    ]
+    made = [{"file": "train.log", "line": 1000 + at} | row for at, row in enumerate(events or [])]
+    return case_of(empty("tensors"), steps=table("steps", lines), events=table("events", made))
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ({"loss": NAN}, "nan"),
+        ({"loss": float("inf")}, "inf"),
+        ({"grad_norm": NAN, "skipped": 0}, "nan"),
+        ({"skipped": 0}, "nan"),
+        ({}, "nan"),
+        ({"loss": 0.0, "grad_norm": NAN}, "nan"),
+        ({"loss": 2.0, "grad_norm": NAN, "skipped": 0}, "nan"),
+    ],
+    ids=["loss nan", "loss inf", "T30 vanished with norm nan", "T30 vanished", "T30 cut line", "T31 zero", "norm"],
+)
+def test_nan_is_seen_at_its_step(last: dict[str, Any], value: str) -> None:
+    (found,) = loss_log.DETECTOR.detect(log([{"loss": 2.0}, {"loss": 2.1}, last]))
+    assert (found.kind, found.first_anomaly.step, found.first_anomaly.value) == ("numerics", 3, value)
+    assert (found.ranks, found.strong) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [{"skipped": 1}, {"skipped": 1, "grad_norm": NAN, "loss": 2.0}, {"loss": 2.2}],
+    ids=["skipped step", "skipped step with norm", "well"],
+)
+def test_no_nan(last: dict[str, Any]) -> None:
+    assert loss_log.DETECTOR.detect(log([{"loss": 2.0}, {"loss": 2.1}, last])) == ()
+
+
+def test_a_log_that_never_prints_a_loss_says_nothing() -> None:
+    assert loss_log.DETECTOR.detect(log([{}, {}, {}])) == ()
+
+
+def test_assertions_make_suspects_and_name_nobody() -> None:
+    check = {"kind": "nan_assert", "names_ranks": [11], "names_rank_space": "global", "text": "found NaN"}
+    (found,) = loss_log.DETECTOR.detect(log([], [check]))
+    assert (found.ranks, found.suspect_ranks, found.cause) == ((), (11,), "nan_birth")
+
+
+def test_anomaly_mode_tells_the_operator() -> None:
+    text = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output."
+    (found,) = loss_log.DETECTOR.detect(log([], [{"kind": "exception", "text": text, "rank": 2}]))
+    assert (found.first_anomaly.op, found.ranks) == ("SqrtBackward0", ())
+
+
+def test_other_exceptions_are_left_alone() -> None:
+    assert loss_log.DETECTOR.detect(log([], [{"kind": "exception", "text": "ValueError: nan"}])) == ()
+
+
+CALM = [{"loss": 2.0 + 0.01 * (at % 3), "grad_norm": 0.2} for at in range(10)]
+
+
+def test_spike_begins_where_the_gradient_grows() -> None:
+    rows = [*CALM, {"loss": 2.0, "grad_norm": 2.0}, {"loss": 2.1, "grad_norm": 40.0}, {"loss": 5.0, "grad_norm": 900.0}]
+    (found,) = loss_log.DETECTOR.detect(log([*rows, *CALM]))
+    assert (found.cause, found.first_anomaly.step, found.severity) == ("loss_spike", 11, "severe")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"loss": 11.0 - at} for at in range(9)],
+        [*CALM, {"loss": 2.4}, *CALM],
+        [*CALM, {"loss": 5.0, "grad_norm": 0.2}, *CALM],
+        [{"loss": 0.18}, {"loss": 0.17}, {"loss": 0.31}, {"loss": 0.19}],
+    ],
+    ids=["early descent", "small", "one line that left no trace", "noise of a small run"],
+)
+def test_no_spike(rows: list[dict[str, Any]]) -> None:
+    assert loss_log.DETECTOR.detect(log(rows)) == ()
+
+
+def test_t35_a_restart_is_a_series_of_its_own() -> None:
+    rows = [{"loss": 2.0, "step": step} for step in range(10)] + [{"loss": 8.0 - step, "step": step} for step in range(5)]
+    assert loss_log.DETECTOR.detect(log(rows)) == ()
+
+
+def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
+    spike = [{"loss": 9.0, "grad_norm": 90.0}, {"loss": 9.0, "grad_norm": 90.0}]
+    (found,) = loss_log.DETECTOR.detect(log([*CALM, *spike, {"loss": NAN}]))
+    assert found.cause == "loss_spike"
+    (found,) = loss_log.DETECTOR.detect(log([*CALM, {"loss": NAN}, *spike]))
+    assert found.cause == "nan_birth"
+
+
+def scales(start: float, halvings: int, stable: int, first_step: int = 1) -> Case:
+    values = [start / 2**at for at in range(halvings + 1)]
+    values += [values[-1]] * stable
+    return log([{"loss": 2.0, "loss_scale": value, "step": first_step + at} for at, value in enumerate(values)])
+
+
+def test_t28_warm_up_is_minor() -> None:
+    (found,) = loss_scale.DETECTOR.detect(scales(2.0**24, 8, 20))
+    assert (found.severity, found.strong) == ("minor", False)
+
+
+def test_collapse_late_in_training() -> None:
+    (found,) = loss_scale.DETECTOR.detect(scales(2.0**20, 5, 0, first_step=17_000))
+    assert (found.cause, found.severity, found.first_anomaly.step) == ("loss_scale_collapse", "severe", 17_001)
+
+
+def test_t29_minimum_is_fatal() -> None:
+    fall = [{"kind": "loss_scale", "value": 65536.0 / 2**at} for at in range(17)]
+    last = {"kind": "loss_scale", "text": "Current loss scale already at minimum - cannot decrease scale anymore."}
+    (found,) = loss_scale.DETECTOR.detect(log([], [*fall, last]))
+    assert (found.cause, found.severity) == ("loss_scale_collapse", "fatal")
+
+
+@pytest.mark.parametrize("halvings", [0, 1, 3])
+def test_few_halvings_say_nothing(halvings: int) -> None:
+    assert loss_scale.DETECTOR.detect(scales(65536.0, halvings, 3, first_step=900)) == ()
+
+
+def test_growth_between_falls_is_normal() -> None:
+    values = [65536.0, 32768.0, 65536.0, 32768.0, 65536.0, 32768.0] * 5
+    rows = [{"loss": 2.0, "loss_scale": value, "step": 500 + at} for at, value in enumerate(values)]
+    assert loss_scale.DETECTOR.detect(log(rows)) == ()
