@@ -15,7 +15,11 @@ def python(code: str, *before: Path, cwd: Path = ROOT) -> subprocess.CompletedPr
     """Runs `code` in a fresh Python that finds the folders `before` ahead of this checkout."""
     path = os.pathsep.join(str(place) for place in (*before, ROOT))
     return subprocess.run(
-        [sys.executable, "-P", "-c", code], env=os.environ | {"PYTHONPATH": path}, cwd=cwd, capture_output=True, text=True
+        [sys.executable, "-P", "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
     )
 
 
@@ -27,7 +31,12 @@ def test_importing_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["import forensics", "import forensics.analyze", "from forensics.analyze import analyze", "from forensics import analyze"],
+    [
+        "import forensics",
+        "import forensics.analyze",
+        "from forensics.analyze import analyze",
+        "from forensics import analyze",
+    ],
 )
 def test_analyze_is_the_function_whoever_imported_its_module_before(first: str) -> None:
     result = python(f"{first}\nimport forensics\nprint(forensics.analyze.__name__, callable(forensics.analyze))")
@@ -53,7 +62,9 @@ def test_a_strangers_sibling_is_named(tmp_path: Path, name: str, layout: str) ->
     result = python("import forensics", tmp_path)
     assert result.returncode == 1
     assert result.stdout == ""
-    assert re.search(rf"ImportError: forensics needs its own package '{name}'.*{re.escape(str(tmp_path))}", result.stderr)
+    assert re.search(
+        rf"ImportError: forensics needs its own package '{name}'.*{re.escape(str(tmp_path))}", result.stderr
+    )
 
 
 def test_the_lock_names_no_index_and_no_place() -> None:
