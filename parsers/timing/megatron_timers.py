@@ -143,10 +143,12 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-# A timer's line has no word of its own, so the lines after a heading come along.
+# A timer's line has no word of its own, so the lines after a heading come along; the iteration line tells the step.
 PARSER = LineParser(
     name="megatron_timers",
-    anchors=(b"across ranks (ms):", b"Rtt/Rnk: ", b"Ranks with lowest", b"Ranks with highest"),
+    anchors=(
+        b"across ranks (ms):", b"elapsed time per iteration", b"Rtt/Rnk: ", b"Ranks with lowest", b"Ranks with highest",
+    ),
     parse=parse,
     after=64,
-)
+)  # fmt: skip
