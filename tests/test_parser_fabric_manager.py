@@ -36,6 +36,11 @@ def test_lines(text: str, rows: list[tuple[str | None, ...]]) -> None:
     assert events.select("kind", "code", "severity", "pci").rows() == rows
 
 
+def test_payload_lines_are_understood() -> None:
+    read = fabric_manager.PARSER.parse(lines(INFO + "\nMessage payload details:Team release\nhello"))
+    assert read["claimed"]["line"].to_list() == [1, 2]
+
+
 def test_time_is_local() -> None:
     events = fabric_manager.PARSER.parse(lines(SWITCH))["events"]
     assert events.select("time_ns", "time_basis").row(0) == (1740669002 * 10**9, "local")

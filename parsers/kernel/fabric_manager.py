@@ -24,6 +24,7 @@ from parsers.tables import Tables, table
 _HEAD = re.compile(
     r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "
 )
+_PAYLOAD = "Message payload details:"
 _SEVERITIES = {"WARNING": "warning", "ERROR": "error", "CRITICAL": "fatal", "FATAL": "fatal"}
 _DEVICE = r"pci bus id:? (?P<pci>[0-9a-fA-F:.]{7,16})"
 
@@ -53,7 +54,10 @@ def parse(lines: pl.DataFrame) -> Tables:
     understood: list[tuple[str, int]] = []
     for row in lines.iter_rows(named=True):
         # A collector may take this stamp for its own decoration, so the raw line is what counts.
-        for head, body in bodies(row["raw"] or "", _HEAD):
+        parts = bodies(row["raw"] or "", _HEAD)
+        if not parts and (row["text"] or "").startswith(_PAYLOAD):
+            understood.append((row["file"], row["line"]))
+        for head, body in parts:
             severity = _SEVERITIES.get(head["level"])
             found = next(((rule, match) for rule in _RULES if (match := rule.pattern.search(body))), None)
             if severity is None or found is None:
@@ -74,4 +78,4 @@ def _time(stamp: str) -> int | None:
         return None
 
 
-PARSER = LineParser(name="fabric_manager", anchors=(b"] [tid ",), parse=parse)
+PARSER = LineParser(name="fabric_manager", anchors=(b"] [tid ", _PAYLOAD.encode()), parse=parse)
