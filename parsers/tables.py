@@ -14,6 +14,7 @@ TableName = Literal[
     "files",
     "ranks",
     "groups",
+    "links",
     "operations",
     "progress",
     "stacks",
@@ -83,6 +84,20 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "comm": _TEXT,  # communicator id (commId, commHash) where the source has one
         "backend": _TEXT,
         "how": _TEXT,
+        **_PLACE,
+    },
+    # Who is connected to whom inside a communicator, as a library set it up.
+    "links": {
+        "rank": _INT,  # reporter, global
+        "host": _TEXT,
+        "pid": _INT,
+        "device_index": _INT,
+        "comm": _TEXT,  # host:pid:pointer
+        "channel": _INT,
+        "group_rank": _INT,  # this end, counted in the communicator
+        "peer_group_rank": _INT,  # the other end
+        "direction": _TEXT,  # send | receive | ring_previous | ring_next | tree_up | tree_down
+        "transport": _TEXT,  # NET/IB/0/GDRDMA, P2P/IPC, SHM/direct/direct, …; null for rings and trees
         **_PLACE,
     },
     # Collectives and point-to-point, one row per rank and operation, in the order of recording.
