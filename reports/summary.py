@@ -171,7 +171,7 @@ def _suspects(verdict: Verdict) -> str:
         many = len(suspects.ranks) > 1
         parts.append(("one of " if many else "suspect ") + ranks_phrase(ranges(suspects.ranks), 4))
     if suspects.hosts:
-        parts.append("hosts " + _some(suspects.hosts, 4))
+        parts.append(("host " if len(suspects.hosts) == 1 else "hosts ") + _some(suspects.hosts, 4))
     return "; ".join(parts)
 
 

@@ -165,7 +165,7 @@ def _actions(page: _Page, incident: Incident, density: _Density) -> None:
         if action.command:
             lines = wrap_command(clean(action.command, "space"), page.width - len(lead))
         else:
-            target = f" {action.target}" if action.target else ""
+            target = f" ({action.target})" if action.target else ""
             text = f"{ACTION[action.kind][0]}{target}: {action.reason}"
             lines = wrap(clean(text, "space"), page.width - len(lead), density.row_lines)
         for index, line in enumerate(lines):

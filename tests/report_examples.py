@@ -666,7 +666,7 @@ def crowded() -> Report:
     views = msgspec.structs.replace(
         incident.views,
         grid=[
-            GridCell(state="waiting", ranks="0-4710,4712-10239"),
+            GridCell(state="waiting", ranks="0-16,18-900,903-4710,4712-7729,7731-10239"),
             GridCell(state="culprit", ranks="4711"),
             GridCell(state="no_data", ranks="17,901-902,7730"),
         ],

@@ -97,16 +97,17 @@ def _placed(blocks: Sequence[tuple[str, list[int]]], step: int) -> tuple[list[li
     columns = -(-len(blocks) // -(-len(blocks) // most))  # the rows equally full
     places: list[list[int]] = []
     labels = []
+    sparse = 1 if step >= 10 else 2  # small cells: a name at every other row
     for index, (name, ranks) in enumerate(blocks):
-        x, y = start + index % columns * column, index // columns * (step + 4) + 2
-        if is_named or index % columns == 0:
-            labels.append(Label(x if is_named else 0, y + step - 4, cut(name, 16)))
+        x, y = start + index % columns * column, index // columns * (step + 4) + 6
+        if is_named or index % (columns * sparse) == 0:
+            labels.append(Label(x if is_named else 0, y + min(step - 4, 8) + 2, cut(name, 16)))
         for offset, rank in enumerate(ranks):
             if offset and places[-1][2] + places[-1][3] == rank:
                 places[-1][3] += 1
             else:
                 places.append([x + head + offset * step, y, rank, 1])
-    return places, labels, start + columns * column, -(-len(blocks) // columns) * (step + 4) + 4
+    return places, labels, start + columns * column, -(-len(blocks) // columns) * (step + 4) + 8
 
 
 def _shape(state: str, x: int, y: int, size: int) -> str:
@@ -220,8 +221,8 @@ class Graph(NamedTuple):
     cut_off: int
 
 
-BOX_WIDTH, BOX_HEIGHT = 152, 44
-_STEP_X, _STEP_Y = 204, 66
+BOX_WIDTH, BOX_HEIGHT = 148, 44
+_STEP_X, _STEP_Y = 216, 66
 
 
 def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | None:
@@ -239,7 +240,7 @@ def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | Non
         row = rows.get(layer, 0)
         rows[layer] = row + 1
         detail = node.detail or node.ranks
-        boxes[node.id] = Box(node, 8 + layer * _STEP_X, 24 + row * _STEP_Y, cut(node.label, 21), cut(detail, 23))
+        boxes[node.id] = Box(node, 8 + layer * _STEP_X, 24 + row * _STEP_Y, cut(node.label, 18), cut(detail, 21))
     width = 8 + max(layers.values()) * _STEP_X + BOX_WIDTH + 6
     height = 24 + max(rows.values()) * _STEP_Y
     arrows = [_arrow(edge, boxes) for edge in kept]

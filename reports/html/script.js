@@ -1,5 +1,5 @@
 "use strict";
-// Adds copy buttons, the drawer of a rank and opened details in print. The page says everything without it.
+// Adds copy buttons, the drawer of a rank and details opened in print, but for the long lists. The page says everything without it.
 (() => {
   const byId = (id) => document.getElementById(id);
 
@@ -23,7 +23,7 @@
 
   const toggled = [];
   addEventListener("beforeprint", () => {
-    for (const item of document.querySelectorAll("main details:not([open])")) {
+    for (const item of document.querySelectorAll("main section:not(#files, #method) details:not([open])")) {
       item.open = true;
       toggled.push(item);
     }
