@@ -476,6 +476,57 @@ def test_bad_batch() -> None:
     assert (found.ranks, found.cause) == ((0,), "bad_input")
 
 
+def test_arrival_through_an_unrecorded_message_is_not_named() -> None:
+    """Rank 0 made it; rank 1 is the next pipeline stage, and no send or recv was recorded."""
+    job = Job()
+    job.op(0, "embed", "ok", "nan")
+    job.op(1, "head", "nan", "nan")
+    assert answer(job).ranks == (0,)
+
+
+def test_a_silent_rank_is_suspected_where_no_call_was_recorded() -> None:
+    job = Job()
+    job.op(0, "embed", "ok", "nan")
+    for rank in (1, 2):
+        job.op(rank, f"stage{rank}", "ok", "ok")
+        job.op(rank, f"tail{rank}", "nan" if rank == 2 else "ok", "nan" if rank == 2 else "ok")
+    found = answer(job, expected=range(3), without=[0])
+    assert (found.ranks, found.suspect_ranks) == ((), (0, 2))
+
+
+def test_attempts_in_two_folders_are_two_stories() -> None:
+    job = Job()
+    for attempt, culprit in ((0, 0), (1, 1)):
+        for rank in range(2):
+            value = "nan" if rank == culprit else "ok"
+            job.op(rank, "fc", "ok", value, attempt=attempt, file=f"attempt_{attempt}/rank_{rank}.jsonl")
+    assert answer(job).ranks == (1,)
+
+
+def test_t22_a_file_cut_before_the_step_changes_nothing() -> None:
+    job = Job()
+    for step in range(3):
+        for rank in range(3):
+            if rank == 2 and step == 2:
+                continue
+            job.op(rank, "fc", "ok", "nan" if (rank, step) == (1, 2) else "ok", step=step)
+        if step == 2:
+            job.reduce({0: ("ok", "nan"), 1: ("nan", "nan")}, range(3), step=step)
+    assert answer(job).ranks == (1,)
+
+
+def test_a_bad_shard_is_its_owners_state() -> None:
+    """FSDP: the parameter is the input of its all_gather; slice i of the output belongs to member i."""
+    job = Job()
+    columns: dict[str, Any] = {"op": "all_gather", "phase": "comm", "module": "fc", "group": "dp", "group_ranks": [0, 1, 2]}
+    for rank in range(3):
+        job.row(rank, "param", "nan" if rank == 2 else "ok", **columns)
+        for member in range(3):
+            job.row(rank, f"output.{member}", "nan" if member == 2 else "ok", **columns)
+    found = answer(job)
+    assert (found.ranks, found.cause) == ((2,), "bad_state")
+
+
 def test_norm_and_mean_alone_are_never_bad() -> None:
     job = Job()
     job.op(0, "fc", "ok", {**OK, "l2norm": float("inf"), "mean": float("nan")}, dtype="float16")

@@ -128,16 +128,18 @@ def _state_unseen(births: Births, root: Root) -> bool:
 def _suspected(births: Births, roots: Sequence[Root]) -> _Answer:
     """Only births that nobody saw whole: the smallest set that must hold the culprit."""
     lead = roots[0]
-    if len(roots) == 1 and lead.birth == "window" and lead.rank is not None and lead.suspects == {lead.rank}:
+    window = any(root.birth == "window" for root in roots)
+    unseen = births.unseen_at(births.ops["step"][lead.at]) if window else frozenset()
+    if len(roots) == 1 and window and lead.rank is not None and lead.suspects == {lead.rank} and not unseen:
         reasons: tuple[Reason, ...] = ("sampled_statistics",)
         return _Answer(lead, (lead.rank,), undecided=reasons, cause=_cause(births, lead))
     sets = [root.suspects for root in roots if root.suspects]
     common = frozenset.intersection(*sets) if sets and all(root.birth == "missing" for root in roots) else frozenset()
-    suspects = common or frozenset().union(*sets)
+    suspects = common or unseen.union(*sets)  # a window may hide a call that nobody recorded
     undecided: list[Reason] = []
-    if any(root.birth == "missing" for root in roots):
+    if unseen or any(root.birth == "missing" for root in roots):
         undecided.append("culprit_among_missing")
-    if any(root.birth == "window" for root in roots):
+    if window:
         undecided.append("sampled_statistics")
     if any(root.assumed for root in roots):
         undecided.append("membership_unknown")

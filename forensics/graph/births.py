@@ -25,6 +25,10 @@ class Births:
     recorded_calls: bool  # the dump holds communications at all
     warnings: tuple[str, ...]
 
+    def unseen_at(self, step: int) -> frozenset[int]:
+        """Ranks without a row in that step: silent ones, and those whose file ends before."""
+        return (self.silent | self.ranks) - frozenset(self.rows.filter(pl.col("step") == step)["rank"].to_list())
+
     def row(self, place: int) -> dict[str, object]:
         """One row of the statistics by its place."""
         return self.rows.filter(pl.col("place") == place).row(0, named=True)
@@ -57,7 +61,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
         spread=spread(kept, clean, expected),
         ranks=ranks,
         gapped=frozenset(gapped["rank"].to_list()),
-        silent=expected - ranks,
+        silent=(expected | frozenset(range(max(ranks) + 1))) - ranks,  # ranks are numbered without holes
         recorded_calls=bool(frame["kind"].is_not_null().any()),
         warnings=read.warnings,
     )
