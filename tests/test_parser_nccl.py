@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parsers.comm.nccl import PARSER
 from tests.lines import lines
@@ -138,6 +140,244 @@ def test_trails_and_glued_lines_are_claimed_without_rows() -> None:
     assert tables["claimed"].height == 2 and tables["events"].is_empty()
 
 
+G = "g183:161264:166015 [7] NCCL INFO "
+
+
+def test_records_that_processes_cut_inside_a_line_come_apart() -> None:
+    text = (
+        f"{G}Connected NVLS tree\n"
+        "g183:161264:166015g183:161258:166018 [1] NCCL INFO comm 0x5 rank 1 nranks 8 cudaDev 1 busId 3b000 - Init "
+        "COMPLETEg183:161262:166017 [5] NCCL g183:161260:166019 [3] NCCL INFO NCCL_DEBUG set by environment to INFO."
+    )
+    tables = PARSER.parse(lines(text, rank=[None, 7]))
+    [init] = tables["events"].rows(named=True)
+    assert (init["host"], init["pid"], init["line"], init["kind"]) == ("g183", 161258, 2, "comm_init_complete")
+    [setting] = tables["settings"].rows(named=True)
+    assert (setting["host"], setting["pid"], setting["name"], setting["value"]) == (
+        "g183",
+        161260,
+        "NCCL_DEBUG",
+        "INFO",
+    )
+    assert setting["rank"] is None  # another process than the one that the line's prefix speaks of
+    assert tables["claimed"]["line"].to_list() == [1, 2]
+
+
+def test_a_host_name_that_only_ends_like_another_is_not_mended() -> None:
+    text = f"{G}Connected all rings\nNCCL said: lg7:1:2 [0] NCCL WARN something new"
+    [row] = PARSER.parse(lines(text))["events"].rows(named=True)
+    assert row["host"] == "lg7"
+
+
+def test_a_collective_cut_in_its_pointer_is_not_read() -> None:
+    whole = P + "NCCL INFO AllReduce: opCount 1f sendbuff 0x7 recvbuff 0x8 count 4 datatype 7 op 0 root 0 comm 0x55d0"
+    tables = PARSER.parse(lines(f"{whole}\n{whole} [nranks=8] stream 0x9{whole} [nranks=8] stream 0x9"))
+    assert tables["operations"]["line"].to_list() == [2, 2]
+    assert tables["claimed"]["line"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "time", "basis"),
+    [
+        ("[2026-01-31 10:11:12] " + W + "something", 1769854272_000000000, "local"),
+        ("[2026-01-31 10:11:12.250] " + W + "something", 1769854272_250000000, "local"),
+        ("[2026-99-31 10:11:12] " + W + "something", None, None),
+        (W + "something", None, None),
+    ],
+    ids=["2.26", "fraction", "no-date", "none"],
+)
+def test_own_stamp(text: str, time: int | None, basis: str | None) -> None:
+    [row] = PARSER.parse(lines(text))["events"].rows(named=True)
+    assert (row["time_ns"], row["time_basis"], row["host"]) == (time, basis, "node1")
+
+
+def test_a_stamp_with_a_zone_outranks_the_own_one() -> None:
+    text = "[2026-01-31 10:11:12] " + W + "something"
+    [row] = PARSER.parse(lines(text, time_ns=5, time_basis="utc"))["events"].rows(named=True)
+    assert (row["time_ns"], row["time_basis"]) == (5, "utc")
+
+
+def test_lines_of_2_2_without_the_library_name() -> None:
+    text = "node1:84:91 [0] include/socket.h:360 WARN Call to connect failed : Connection refused"
+    [row] = PARSER.parse(lines(text))["events"].rows(named=True)
+    assert (row["kind"], row["host"], row["pid"]) == ("connect_failed", "node1", 84)
+    assert any(anchor in text.encode() for anchor in PARSER.anchors)
+    assert PARSER.parse(lines("WARN Call to nobody"))["events"].is_empty()
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "addresses"),
+    [
+        ("Bootstrap : Using ens7:10.1.0.33<0>", {"bootstrap_interface": "ens7"}, ["10.1.0.33"]),
+        ("Bootstrap: Using ens7:10.1.0.33<0>", {"bootstrap_interface": "ens7"}, ["10.1.0.33"]),
+        ("Bootstrap : Using [0]ens7:fe80::1%ens7<0>", {"bootstrap_interface": "ens7"}, ["fe80::1%ens7"]),
+        ("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.2.0.4<0>",
+         {"ib_devices": "mlx5_0:1/IB mlx5_1:1/RoCE", "oob_interface": "eth0"}, ["10.2.0.4"]),
+        ("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5", {"ib_devices": "mlx5_0:1/IB"}, []),
+        ("NET/IB : No device found.", {"ib_devices": "none"}, []),
+        ("NET/Socket : Using [0]eth0:10.1.2.3<0> [1]eth1:10.1.3.3<0>", {"socket_interfaces": "eth0 eth1"},
+         ["10.1.2.3", "10.1.3.3"]),
+        ("Using network Socket", {"network": "Socket"}, []),
+        ("cudaDriverVersion 12040", {"cuda_driver": "12040"}, []),
+        ("NCCL_IB_TC set to 106", {"NCCL_IB_TC": "106"}, []),
+    ],
+    ids=["bootstrap", "bootstrap-2.24", "ipv6", "ib", "ib-cut", "no-ib", "socket", "network", "driver", "env"],
+)  # fmt: skip
+def test_setup(text: str, settings: dict[str, str], addresses: list[str]) -> None:
+    tables = PARSER.parse(lines(P + "NCCL INFO " + text))
+    assert {row["name"]: row["value"] for row in tables["settings"].rows(named=True)} == settings
+    claims = tables["ranks"].rows(named=True)
+    assert [(c["rank"], c["host"], c["pid"], c["address"]) for c in claims] == [
+        (None, "node1", 84, address) for address in addresses
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor"),
+    [
+        ("n:1:2 [0] MCCL WARN Musa failure 'out of memory'", "moorethreads"),
+        ("n:1:2 [0] MCCL INFO MUSA_VISIBLE_DEVICES set by environment to 0", "moorethreads"),
+        ("n:1:2 [0] MCCL INFO MACA_VISIBLE_DEVICES set by environment to 0", "metax"),
+        ("n:1:2 [0] MCCL INFO NET/IB : Using [0]xscale_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>", None),
+        ("n:1:2 [0] MCCL INFO macaddr of eth0", None),
+    ],
+)
+def test_vendor_of_mccl(text: str, vendor: str | None) -> None:
+    settings = PARSER.parse(lines(text + "\n" + text))["settings"]
+    assert settings.filter(name="mccl_vendor")["value"].to_list() == ([vendor] if vendor else [])
+
+
+def test_layout_and_timings() -> None:
+    text = (
+        f"{P}NCCL INFO {BODY}busId 5d000 - Init COMPLETE\n"
+        f"{P}NCCL INFO comm 0x55d0 rank 3 nRanks 8 nNodes 2 localRanks 4 localRank 3 MNNVL 0\n"
+        f"{P}NCCL INFO Init timings - ncclCommInitRank: rank 3 nranks 8 total 1.25 (kernels 0.25, bootstrap 0.5)"
+    )
+    tables = PARSER.parse(lines(text))
+    assert tables["ranks"]["local_rank"].to_list() == [None, 3]
+    assert dict(tables["timings"].select("name", "value_ms").iter_rows()) == {
+        "total": 1250.0, "kernels": 250.0, "bootstrap": 500.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("Channel 03/0 : 7[7] -> 8[0] [send] via NET/IB/0/GDRDMA", [(3, 7, 8, "send", "NET/IB/0/GDRDMA")]),
+        ("Channel 03/0 : 7[7] -> 8[0] [receive] via NET/IB/0", [(3, 8, 7, "receive", "NET/IB/0")]),
+        ("Channel 00 : 1[3b000] -> 2[5e000] via P2P/IPC comm 0x66 nRanks 08", [(0, 1, 2, "send", "P2P/IPC")]),
+        ("Channel 00/0 : 1[1] -> 2[2] via P2P/direct pointer", [(0, 1, 2, "send", "P2P/direct pointer")]),
+        ("Channel 00/02 :    0   2   1", [(0, 0, 2, "ring_next", None), (0, 2, 1, "ring_next", None),
+                                         (0, 1, 0, "ring_next", None)]),
+        ("Ring 00 : 3 -> 0 -> 1", [(0, 0, 3, "ring_previous", None), (0, 0, 1, "ring_next", None)]),
+        ("Trees [0] 1/-1/-1->0->-1 [1] 4/5/-1->0->2",
+         [(0, 0, 1, "tree_down", None), (1, 0, 4, "tree_down", None), (1, 0, 5, "tree_down", None),
+          (1, 0, 2, "tree_up", None)]),
+        ("Trees [0] 1/-1/-1->0->-1 [1] 4/5/", [(0, 0, 1, "tree_down", None)]),
+    ],
+    ids=["send", "receive", "old", "pointer", "order", "ring", "trees", "trees-cut"],
+)  # fmt: skip
+def test_links(text: str, links: list[tuple[int, int, int, str, str | None]]) -> None:
+    tables = PARSER.parse(lines(P + "NCCL INFO " + text))
+    columns = ("channel", "group_rank", "peer_group_rank", "direction", "transport")
+    assert tables["links"].select(columns).rows() == links
+    assert tables["claimed"].height == 1 and tables["events"].is_empty()
+
+
+def test_a_ring_cut_at_the_length_of_a_record_is_not_closed() -> None:
+    order = "".join(f" {rank:3d}" for rank in range(100, 360))[:1000]
+    found = PARSER.parse(lines(f"{P}NCCL INFO Channel 00/02 :{order}"))["links"]
+    assert found.height and (found["peer_group_rank"] - found["group_rank"]).unique().to_list() == [1]
+
+
+def test_links_belong_to_the_communicator_that_is_being_made() -> None:
+    channel = f"{P}NCCL INFO Channel 00/0 : 3[3] -> 4[4] via P2P/IPC"
+    start = f"{P}NCCL INFO ncclCommInitRank comm 0x7 rank 3 nranks 8 cudaDev 3 busId 5d000 commId 0x1 - Init START"
+    done = start.replace("START", "COMPLETE")
+    comms = [
+        PARSER.parse(lines("\n".join(text)))["links"]["comm"].to_list()
+        for text in ([start, channel, done, channel], [channel, done], [start, channel], [channel])
+    ]
+    assert comms == [["node1:84:0x7", None], ["node1:84:0x7"], ["node1:84:0x7"], [None]]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "code", "severity", "ranks"),
+    [
+        ("Duplicate GPU detected : rank 4 and rank 1 both on CUDA device 2000", "config_error", "duplicate_gpu",
+         "error", [4, 1]),
+        ("Mismatched NCCL version detected : rank 0 version 22606 rank 3 version 22703", "config_error",
+         "version_mismatch", "error", [0, 3]),
+        ("Bootstrap Root : mismatch in rank count from procs 8 : 16", "config_error", "rank_count_mismatch", "error",
+         None),
+        ("bootstrapRoot: rank 3 of 8 ranks has already checked in", "config_error", "already_checked_in", "error", [3]),
+        ("Mismatched collective detected, please check your collective calls at and around rank 5. You can use",
+         "comm_warning", "collective_mismatch", "error", [5]),
+        ("NET/IB : req 0/1 tag 4 peer 10.0.0.7<44> collective mismatch error, local size 8 remote size 4",
+         "comm_warning", "collective_mismatch", "error", None),
+        ("NET/Socket : peer 10.0.0.7<44> message truncated : receiving 8 bytes instead of 4", "comm_warning",
+         "message_truncated", "error", None),
+        ("Coll AllReduce size 8 symmetric registration check failed on rank 2: buffer", "comm_warning",
+         "registration_mismatch", "error", [2]),
+        ("Broadcast : invalid root 9 (root should be in the 0..8 range)", "comm_warning", "invalid_root", "error",
+         None),
+        ("socketFinalizeAccept: wrong magic 1 != 2", "config_error", "foreign_connection", "error", None),
+        ("Device 2 marked as failed", "port_error", "failed_device", "error", None),
+        ("Fatal error. Detected 2 failed devices out of 4", "port_error", "failed_devices", "error", None),
+        ("NET/IB : mlx5_0:1 async fatal event on QP (0x5): QP fatal", "port_error", "fatal_event", "error", None),
+        ("NET/IB : mlx5_0:1 Got async error event: local catastrophic error", "port_error", None, "error", None),
+        ("NET/IB : mlx5_0:1 Got non-fatal async event: port active(9)", "link_up", None, "info", None),
+        ("NET/IB : mlx5_0:1 Got non-fatal async event: LID change(11)", "comm_warning", "adapter_event", "warning",
+         None),
+        ("socketPollConnect: connect to 10.0.0.7<41> returned Connection refused, retrying (3/34) after sleep for 9",
+         "connect_failed", "retry", "info", None),
+        ("socketPollConnect: Connect to 10.0.0.7<41> returned 113(No route to host) errno 115(Operation now in "
+         "progress)", "connect_failed", None, "error", None),
+        ("socketPollConnect: connect to 10.0.0.7<41> exceeded error retry count after 35 attempts", "connect_failed",
+         None, "error", None),
+        ("socketProgressOpt: Call to recv from 10.0.0.7<41> failed : Connection reset by peer", "peer_closed", None,
+         "error", None),
+        ("Socket recv failed while polling for opId=0x5", "comm_warning", "proxy", "info", None),
+        ("communicator encountered a fatal error (detected in ncclAllReduce)", "comm_warning", "fatal", "error", None),
+        ("no socket interface found", "config_error", "no_interface", "error", None),
+        ("Failed to CUDA calloc 6291456 bytes", "gpu_oom", None, "error", None),
+        ("NET/IB : Got completion from peer 10.0.0.7<4> with status=5 opcode=1 len=0 vendor err 249 (Recv)",
+         "completion_error", "5", "info", None),
+        ("NET/IB: Got completion from peer 10.0.0.7<4> with status=IBV_WC_WR_FLUSH_ERR", "completion_error", "5",
+         "info", None),
+    ],
+)  # fmt: skip
+def test_families(text: str, kind: str, code: str | None, severity: str, ranks: list[int] | None) -> None:
+    [row] = PARSER.parse(lines(W + text))["events"].rows(named=True)
+    assert (row["kind"], row["code"], row["severity"], row["names_ranks"]) == (kind, code, severity, ranks)
+    assert row["names_rank_space"] == ("group" if ranks else None)
+    assert row["names_hosts"] == (["10.0.0.7"] if "10.0.0.7" in text else None)
+
+
+def test_what_stands_beside_a_status() -> None:
+    text = (
+        "NET/IB : Got completion from peer 1.2.3.4<4> with status=12 opcode=129 len=6 vendor err 129 (Recv) localGid "
+    )
+    [row] = PARSER.parse(lines(W + text + "::ffff:29.8.8.1 remoteGids::ffff:29.8.4.2"))["events"].rows(named=True)
+    detail = json.loads(row["detail"])
+    assert detail["status"] == "RETRY_EXC_ERR" and detail["blames"] == "peer" and detail["way"] == "Recv"
+    assert (detail["local_gid"], detail["remote_gids"]) == ("::ffff:29.8.8.1", "::ffff:29.8.4.2")
+
+
+def test_asides_at_level_info() -> None:
+    text = f"{P}NCCL INFO [Service thread] Connection closed by localRank 2\n{P}NCCL INFO HINT: peer may have crashed"
+    [row] = PARSER.parse(lines(text))["events"].rows(named=True)
+    assert (row["kind"], row["code"], row["severity"]) == ("other", "service_closed", "info")
+
+
+@given(st.text(alphabet="node1:84 [3]NCL INFOWARAlReduceopCunt0x/<>->.,\x00é", max_size=200), st.integers(0, 300))
+def test_no_text_breaks_it(noise: str, at: int) -> None:
+    whole = f"{P}NCCL INFO {BODY}busId 5d000 - Init COMPLETE{P}NCCL INFO Channel 00/0 : 3[3] -> 4[4] via P2P/IPC"
+    body = whole[:at] + noise.replace("\n", " ") + whole[at:]
+    for table in PARSER.parse(lines(body)).values():
+        assert set(table["line"].drop_nulls().to_list()) <= {1}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -147,8 +387,9 @@ def test_trails_and_glued_lines_are_claimed_without_rows() -> None:
         f"{P}NCCL INFO comm 0x5 rank {'9' * 30} nranks 8 - Init COMPLETE",
         P,
         P + "NCCL WA",
+        "\ufffd\ufffdNCCL INFO",
     ],
-    ids=["empty", "foreign", "mention", "huge", "prefix-only", "cut"],
+    ids=["empty", "foreign", "mention", "huge", "prefix-only", "cut", "invalid"],
 )
 def test_says_nothing(text: str) -> None:
     tables: dict[str, Any] = dict(PARSER.parse(lines(text)))

@@ -1,0 +1,192 @@
+"""What NCCL and its kin say while they set up: who is who, which network, which versions and variables.
+
+    comm 0x55d0 rank 3 nranks 8 cudaDev 3 busId 5d000 - Init COMPLETE                       (2.3 to 2.15)
+    ncclCommSplit comm 0x55d0 rank 1 nranks 2 cudaDev 3 nvmlDev 3 busId 5d000 parent 0x44 splitCount 1 color 0 key 1-
+        Init START                                                                          (2.18 to 2.30)
+    comm 0x55d0 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0                  (2.20 and later)
+    Init timings - ncclCommInitRank: rank 3 nranks 16 total 1.20 (kernels 0.2, bootstrap 0.4, …)     (2.22 and later)
+    Bootstrap : Using ens7:10.1.0.33<0> · NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.2.0.4<0>
+    NET/Socket : Using [0]eth0:10.1.0.33<0> · Using network IB · cudaDriverVersion 12040
+    NCCL version 2.30.7+cuda13.3 · NCCL_IB_HCA set by environment to mlx5_0.
+
+An address that a process uses is a claim in `ranks` (rank null, host and pid set), so that a peer that others name by
+address can be found. A communicator's rank is a global one only if that communicator holds every process.
+"""
+
+import json
+import re
+from typing import Any
+
+from parsers.lines import Row, event
+
+_N = r"\d{1,9}"
+_INIT = re.compile(
+    rf"(?:(?P<api>\w+) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?: cudaDev (?P<device>{_N}))?"
+    rf"(?: nvmlDev (?P<nvml>{_N}))?(?: busId (?P<bus>[0-9a-f]{{1,16}}))?(?: commId (?P<id>\S+?))?"
+    r"(?: parent (?P<parent>\S+)(?P<split>.*?))?\s*- ?"
+    r"(?P<what>Init START|(?:Init )?COMPLETE|Destroy|Abort|Revoke|Finalize)(?P<tail>.{0,60})"
+)
+_LAYOUT = re.compile(
+    rf"comm (?P<comm>\S+) rank (?P<rank>{_N}) nRanks (?P<size>{_N}) nNodes {_N} localRanks {_N} "
+    rf"localRank (?P<local>{_N})\b"
+)
+_TIMINGS = re.compile(rf"Init timings(?: - (\w+))?: rank {_N} nranks {_N} total (\d+\.\d+) \(([^)]*)\)?")
+_PART = re.compile(r"([a-z]\w*) (\d+\.\d+)")
+_ENVIRONMENT = re.compile(
+    r"\b(?P<name>[NMR]CCL_\w+|[A-Z][A-Z0-9_]{3,60}(?= set by environment)) set (?:by environment )?to "
+    r"(?P<value>.*?)\.?\s*$"
+)
+_VERSION = re.compile(r"\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)")
+_ADDRESS = r"(?P<interface>[^\s:\[\]]{1,64}):(?P<address>[^\s<>]{1,64})<\d{1,6}>"
+_BOOTSTRAP = re.compile(rf"^Bootstrap ?: Using (?:\[\d+\])?{_ADDRESS}")
+_IB = re.compile(r"^NET/IB ?: (?:\w+ )?Using(?P<devices>(?: ?\[\d+\][^\s;]+)+)")
+_OOB = re.compile(rf"; OOB {_ADDRESS}")
+_SOCKET = re.compile(r"^NET/Socket ?: Using")
+_SOCKETS = re.compile(rf"\[\d+\]{_ADDRESS}")
+_ONE_VALUE: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(r"^Using network (\S.{0,80})"), "network", "library"),
+    (re.compile(r"^cudaDriverVersion (\d{1,9})"), "cuda_driver", "driver"),
+    (re.compile(r"^NET/IB ?: No [Dd]evice found"), "ib_devices", "library"),
+    (re.compile(r"^(?:NET/Plugin ?: )?(?:Loaded|Using) (?:net|NET) plugin (\S+)"), "net_plugin", "library"),
+    (re.compile(r"^NET/Plugin: Plugin name set by env to (\S+)"), "net_plugin", "library"),
+)
+_VENDORS = (
+    (re.compile(r"\bMUSA(?:_|\b)|\b[Mm]usa(?:[A-Z_]\w*)?\b|\btorch_musa\b"), "moorethreads"),
+    (re.compile(r"\b(?:MX)?MACA(?:_|\b)|\b[Mm]aca(?:[A-Z_]\w*)?\b"), "metax"),
+)
+_KINDS = {"Init START": "comm_init_start", "Init COMPLETE": "comm_init_complete", "COMPLETE": "comm_init_complete",
+          "Destroy": "comm_destroy", "Finalize": "comm_destroy"}  # fmt: skip
+
+
+class SetupReader:
+    """Collects rows of ranks, groups, events, settings and timings, record after record."""
+
+    def __init__(self) -> None:
+        self.groups: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
+        self.settings: list[dict[str, Any]] = []
+        self.timings: list[dict[str, Any]] = []
+        self._ranks: list[dict[str, Any]] = []
+        self._worlds: list[dict[str, Any]] = []
+        self._processes: set[tuple[str | None, int | None]] = set()
+        self._vendors: set[tuple[str, str]] = set()
+
+    def claims(self) -> list[dict[str, Any]]:
+        """A rank in a communicator is a global one only if that holds every process: the largest, and no more seen."""
+        size = max((claim["world_size"] for claim in self._worlds), default=0)
+        is_world = len(self._processes) <= size
+        return self._ranks + [claim for claim in self._worlds if is_world and claim["world_size"] == size]
+
+    def read(self, row: Row) -> bool:
+        """Take what one record says; whether it was about the setup."""
+        text = row["message"] if row["library"] else row["text"]
+        if row["library"] == "MCCL" or "MCCL" in row["text"]:
+            self._vendor(row)
+        if found := _ENVIRONMENT.search(text):
+            self._setting(row, found["name"], found["value"], "environment")
+        elif version := _VERSION.search(row["text"]):
+            self._setting(row, version["library"].lower(), version["value"], "version")
+        elif row["library"] is None:
+            return False
+        elif init := _INIT.search(text):
+            self._init(row, init)
+        elif layout := _LAYOUT.search(text):
+            self._layout(row, layout)
+        elif timings := _TIMINGS.search(text):
+            self._timing(row, timings)
+        else:
+            return self._network(row, text)
+        return True
+
+    def _setting(self, row: Row, name: str, value: str, scope: str) -> None:
+        who = {key: row[key] for key in ("rank", "host", "pid", "file", "line")}
+        self.settings.append(who | {"name": name, "value": value[:500], "scope": scope})
+
+    def _vendor(self, row: Row) -> None:
+        """Four libraries are called MCCL; only the words of a platform tell which one it is."""
+        for pattern, vendor in _VENDORS:
+            if (row["file"], vendor) not in self._vendors and pattern.search(row["text"][:4096]):
+                self._vendors.add((row["file"], vendor))
+                self._setting(row, "mccl_vendor", vendor, "library")
+
+    def _network(self, row: Row, text: str) -> bool:
+        for pattern, name, scope in _ONE_VALUE:
+            if found := pattern.search(text):
+                self._setting(row, name, found[1].strip() if found.groups() else "none", scope)
+                return True
+        if own := _BOOTSTRAP.search(text):
+            self._setting(row, "bootstrap_interface", own["interface"], "library")
+            self._address(row, own["address"], "bootstrap")
+        elif adapters := _IB.search(text):
+            names = re.findall(r"\[\d+\]([^\s;\[]+)", adapters["devices"])
+            own = _OOB.search(text)
+            is_whole = own is not None or adapters.end() < len(text)
+            self._setting(row, "ib_devices", " ".join(names if is_whole else names[:-1]), "library")
+            if own:
+                self._setting(row, "oob_interface", own["interface"], "library")
+                self._address(row, own["address"], "out of band")
+        elif _SOCKET.search(text):
+            sockets = list(_SOCKETS.finditer(text))
+            self._setting(row, "socket_interfaces", " ".join(one["interface"] for one in sockets), "library")
+            for one in sockets:
+                self._address(row, one["address"], "socket")
+        else:
+            return False
+        return True
+
+    def _address(self, row: Row, address: str, what: str) -> None:
+        claim = {key: row[key] for key in ("rank", "host", "pid", "file", "line")}
+        self._ranks.append(claim | {"address": address, "how": f"{row['library']} {what} address"})
+
+    def _init(self, row: Row, init: re.Match[str]) -> None:
+        what, size = init["what"], int(init["size"])
+        is_split = bool(init["parent"]) or any(word in (init["api"] or "") for word in ("Split", "Shrink", "Grow"))
+        pointer = _pointer(row, init["comm"])
+        detail = {
+            "group_rank": int(init["rank"]), "size": size, "comm": pointer, "comm_id": init["id"],
+            "parent": init["parent"], "split": (init["split"] or "").strip() or None, "api": init["api"],
+            "state": (what + init["tail"]).strip() if what in ("Abort", "Revoke") else None,
+        }  # fmt: skip
+        kind = _KINDS.get(what, "comm_abort")
+        device = int(init["device"]) if init["device"] else row["device_index"]
+        if kind.startswith("comm_init"):
+            origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
+            group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
+            self.groups.append(group | origin | {"comm": init["id"] or pointer})
+            claim = {"device_index": device, "pci": _pci(init["bus"])}
+            self._claim(row, int(init["rank"]), None if is_split else size, claim)
+        own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
+        own |= {"pci": _pci(init["bus"]), "severity": "warning" if kind == "comm_abort" else "info"}
+        own["detail"] = json.dumps({name: value for name, value in detail.items() if value is not None})
+        if row["rank"] is None:
+            own |= {"rank": int(init["rank"]), "rank_space": "group"}
+        self.events.append(event(row, kind, group=init["id"] or pointer, **own))
+
+    def _claim(self, row: Row, group_rank: int, world: int | None, more: dict[str, Any]) -> None:
+        self._processes.add((row["host"], row["pid"]))
+        claim = {key: row[key] for key in ("host", "pid", "file", "line")} | more
+        if row["rank"] is not None:
+            self._ranks.append(claim | {"rank": row["rank"], "how": f"{row['library']} init, rank of the log"})
+        elif world is not None:
+            self._worlds.append(claim | {"rank": group_rank, "world_size": world, "how": f"{row['library']} init"})
+
+    def _layout(self, row: Row, layout: re.Match[str]) -> None:
+        self._claim(row, int(layout["rank"]), int(layout["size"]), {"local_rank": int(layout["local"])})
+
+    def _timing(self, row: Row, found: re.Match[str]) -> None:
+        """Seconds of each part of an initialisation → milliseconds."""
+        who = {key: row[key] for key in ("rank", "host", "time_ns", "file", "line")} | {"phase": "comm_init"}
+        for part, seconds in [("total", found[2]), *_PART.findall(found[3])[:20]]:
+            self.timings.append(who | {"name": part, "value_ms": float(seconds) * 1000})
+
+
+def _pointer(row: Row, comm: str) -> str:
+    return f"{row['host'] or ''}:{row['pid'] if row['pid'] is not None else ''}:{comm}"
+
+
+def _pci(bus: str | None) -> str | None:
+    """`5d000` → `0000:5d:00.0`: the library prints domain, bus, device and function as one hexadecimal number."""
+    if bus is None:
+        return None
+    number = int(bus, 16)
+    return f"{number >> 20:04x}:{number >> 12 & 0xFF:02x}:{number >> 4 & 0xFF:02x}.{number & 0xF:x}"
