@@ -24,8 +24,9 @@ from parsers.ledger import Map, Progress, read_bundle
 from parsers.numerics import tensor_stats
 from parsers.parser import Parser
 from parsers.pytorch import elastic, flight_recorder, process_group, traceback
-from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, slurm
+from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
 from parsers.stacks import faulthandler, py_spy
+from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
 from parsers.training import steps
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
@@ -48,12 +49,19 @@ PARSERS: tuple[Parser, ...] = (
     prometheus.PARSER,
     kubernetes.PARSER,
     sacct.PARSER,
+    kineto.PARSER,
+    msprof.PARSER,
+    phases.PARSER,
+    preflight.PARSER,
+    heartbeat.PARSER,
     tensor_stats.PARSER,
     process_group.PARSER,
     nccl.PARSER,
     elastic.PARSER,
     traceback.PARSER,
     steps.PARSER,
+    megatron_timers.PARSER,
+    nvrx.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
