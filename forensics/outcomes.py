@@ -27,9 +27,17 @@ _SIGNALS = {
     2: "SIGINT",
 }
 _CRASH_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
-_VICTIM_KINDS = ("collective_timeout", "peer_closed", "remote_error")
+_VICTIM_KINDS = (
+    "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
+)  # fmt: skip
+_BAD_LOSS = ("bad_loss", "nan_assert")
+# What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
+_SAYS_MORE = (
+    *_VICTIM_KINDS, *_BAD_LOSS, "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
+    "comm_abort", "comm_warning",
+)  # fmt: skip
 # Kinds that a rank prints of itself, and the cause that they prove.
-_OWN_CAUSES: Mapping[str, Cause] = {
+OWN_CAUSES: Mapping[str, Cause] = {
     "gpu_oom": "gpu_oom",
     "disk_full": "disk_full",
     "segfault": "segfault",
@@ -69,7 +77,8 @@ def signal_of(code: str | None) -> str | None:
     return _SIGNALS.get(number - 128) if number > 128 else None
 
 
-def _is_consequence(detail: str | None) -> bool:
+def is_consequence(detail: str | None) -> bool:
+    """Does an event's `detail` say that another failure caused it?"""
     if not detail:
         return False
     try:
@@ -84,11 +93,12 @@ def reference(row: Mapping[str, Any]) -> Ref:
     return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])
 
 
-def _own_cause(kind: str, text: str) -> Cause:
+def own_cause(kind: str, text: str) -> Cause:
+    """Cause that a failure of a process proves, by its event's kind and text."""
     lowered = text.lower()
     if kind in ("cuda_error", "exception") and any(word in lowered for word in _DEVICE_FAULT):
         return "gpu_fault"
-    return _OWN_CAUSES[kind]
+    return OWN_CAUSES[kind]
 
 
 def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | None:
@@ -107,6 +117,26 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | No
     return Outcome(rank, "failed", None, signal or code, time, place)
 
 
+def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
+    """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
+    error of a collective library), and without tracebacks whose exception was cut off."""
+    more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
+    places = more.select("file", "line").unique()
+    # A traceback's row stands at its first line, and its text is the last line.
+    texts = more.select("file", "text").drop_nulls().unique()
+    raised = pl.col("kind") == "exception"
+    echo = events.filter(raised).select("file", "line", "text")
+    echo = pl.concat(
+        [
+            echo.join(places, on=["file", "line"], how="semi"),
+            echo.join(texts, on=["file", "text"], how="semi"),
+        ]
+    ).unique()
+    kept = events.join(echo, on=["file", "line", "text"], how="anti", maintain_order="left")
+    kept = pl.concat([kept, events.filter(~raised).join(echo, on=["file", "line", "text"], how="semi")])
+    return kept.filter(~raised | pl.col("code").is_not_null()).sort("file", "line", "record", maintain_order=True)
+
+
 def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
     """Events of one attempt (ranks made global) → rank → its outcome. Ranks of which nothing is said are left out."""
     events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
@@ -121,12 +151,16 @@ def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
         outcome = _from_exit(row["rank"], row, row["rank"] in stopped)
         if outcome and row["rank"] not in result:
             result[row["rank"]] = outcome
-    own = events.filter(pl.col("kind").is_in([*_OWN_CAUSES, *_VICTIM_KINDS, "bad_loss"])).sort("rank", "file", "line")
+    told = without_echoes(events).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
+    own = told.sort("rank", "file", "line")
     for (rank,), rows in own.group_by(["rank"], maintain_order=True):
         said = _from_lines(int(rank), rows)
         before = result.get(said.rank) if said else None
         # A signal that nobody sent outranks what the log says; SIGABRT and plain codes are explained by the log.
-        if said and (before is None or before.how in ("failed", "stopped")):
+        killed_for_memory = (
+            before is not None and before.cause == "killed" and said is not None and said.cause == "host_oom"
+        )
+        if said and (before is None or before.how in ("failed", "stopped") or killed_for_memory):
             result[said.rank] = said if before is None else _with_refs(said, before.refs)
     return dict(sorted(result.items()))
 
@@ -139,16 +173,16 @@ def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     listed = list(rows.iter_rows(named=True))
     for row in listed:
-        if row["kind"] == "bad_loss":
+        if row["kind"] in _BAD_LOSS:
             return Outcome(rank, "bad_loss", None, row["code"] or "", row["time_ns"], (reference(row),))
-    own = [row for row in listed if row["kind"] in _OWN_CAUSES and not _is_consequence(row["detail"])]
-    waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or _is_consequence(row["detail"])]
+    own = [row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"])]
+    waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
     if own:
         # A wait that failed before is the origin of what the same rank raised later.
         first_wait = min((row["line"] or 0 for row in waits if row["file"] == own[0]["file"]), default=None)
         if first_wait is None or (own[0]["line"] or 0) <= first_wait:
             specific = next((row for row in own if row["kind"] != "exception"), own[0])
-            cause = _own_cause(specific["kind"], specific["text"] or "")
+            cause = own_cause(specific["kind"], specific["text"] or "")
             return Outcome(rank, "died", cause, specific["code"] or "", specific["time_ns"], (reference(specific),))
     if waits:
         row = waits[0]

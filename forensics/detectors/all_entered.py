@@ -10,7 +10,7 @@ from forensics.incident import BlastRadius, FirstAnomaly, ranges
 
 
 def _is_told_apart(operation: Operation) -> bool:
-    return bool(operation.members.get("unknown")) or len({call.signature for call in operation.calls}) > 1
+    return len({call.signature for call in operation.calls}) > 1
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -22,8 +22,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not operations:
         return ()
     main = max(operations, key=lambda op: (len(op.members.get("in", ())), op.op))
-    suspects = tuple(sorted({rank for op in operations for rank in op.members.get("in", ())}))
+    suspects = tuple(
+        sorted({rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())})
+    )
     text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
+    if main.members.get("unknown"):
+        text += f"; {ranks_text(main.members['unknown'])} by the stack alone"
     return (
         Finding(
             detector=DETECTOR.name,

@@ -6,6 +6,7 @@ Needs proof: completions are seen, all members agree, nothing is open, no failur
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.graph.states import UNRECORDED_P2P
 
 _FAILURES = (
     "exception",
@@ -69,9 +70,20 @@ def _completions(case: Case) -> list[Claim]:
     return claims
 
 
+def _is_held(case: Case) -> bool:
+    """Whether a record shows that somebody waits. A stack in communication is a moment of a running job, unless the
+    backend keeps no record of sends and receives."""
+    if case.waits is None or case.states is None:
+        return False
+    blind = bool(case.states.groups["backend"].is_in(UNRECORDED_P2P).any())
+    waiting = {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}
+    ended = any(outcome.how == "ended" for outcome in case.outcomes.values())
+    return bool(waiting if blind and not ended else waiting - case.waits.by_stack)
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → a finding of kind healthy where it is proven."""
-    if _failed(case) or (case.roots is not None and case.roots.waiters):
+    if _failed(case) or _is_held(case):
         return ()
     if case.states is not None and case.states.open.height:
         return ()

@@ -26,9 +26,8 @@ class Call:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """What all members must agree on. Sizes of all_to_all differ by design; so may those of all_gather."""
-        sized = self.numel if self.kind in ("all_reduce", "broadcast", "reduce") else None
-        return (self.kind, sized, self.dtype, self.root if self.kind in ("broadcast", "reduce") else None)
+        """What all members must agree on; `numel` is null where sizes may differ."""
+        return (self.kind, self.numel, self.dtype, self.root if self.kind in ("broadcast", "reduce") else None)
 
     def ref(self, operation: str) -> Ref:
         """Its record in the dump."""

@@ -47,6 +47,18 @@ def _walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) 
     return seen
 
 
+def _by_host_alone(graph: nx.DiGraph, waits: Waits) -> dict[str, list[int]]:
+    """op → its members without a record whose host stands in communication, of operations that need nobody else: all
+    hosts have entered, and the device of such a member may be the one that stopped."""
+    found = {}
+    for node in graph:
+        if node[0] == "op":
+            needed = [rank for _, rank in graph.successors(node)]
+            if needed and all(waits.status[rank] == "vague" and rank in waits.by_stack for rank in needed):
+                found[str(node[1])] = [rank for rank in needed if not graph.edges[node, ("rank", rank)]["certain"]]
+    return {op: ranks for op, ranks in found.items() if ranks}
+
+
 def find(waits: Waits) -> Roots:
     """Waits → Roots. Linear in nodes and edges, plus one walk per named rank."""
     graph, status = waits.graph, waits.status
@@ -67,6 +79,11 @@ def find(waits: Waits) -> Roots:
             else:
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
+    hosts_in = _by_host_alone(graph, waits)
+    unsure = [("rank", rank) for rank in sorted({rank for ranks in hosts_in.values() for rank in ranks})]
+    if not lost:
+        entered += list(hosts_in)
+        unsure = []
     roots = [
         *free,
         *(("op", op) for op in (*entered, *stuck.values())),
@@ -75,7 +92,7 @@ def find(waits: Waits) -> Roots:
     explained = _walk(graph.predecessors, roots)
     unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
     reach = _walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
-    needed_lost = frozenset(rank for kind, rank in lost if (kind, rank) in reach)
+    needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
     shares = {
         rank: sum(
             1

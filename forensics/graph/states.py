@@ -30,7 +30,8 @@ class States:
     `members`: op, rank, state (see module), row per member of each operation in `open`.
     `recorded`: ranks whose dump was read. `partial`: ranks whose dump was cut (its end is missing).
     `counters`: rank, gid, enqueued, completed (collectives only).
-    `wrapped`: (rank) of dumps whose ring lost entries and that hold no counters."""
+    `wrapped`: (rank) of dumps whose ring lost entries and that hold no counters.
+    `blind`: ranks held by a batch of sends and receives whose peers the record does not tell."""
 
     groups: pl.DataFrame
     open: pl.DataFrame
@@ -39,6 +40,7 @@ class States:
     partial: frozenset[int]
     counters: pl.DataFrame
     wrapped: frozenset[int]
+    blind: frozenset[int]
 
 
 def _one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, frozenset[int]]:
@@ -146,6 +148,18 @@ def _numel(column: str) -> pl.Expr:
     )
 
 
+# Kinds whose members must bring equally many elements; gathers only in the form with one tensor on each side (the
+# form with lists allows uneven ones).
+_EQUAL_SIZES = ("all_reduce", "broadcast", "reduce")
+_EQUAL_IF_FLAT = ("all_gather", "reduce_scatter")
+
+
+def _is_flat() -> pl.Expr:
+    return (pl.col("input_sizes").str.count_matches(r"\[") == 2) & (
+        pl.col("output_sizes").str.count_matches(r"\[") == 2
+    )
+
+
 def _operations(
     tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, groups: pl.DataFrame
 ) -> pl.DataFrame:
@@ -172,26 +186,40 @@ def _operations(
         .unique(["rank", "pg_id"], keep="first")
     )
     operations = operations.join(counted, on=["rank", "pg_id"], how="left", maintain_order="left")
-    # Nothing outstanding on the communicator: entries of batched calls stay "scheduled", yet they are done.
-    quiet = (pl.col("_enqueued") == pl.col("_completed")).fill_null(False)
+    # Nothing outstanding on the communicator: entries of batched calls stay "scheduled", yet they are done. An entry is
+    # written before the library call and the counter after it, so the newest entry is not covered.
+    newest = pl.col("record") == pl.col("record").max().over("rank", "pg_id")
+    quiet = (pl.col("_enqueued") == pl.col("_completed")).fill_null(False) & ~(
+        newest & (pl.col("seq") > pl.col("_enqueued"))
+    )
     # The counter of a gloo group, and of an NCCL group without point-to-point, counts collectives alone.
     passed = (
         ~pl.col("is_p2p") & (pl.col("_completed") >= pl.col("seq")) & (pl.col("scope") == "collective")
     ).fill_null(False)
     operations = operations.with_columns((done | quiet | passed).alias("done"))
-    # A later launch on the same communicator and direction has completed: so has this one (streams run in order).
-    stream = ["rank", "gid", "is_p2p", "kind", "peer"]
-    operations = operations.sort("rank", "record").with_columns(
-        (pl.col("done").cast(pl.Int8).cum_max(reverse=True).over(stream) == 1).alias("_later")
+    # The entry that closes a batch of sends and receives has the state of all of them.
+    closing = pl.col("done").filter(pl.col("kind") == "coalesced").any()
+    is_batch = (pl.col("kind") == "coalesced").any().over("rank", "pg_id", "is_p2p", "seq") & pl.col("is_p2p")
+    operations = operations.with_columns(
+        pl.when(is_batch).then(closing.over("rank", "pg_id", "is_p2p", "seq")).otherwise("done").alias("done"),
+        is_batch.alias("batch"),
     )
-    operations = operations.with_columns((pl.col("done") | (pl.col("is_p2p") & pl.col("_later"))).alias("done"))
+    # Entries of batched point-to-point calls never leave "scheduled". Whatever the rank recorded after them waits for
+    # them on its device, so a later entry that is done proves them done, unless it is all that is left outstanding.
+    operations = operations.sort("rank", "record").with_columns(
+        (pl.col("done").cast(pl.Int8).cum_max(reverse=True).over("rank") == 1).alias("_passed"),
+        (pl.col("_enqueued") > pl.col("_completed")).fill_null(False).alias("outstanding"),
+    )
+    operations = operations.with_columns(
+        (pl.col("is_p2p") & ~pl.col("batch") & ~pl.col("done") & pl.col("_passed")).alias("superseded")
+    )
     return operations.join(
         groups.select("gid", "members", "whole"), on="gid", how="left", maintain_order="left"
     ).with_columns(
         pl.when(pl.col("is_p2p") & pl.col("whole"))
         .then(pl.col("members").list.get(pl.col("peer"), null_on_oob=True))
         .alias("peer_rank"),
-        pl.when(pl.col("kind").is_in(["all_gather", "reduce_scatter", "all_reduce", "broadcast", "reduce"]))
+        pl.when(pl.col("kind").is_in(_EQUAL_SIZES) | (pl.col("kind").is_in(_EQUAL_IF_FLAT) & _is_flat()))
         .then(_numel("input_sizes"))
         .alias("numel"),
         pl.col("input_dtypes").str.extract(r'"?([A-Za-z0-9_]+)"?', 1).alias("dtype"),
@@ -212,9 +240,13 @@ def _user_code(frames: pl.Expr) -> pl.Expr:
     return frame.struct.field("file") + ":" + frame.struct.field("line").cast(pl.String)
 
 
-def _first_open(operations: pl.DataFrame) -> pl.DataFrame:
-    """Rows of each rank's first open launch: a coalesced batch shares its number and counts as one."""
-    pending = operations.filter(~pl.col("done") & pl.col("gid").is_not_null())
+def _first_open(operations: pl.DataFrame) -> tuple[pl.DataFrame, frozenset[int]]:
+    """(rows of each rank's first open launch, a coalesced batch shares its number and counts as one; ranks that are held
+    by a launch whose peers the record does not tell)."""
+    unfinished = operations.filter(~pl.col("done") & pl.col("gid").is_not_null())
+    pending = unfinished.filter(~pl.col("superseded"))
+    left = unfinished.filter(pl.col("superseded") & pl.col("outstanding"))
+    pending = pl.concat([pending, left.join(pending.select("rank"), on="rank", how="anti")])
     first = pending.sort("rank", "record").unique("rank", keep="first", maintain_order=True)
     launch = ["rank", "gid", "is_p2p", "seq"]
     held = pending.join(first.select(launch), on=launch, how="semi", nulls_equal=True, maintain_order="left")
@@ -224,18 +256,14 @@ def _first_open(operations: pl.DataFrame) -> pl.DataFrame:
     pair = (
         "p2p:" + pl.col("gid").cast(pl.String) + ":" + sender + ">" + pl.when(sender == low).then(high).otherwise(low)
     )
-    lone = "p2p:" + pl.col("gid").cast(pl.String) + ":" + pl.col("rank").cast(pl.String) + "?"
     collective = pl.col("gid").cast(pl.String) + ":" + pl.col("seq").cast(pl.String)
+    told = held.filter(~pl.col("is_p2p") | pl.col("peer_rank").is_not_null())
+    blind = frozenset(held["rank"].to_list()) - frozenset(told["rank"].to_list())
     timed = operations.group_by("rank").agg(pl.col("time_started_ns").is_not_null().any().alias("timed"))
-    return (
-        held.join(timed, on="rank", how="left", maintain_order="left")
+    rows = (
+        told.join(timed, on="rank", how="left", maintain_order="left")
         .with_columns(
-            pl.when(~pl.col("is_p2p"))
-            .then(collective)
-            .when(pl.col("peer_rank").is_null())
-            .then(lone)
-            .otherwise(pair)
-            .alias("op"),
+            pl.when(~pl.col("is_p2p")).then(collective).otherwise(pair).alias("op"),
             _user_code(pl.col("frames")).alias("code"),
         )
         .unique(["rank", "op"], keep="first", maintain_order=True)
@@ -260,6 +288,7 @@ def _first_open(operations: pl.DataFrame) -> pl.DataFrame:
             "record",
         )
     )
+    return rows, blind
 
 
 def _counters(
@@ -356,7 +385,10 @@ def _p2p_members(held: pl.DataFrame, operations: pl.DataFrame, recorded: pl.Data
         operations.filter(pl.col("is_p2p") & pl.col("peer_rank").is_not_null())
         .with_columns(is_send.alias("sends"))
         .group_by("rank", "peer_rank", "gid", "sends")
-        .agg((~pl.col("done")).any().alias("pending"), pl.col("seq").filter("done").max().alias("done_seq"))
+        .agg(
+            (~pl.col("done") & ~pl.col("superseded")).any().alias("pending"),
+            pl.col("seq").filter(pl.col("done") | pl.col("superseded")).max().alias("done_seq"),
+        )
     )
     pairs = (
         operations.select("gid", "members")
@@ -389,7 +421,7 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     dumps, partial = _one_dump_per_rank(tables)
     groups, of = _groups(tables, dumps, expected)
     operations = _operations(tables, dumps, of, groups)
-    held = _first_open(operations)
+    held, blind = _first_open(operations)
     counters = _counters(tables, dumps, of, operations)
     ranks = frozenset(dumps["rank"].to_list())
     holes = operations.filter(~pl.col("is_p2p")).group_by("rank").agg((pl.col("seq").min() > 1).alias("gone"))
@@ -406,4 +438,4 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
             _p2p_members(held, operations, recorded),
         ]
     ).unique(["op", "rank"], keep="first", maintain_order=True)
-    return States(groups, held, members.sort("op", "rank"), ranks, partial, counters, wrapped)
+    return States(groups, held, members.sort("op", "rank"), ranks, partial, counters, wrapped, blind)

@@ -63,6 +63,8 @@ def _status(
             status[rank] = "dead"
         elif rank in held:
             status[rank] = "held"
+        elif rank in states.blind:
+            status[rank] = "vague"
         elif site == "communication" or rank in gave_up:
             status[rank] = "vague"
             by_stack.add(rank)
@@ -82,14 +84,19 @@ def _status(
 
 
 def _attach_by_stack(
-    graph: nx.DiGraph, status: dict[int, Status], sites: Mapping[int, tuple[str, str | None, str]]
+    graph: nx.DiGraph,
+    status: dict[int, Status],
+    sites: Mapping[int, tuple[str, str | None, str]],
+    host_bound: frozenset[int],
 ) -> frozenset[int]:
-    """A member without a record whose stack is in the operation's own call is in it, if only one such operation fits."""
+    """A member without a record whose stack is in the operation's own call is in it, if only one such operation fits.
+
+    host_bound: groups whose host takes part itself (gloo). Elsewhere a host in the call says nothing of its device."""
     fits: dict[int, list[OpNode]] = {}
     for op, rank in graph.edges:
         if op[0] == "op" and not graph.edges[op, rank]["certain"] and status[rank[1]] == "vague":
             kind = sites.get(rank[1], ("", None, ""))[1]
-            if kind is not None and kind == graph.nodes[op]["kind"]:
+            if kind is not None and kind == graph.nodes[op]["kind"] and graph.nodes[op]["gid"] in host_bound:
                 fits.setdefault(rank[1], []).append(op)
     attached = set()
     for member, ops in fits.items():
@@ -132,7 +139,8 @@ def build(
         elif state != "done":
             certain = state != "unknown" or status[rank] in ("dead", "free")
             graph.add_edge(("op", op), ("rank", rank), state=state, certain=certain)
-    by_stack |= _attach_by_stack(graph, status, sites)
+    host_bound = states.groups.filter(pl.col("backend").is_in(UNRECORDED_P2P))["gid"]
+    by_stack |= _attach_by_stack(graph, status, sites, frozenset(host_bound.to_list()))
     for rank, value in status.items():
         graph.nodes[("rank", rank)]["status"] = value
     return Waits(graph, status, by_stack, loose)

@@ -143,7 +143,9 @@ def _all_entered(job: Job, plan: Plan, engine: Engine, kept: Kept) -> dict[str, 
     op = next(op for op in engine.ranks[rank].ops if op.index == index)
     members = job.groups[op.group].members
     return {
-        "causes": [None], "undecided": ["all_entered_no_counters"], "suspects_must_include": sorted(members),
+        # With a member's record lost, nobody can know that all have entered.
+        "causes": [None], "undecided": ["all_entered_no_counters"],
+        "suspects_must_include": sorted(members) if set(members) <= kept.recorders else [],
         "decidable": set(members) <= kept.recorders, "first_op": describe(job, op),
     }  # fmt: skip
 
