@@ -41,13 +41,47 @@ _HANG_ORDER = (
 _NO_WITNESS = ("coverage",)
 
 
+# The gravest first: the causes that explain the others of a crash. A broken connection may be the echo of a process that
+# died, so it explains least.
+_CRASH_ORDER = (
+    "host_oom",
+    "gpu_fault",
+    "killed",
+    "segfault",
+    "gpu_oom",
+    "disk_full",
+    "exception",
+    "network_fault",
+    None,
+)
+
+
+def _is_named(finding: Finding) -> bool:
+    return bool(finding.ranks or finding.cycle or finding.hosts or finding.links or finding.devices)
+
+
+def _tier(finding: Finding) -> int:
+    """Which kind of story outranks which; a minor numeric event comes last, a crash or hang without a cause after those
+    with one, a launch that failed for a known reason before a wait that nothing explains."""
+    kind, cause = finding.kind, finding.cause
+    if kind == "numerics":
+        return 0 if finding.severity != "minor" else 20
+    if "fingerprint" in witnesses(finding):
+        return 1  # what the ranks of a mismatch raise afterwards is its consequence
+    if kind == "crash":
+        return 2 if cause is not None and (finding.strong or cause != "network_fault") else 6
+    if kind == "hang":
+        return 3 if cause is not None or _is_named(finding) else 5
+    if kind == "launch":
+        return 4 if finding.strong else 8
+    return {"slow": 7, "healthy": 9}.get(kind, 10)
+
+
 def _weight(finding: Finding) -> tuple[int, int, int, int, str]:
-    """Smaller comes first: named before undecided within a kind, strong before weak, then the order of causes."""
-    minor = finding.kind == "numerics" and finding.severity == "minor"
-    kind = len(_KIND_ORDER) if minor else _KIND_ORDER.index(finding.kind)
-    cause = _HANG_ORDER.index(finding.cause) if finding.kind == "hang" and finding.cause in _HANG_ORDER else 0
-    decided = 0 if finding.ranks or finding.cycle or finding.hosts or finding.links else 1
-    return (kind, 0 if finding.strong else 1, decided, cause, finding.detector)
+    """Smaller comes first: by tier, then strong before weak, named before undecided, then the order of causes."""
+    order = {"hang": _HANG_ORDER, "crash": _CRASH_ORDER}.get(finding.kind, ())
+    cause = order.index(finding.cause) if finding.cause in order else len(order)
+    return (_tier(finding), 0 if finding.strong else 1, 0 if _is_named(finding) else 1, cause, finding.detector)
 
 
 def witnesses(finding: Finding, direction: str = "for") -> list[str]:

@@ -47,9 +47,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if whole
         else f"{len(rows)} process{'es' if len(rows) > 1 else ''} on {', '.join(hosts) or 'an unnamed host'}"
     )
+    verb = "is" if len(rows) == 1 else "are"
     ops = sorted({op for op in waiting["op"].to_list() if op})
     claim = Claim(
-        f"{who} is in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
+        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
         "for",
         "stacks",
         tuple(stack_ref(row) for row in rows[:3]),
@@ -76,7 +77,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
             collect=("a second stack dump a minute later, and flight-recorder dumps",),
-            summary=f"{who[:1].upper()}{who[1:]} is in {site.replace('_', ' ')} while {int(waiting['count'].sum())} processes wait in communication.",
+            summary=f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')} while {int(waiting['count'].sum())} processes wait in communication.",
         ),
     )
 

@@ -363,6 +363,10 @@ def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "dump_signal", "severity": "info", "names_ranks": None if own is None else [own]}
 
 
+def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
+    return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
+
+
 _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
     (re.compile(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
     (_FINGERPRINT, _mismatch),
@@ -401,7 +405,8 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
     (re.compile(rf"client socket has timed out after (?P<ms>{_N})\s?ms while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
     (re.compile(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
-    (re.compile(r"checkForNaN: block.*Assertion|CUDA error during checkForNan"), _plain("nan_assert", "nan_check")),
+    (re.compile(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
+                r"(?P<error>[^\n.;]{1,200})"), _device_error),
 )  # fmt: skip
 
 PARSER = LineParser(
@@ -412,7 +417,7 @@ PARSER = LineParser(
         b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
         b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
-        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout", b"checkForNa",
+        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout",
         b"CCL error in: ", b"CCL error: ",
         b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",

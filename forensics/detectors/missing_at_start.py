@@ -1,0 +1,135 @@
+"""Did the run fail to come together?
+
+A connection that was refused or never made, a store or a rendezvous that counted too few members or did not answer, all
+before anything was communicated. An address is named as printed, or as the host that listens on it; a rank that merely
+was not counted is a suspect where the size of the job is known.
+"""
+
+import re
+from typing import Any
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.log_lines import detail, has_begun, host_of, own_rank, refs, rows
+from forensics.detectors.network import blames
+from forensics.graph.blame import find_root
+from forensics.graph.operations import ranks_text
+from forensics.incident import Action, Cause, FirstAnomaly
+
+# Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
+_UNREACHABLE = re.compile(r"^(?:127\.|169\.254\.|172\.17\.|192\.168\.122\.|fe80:|::1$|localhost$)")
+_BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
+_DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the strongest of refused connections, missing members and silent stores."""
+    if any(end.how == "died" for end in case.outcomes.values()):
+        return ()
+    begun = has_begun(case)
+    if (refused := _refused(case)) and not begun:
+        return (_connection(case, refused),)
+    if missing := rows(case, "missing_members"):
+        return (_members(case, missing, begun),)
+    if silent := [row for row in rows(case, "store_timeout") if row["severity"] != "info"]:
+        return (_store(case, silent, begun),)
+    return ()
+
+
+def _refused(case: Case) -> list[dict[str, Any]]:
+    said = [row for row in rows(case, "connect_failed") if row["names_hosts"] or row["code"]]
+    return [row for row in said if row["severity"] != "info"]
+
+
+def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
+    reports = blames(case, refused)
+    names = sorted({blame.named for blame in reports})
+    store = all(row["code"] == "store" for row in refused)
+    wrong = (
+        [name for row in refused for name in row["names_hosts"] or () if _UNREACHABLE.match(name)] if not store else []
+    )
+    wrong += [row["text"] for row in refused if _BRIDGE.search(row["text"] or "")]
+    root = find_root(reports)
+    hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
+    cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
+    reporters = sorted({host for row in refused if (host := host_of(case, row))})
+    text = f"{', '.join(reporters) or 'a process'} could not connect to {', '.join(names) or 'its peers'}"
+    return Finding(
+        detector=DETECTOR.name,
+        kind="launch",
+        cause=cause,
+        strong=bool(hosts) or bool(wrong),
+        hosts=hosts,
+        suspect_hosts=() if hosts else tuple(names),
+        domain="infrastructure",
+        claims=(Claim(text, "for", "logs", refs(refused)),),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
+        actions=(
+            Action(
+                kind="check_config" if wrong else "inspect_network",
+                target=", ".join(names) or "job",
+                command=None,
+                reason="an address that other hosts cannot reach" if wrong else "nothing answered at this address",
+            ),
+        ),
+        collect=(f"log and kernel log of {', '.join(names)}",) if names else (),
+        summary=f"The job never came together: {text}"
+        + ("; that address is no way between hosts, so the wrong interface was chosen." if wrong else "."),
+    )
+
+
+def _unseen(case: Case) -> tuple[int, ...]:
+    """Ranks that left nothing, where they are few enough to be worth a list."""
+    gone = case.expected - case.seen
+    return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
+
+
+def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
+    last = missing[-1]
+    said = detail(last)
+    unseen = _unseen(case)
+    leader = last["names_ranks"] == [0]
+    counted = f"{said['joined']} of {said['expected']}" if "joined" in said and "expected" in said else "too few"
+    text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members came"
+    return Finding(
+        detector=DETECTOR.name,
+        kind="hang" if begun else "launch",
+        cause="store_timeout" if begun or leader else "missing_ranks",
+        strong=not leader and not begun,
+        suspect_ranks=unseen,
+        undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
+        claims=(Claim(text, "for", "store", refs(missing)),),
+        first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
+        collect=("logs of the ranks that never came",),
+        summary=f"The job never came together: {text}"
+        + (f"; {ranks_text(unseen)} left no record." if unseen else "; the lines do not say who was missing."),
+    )
+
+
+def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
+    waiting = sorted({rank for row in silent if (rank := own_rank(row)) is not None})
+    unseen = tuple(rank for rank in _unseen(case) if rank not in waiting)
+    who = ranks_text(waiting) if waiting else "a process"
+    text = f"{who} waited for the key-value store until a timeout"
+    return Finding(
+        detector=DETECTOR.name,
+        kind="hang",
+        cause="store_timeout",
+        suspect_ranks=unseen,
+        undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
+        claims=(Claim(text, "for", "store", refs(silent)),),
+        first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
+        actions=(
+            Action(
+                kind="check_code",
+                target="job",
+                command=None,
+                reason="another rank was still busy: work that one rank does while the others wait needs a longer timeout",
+            ),
+        ),
+        collect=("log and stack of the rank that the store waits for (often rank 0), and of the store's host",),
+        summary=f"{text[:1].upper()}{text[1:]}; whoever it waited for is not in these records"
+        + (" and was lost before the run began." if not begun and unseen else "."),
+    )
+
+
+DETECTOR = Detector("missing_at_start", ("events",), detect)

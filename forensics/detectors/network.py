@@ -1,0 +1,161 @@
+"""Did the network between hosts fail, and where?
+
+An adapter or port that reports itself is a witness of its own. A failed completion (retries exceeded) blames the peer or
+the way to it: the blame graph says host, link, rail or network. A connection that the peer closed is only an echo: the
+other process died, or the network between broke, and nobody is named for it.
+"""
+
+from collections.abc import Sequence
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, host_of, job_hosts, refs, rows
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.blame import Blame, Root, canonical, find_root
+from forensics.incident import Action, BlastRadius, FirstAnomaly, Kind
+
+_FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
+_UNKNOWN_HOST = "(unknown)"
+
+
+def blames(case: Case, found: Sequence[Row]) -> list[Blame]:
+    """Rows that name hosts → reports; an address is turned into the host that listens on it, where claims tell."""
+    known = job_hosts(case)
+    addresses = _addresses(case)
+    result = []
+    for row in found:
+        reporter = host_of(case, row) or _UNKNOWN_HOST
+        rail = detail(row).get("adapter") or (None if row["device_index"] is None else str(row["device_index"]))
+        for name in row["names_hosts"] or ():
+            named = addresses.get(name) or canonical(name, known)
+            result.append(Blame(canonical(reporter, known), named, rail))
+    return result
+
+
+def _addresses(case: Case) -> dict[str, str]:
+    """address → host, from what ranks say of themselves."""
+    claims = case.tables["ranks"].select("address", "host").drop_nulls().unique()
+    found: dict[str, set[str]] = {}
+    for address, host in claims.iter_rows():
+        found.setdefault(str(address).split("<")[0], set()).add(canonical(host, ()))
+    return {address: min(hosts) for address, hosts in found.items() if len(hosts) == 1}
+
+
+def _local(case: Case) -> list[dict[str, object]]:
+    """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count."""
+    known = job_hosts(case)
+    said = [row for row in rows(case, "port_error") if detail(row).get("library")]
+    kernel = [
+        row
+        for row in rows(case, "link_down", "port_error")
+        if row["severity"] in ("warning", "error", "fatal")
+        and not detail(row).get("library")
+        and (host := host_of(case, row))
+        and host in known
+    ]
+    return [*said, *kernel]
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    failed = rows(case, "completion_error")
+    first = [row for row in failed if row["code"] not in _FLUSHED] or failed
+    local = _local(case)
+    if failed:
+        return (_fault(case, find_root(blames(case, first)), local, first),)
+    if [row for row in local if detail(row).get("library")]:
+        return (_fault(case, None, local, []),)
+    closed = rows(case, "peer_closed", "remote_error")
+    closed += [row for row in rows(case, "connect_failed") if row["names_hosts"]] if has_begun(case) else []
+    ended = [end for end in case.outcomes.values() if end.how in ("died", "bad_loss")]
+    if closed and not ended and not has_waited(case):
+        return (_closed(case, find_root(blames(case, closed)), local, closed),)
+    return ()
+
+
+def _kind(case: Case) -> Kind:
+    return "hang" if has_waited(case) else "crash"
+
+
+def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ...]:
+    own = sorted({host for row in local if (host := host_of(case, row))})
+    if root and root.where == "host" and root.hosts[0] != _UNKNOWN_HOST:
+        return (root.hosts[0],)
+    if own and len(own) <= 2 and (root is None or root.where != "network"):
+        return tuple(own)
+    return ()
+
+
+def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence[Row]) -> Finding:
+    hosts = _hosts(root, local, case)
+    ends = tuple(host for host in root.hosts if host != _UNKNOWN_HOST) if root and root.where == "link" else ()
+    links = ((ends[0], ends[1]),) if len(ends) == 2 and not hosts else ()
+    claims = []
+    if failed:
+        text = f"{len(failed)} transfers were given up: {_words(root)}"
+        claims.append(Claim(text, "for", "transport", refs(failed)))
+    if local:
+        text = "ports or links of " + (", ".join(sorted({str(host_of(case, row) or "a host") for row in local})))
+        claims.append(Claim(f"{text} reported an error of their own", "for", "adapter", refs(local)))
+    where = hosts[0] if len(hosts) == 1 else _words(root)
+    return Finding(
+        detector=DETECTOR.name,
+        kind=_kind(case),
+        cause="network_fault",
+        strong=bool(local) or bool(root and (root.where == "host" or len(failed) > 1)),
+        hosts=hosts,
+        links=links,
+        suspect_hosts=() if hosts else ends,
+        domain="infrastructure",
+        undecided=() if hosts or not ends else ("tied_explanations",),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(step=step_in_progress(case), host=hosts[0] if hosts else None, signature="network"),
+        blast_radius=BlastRadius(ranks_waiting=0),
+        actions=tuple(
+            Action(kind="inspect_network", target=name, command=None, reason="transfers to or from it failed")
+            for name in (hosts or ends or ("fabric",))
+        ),
+        collect=() if hosts else ("port counters and kernel logs of both ends, and the switch's log",),
+        summary=f"The network failed ({where}): "
+        + ("a port or link reported it." if local and not failed else "transfers were given up after all retries."),
+    )
+
+
+def _words(root: Root | None) -> str:
+    if root is None:
+        return "connections whose ends are not named"
+    if root.where == "host":
+        return f"{root.hosts[0]} is an end of every report ({root.reporters} hosts report)"
+    if root.where == "link" and _UNKNOWN_HOST in root.hosts:
+        return f"the way to {next((host for host in root.hosts if host != _UNKNOWN_HOST), 'a host')}"
+    if root.where == "link":
+        return f"the link between {root.hosts[0]} and {root.hosts[1]}"
+    if root.where == "rail":
+        return f"rail {root.rail} of many hosts, which share its switch"
+    return "many pairs of hosts, with no host in common"
+
+
+def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequence[Row]) -> Finding:
+    ends = [host for host in (root.hosts if root else ()) if host != _UNKNOWN_HOST]
+    if root is None:
+        ends = sorted({blame.named for blame in blames(case, closed)})
+    text = "connections were closed by the other end; nothing tells whether its process died or the network broke"
+    claims = [Claim(text, "for", "logs", refs(closed))]
+    if local:
+        claims.append(Claim("a link of a host of the job went down", "for", "kernel", refs(local)))
+    return Finding(
+        detector=DETECTOR.name,
+        kind="crash",
+        cause="network_fault" if local else None,
+        hosts=_hosts(None, local, case),
+        suspect_hosts=tuple(ends[:8]),
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(step=step_in_progress(case), signature="peer_closed"),
+        collect=("logs of " + (", ".join(ends[:8]) or "all other ranks") + ", kernel logs of their hosts",),
+        summary="Undecided: the other end closed the connection"
+        + (f" ({', '.join(ends[:8])})" if ends else "")
+        + "; a process that died and a broken network look alike from here.",
+    )
+
+
+DETECTOR = Detector("network", ("events",), detect)

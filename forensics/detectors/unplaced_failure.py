@@ -1,0 +1,117 @@
+"""Did a process fail by itself whose rank is not known?
+
+Memory, full disks, device errors and exceptions in lines without a rank: the cause is known, the culprit only as far as
+host, device or local rank. Nobody is named by a local rank. A kernel that killed a process for memory names the rank if
+that rank alone was killed on its host.
+"""
+
+from typing import Any
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.log_lines import host_of, job_hosts, own_rank, refs
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.operations import ranks_text
+from forensics.incident import Action, Cause, Device, FirstAnomaly
+from forensics.outcomes import OWN_CAUSES, is_consequence, own_cause, without_echoes
+
+_ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
+_WORDS: dict[str, str] = {
+    "gpu_fault": "reported a hardware fault of its device",
+    "host_oom": "was killed by the kernel for memory",
+    "gpu_oom": "ran out of device memory",
+    "disk_full": "found no space left on a device or in shared memory",
+    "segfault": "crashed on a memory access",
+    "exception": "raised an exception",
+}
+_BY_KERNEL = ("host_oom", "segfault", "gpu_lost")
+
+
+def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
+    """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
+    known = job_hosts(case)
+    result = []
+    for row in without_echoes(case.tables["events"]).iter_rows(named=True):
+        if row["kind"] not in OWN_CAUSES or row["kind"] == "gpu_lost" or own_rank(row) is not None:
+            continue
+        if is_consequence(row["detail"]) or row["severity"] in ("info", "warning"):
+            continue
+        if row["kind"] in _BY_KERNEL and known and row["host"] and host_of(case, row) not in known:
+            continue
+        result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
+    return result
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the gravest cause among failures that no rank accounts for."""
+    found = _failures(case)
+    if not found:
+        return ()
+    cause = min((cause for cause, _ in found), key=_ORDER.index)
+    same = [row for this, row in found if this == cause]
+    killed = _killed(case, same) if cause == "host_oom" else ()
+    if not killed and any(end.how == "died" for end in case.outcomes.values()):
+        return ()
+    hosts = tuple(sorted({host for row in same if (host := host_of(case, row))}))
+    claims = [Claim(f"a process {_WORDS[cause]}", "for", "kernel" if cause == "host_oom" else "logs", refs(same))]
+    if killed:
+        claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
+    locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
+    who = (
+        ranks_text(killed)
+        if killed
+        else f"a process on {', '.join(hosts)}"
+        if hosts
+        else f"a process with local rank {locals_[0]}"
+        if len(locals_) == 1
+        else "a process whose rank is not known"
+    )
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            kind="crash",
+            cause=cause,
+            strong=True,
+            ranks=killed,
+            hosts=() if killed else hosts,
+            devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
+            domain="infrastructure" if cause == "gpu_fault" else "workload" if cause == "gpu_oom" else "unknown",
+            undecided=() if killed or hosts else ("membership_unknown",),
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(
+                rank=killed[0] if killed else None,
+                host=hosts[0] if len(hosts) == 1 else None,
+                step=step_in_progress(case),
+                signature=f"{cause}:{same[0]['code'] or ''}",
+            ),
+            time_ns=same[0]["time_ns"],
+            actions=(_action(cause, ", ".join(hosts) or "job"),),
+            summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}.",
+        ),
+    )
+
+
+def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
+    """Ranks that alone on their host were killed by SIGKILL, of the hosts whose kernel killed for memory."""
+    ranks: list[int] = []
+    for host in {host_of(case, row) for row in same} - {None}:
+        here = set(case.identity.filter(case.identity["host"] == host)["rank"]) if case.identity.height else set()
+        killed = [rank for rank, end in case.outcomes.items() if rank in here and end.cause == "killed"]
+        ranks += killed if len(killed) == 1 else []
+    return tuple(sorted(ranks))
+
+
+def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
+    placed: set[tuple[str | None, str | None, int | None]] = {
+        (host_of(case, row), row["pci"], row["device_index"])
+        for row in same
+        if row["pci"] or (row["host"] and row["device_index"] is not None)
+    }
+    return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
+
+
+def _action(cause: Cause, target: str) -> Action:
+    kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
+    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])
+
+
+DETECTOR = Detector("unplaced_failure", ("events",), detect)
