@@ -21,13 +21,23 @@ from parsers.device import (
 from parsers.evidence import Evidence
 from parsers.kernel import amdgpu, bug_report, fabric_manager, host, metax, mthreads, nic, pci_memory, xid
 from parsers.ledger import Map, Progress, read_bundle
-from parsers.numerics import tensor_stats
+from parsers.numerics import (
+    anomaly_mode,
+    hf_underflow,
+    msprobe,
+    msprobe_monitor,
+    nan_asserts,
+    overflow,
+    rerun_tracker,
+    te_stats,
+    tensor_stats,
+)
 from parsers.parser import Parser
 from parsers.pytorch import elastic, flight_recorder, process_group, traceback
 from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
 from parsers.stacks import faulthandler, py_spy
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
-from parsers.training import steps
+from parsers.training import deepspeed, hf_trainer, lightning, steps
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 
@@ -54,12 +64,23 @@ PARSERS: tuple[Parser, ...] = (
     phases.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
+    msprobe.PARSER,
+    msprobe_monitor.PARSER,
     tensor_stats.PARSER,
     process_group.PARSER,
     nccl.PARSER,
     elastic.PARSER,
     traceback.PARSER,
     steps.PARSER,
+    deepspeed.PARSER,
+    hf_trainer.PARSER,
+    lightning.PARSER,
+    overflow.PARSER,
+    nan_asserts.PARSER,
+    rerun_tracker.PARSER,
+    anomaly_mode.PARSER,
+    hf_underflow.PARSER,
+    te_stats.PARSER,
     megatron_timers.PARSER,
     nvrx.PARSER,
     checkpoint.PARSER,

@@ -125,12 +125,6 @@ WORK = "Watchdog caught collective operation timeout: "
             {"kind": "comm_abort", "rank": 6, "rank_space": "group"},
             id="abort",
         ),
-        pytest.param(
-            "/x/NanCheck.cu:217: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(v)` failed.",
-            2,
-            {"kind": "nan_assert", "rank": 2},
-            id="nan-check",
-        ),
     ],
 )
 def test_single_lines(text: str, rank: int | None, expected: dict[str, Any]) -> None:

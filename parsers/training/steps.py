@@ -3,6 +3,10 @@
     2026-01-31 10:11:12.689 [rank3] INFO train: step 5 loss 0.2131 grad_norm 0.87
     2026-01-31 10:11:12.989 [rank3] INFO train: step 6 done (pp=2 dp=0)
     iter 812: loss 1.5455, time: 401.19ms
+    iter 16 step 4 | loss train: 2.300, val: n/a | iter time: 12.34 ms (step)
+    step:  1  loss:  7.5432  grad_norm:  1.2345  memory:  4.10GiB(44.30%)  tps: 1,234  tflops: 12.34  mfu: 12.30%
+    tflops=18.3 step=7 loss=11.64 tgs (tokens/gpu/second)=425.64 loss_scale=65536.0
+    Epoch [1/10], Step [100/500], Loss: 2.3000
      iteration      40/     100 | consumed samples:   640 | elapsed time per iteration (ms): 7613.1 | lm loss: 7.3E-01 |
        loss scale: 1.0 | grad norm: 0.75 | number of skipped iterations:   0 | number of nan iterations:   0 |
     iteration: 32 / 37 | consumed_tokens: 85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.38 | grad_norm: 1.2
@@ -14,7 +18,7 @@
 Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of every micro-batch was NaN, and count no
 nan iteration for it: `loss_seen` is false then. Steps are as printed. Only lines in which the count and its loss (or
 `done`) stand together are read, because sentences mention steps, too. Source: the logging code of Megatron-LM,
-Megatron-DeepSpeed, nanotron, NeMo and of plain scripts.
+Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, InternLM, Lightning and of plain scripts.
 """
 
 from typing import Any
@@ -24,23 +28,22 @@ import polars as pl
 from parsers.lines import event
 from parsers.parser import LineParser
 from parsers.tables import Tables, conform, table
+from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
-_NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+))"
-_COUNT = r"(\d{1,15})"
-_MEGATRON = rf"(?:^|[\s\]:])iteration\s+{_COUNT}/\s*\d+\s*\|"
-_NANOTRON = rf"iteration: {_COUNT} / \d+ \|"
+_MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*\d+\s*\|"
+_NANOTRON = rf"iteration: {COUNT} / \d+ \|"
 _NEMO = r"Training epoch \d+, iteration \d+/\d+ \|"
-_EVAL = rf"(?:valid\w*|test) loss at iteration {_COUNT} \|"
-_LOSS = rf"(?:train[_ ])?loss[\s=:]+{_NUMBER}"
-_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_)?step|iter(?:ation)?)(?:\s+|[=:]\s*){_COUNT}(?:/\d+)?"
+_EVAL = rf"(?:valid\w*|test) loss at iteration {COUNT} \|"
+_LOSS = rf"(?i:(?:train[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
+_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/\d+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+done\b|\s*[,:;|-]?\s*{_LOSS})"
 _NOT_TRAINING = r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval\w*|valid\w*)\b.{0,60}\b(?:step|iter)"
-_INLINE_RANK = r"\[rank\s?(\d{1,9})\]"
-_STAMP = r"^\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
-_INIT = rf"\binit done pid={_COUNT}"
+_INIT = rf"\binit done pid={COUNT}"
 _COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=\d{1,9}[ ,]*)+)\)"
-_BAD_LOSS = r"(?i)\bloss is ([+-]?(?:nan|inf)\w*)"
-_NAN_ASSERT = r"Rank (\d{1,9})[:,].{0,200}(?i:found (?:nan|inf)|unexpected result (?:nan|[+-]?inf))"
+_BAD_LOSS = (
+    r"(?i)\bloss is ([+-]?(?:nan|inf)\w*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
+    r"|\bloss returned in `\w+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
+)
 _END = (
     r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:training|job|run) completed successfully"
     r"|\[after training is done\]|\[exiting program at iteration"
@@ -51,8 +54,8 @@ _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """steps, one row per progress line; ranks, settings; events job_start, job_end, bad_loss, nan_assert."""
-    known = _with_reporter(lines)
+    """steps, one row per progress line; ranks, settings; events job_start, job_end, bad_loss."""
+    known = with_reporter(lines)
     steps = pl.concat([_megatron(known), _nanotron(known), _nemo(known), _evaluation(known), _plain(known)])
     events, settings = _happenings(known)
     return {
@@ -63,79 +66,46 @@ def parse(lines: pl.DataFrame) -> Tables:
     }
 
 
-def _with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
-    """`rank` filled from `[rank3]` within a logger's format, then from the path; the time from the line's own stamp."""
-    text = pl.col("text")
-    seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
-    fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
-    stamp = seconds.dt.timestamp("ms") * 1_000_000 + fraction
-    return lines.with_columns(
-        rank=pl.coalesce("rank", text.str.extract(_INLINE_RANK, 1).cast(pl.Int64, strict=False), "path_rank"),
-        local_rank=pl.coalesce("local_rank", "path_local_rank"),
-        host=pl.coalesce("host", "path_host"),
-        time_basis=pl.when(pl.col("time_ns").is_null() & stamp.is_not_null())
-        .then(pl.lit("local"))
-        .otherwise(pl.col("time_basis")),
-        time_ns=pl.coalesce(pl.col("time_ns"), stamp),
-    )
-
-
-def _whole(pattern: str) -> pl.Expr:
-    return pl.col("text").str.extract(pattern, 1).cast(pl.Int64, strict=False)
-
-
-def _number(pattern: str) -> pl.Expr:
-    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
-
-
-def _rows(lines: pl.DataFrame, framework: str | None, **columns: pl.Expr) -> pl.DataFrame:
-    who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
-    columns = {"phase": pl.lit("train"), "framework": pl.lit(framework, dtype=pl.String()), **columns}
-    return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
-
-
 def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
     mine = lines.filter(text.str.contains(_MEGATRON) & ~text.str.contains(_NEMO))
-    elapsed = _number(rf"elapsed time per iteration \(ms\): *{_NUMBER}")
-    elapsed_s = _number(rf"elapsed time per iteration \(s\): *{_NUMBER}")
-    loss = rf"\| *(?:lm )?loss: *{_NUMBER}"
+    elapsed = number(rf"elapsed time per iteration \(ms\): *{NUMBER}")
+    elapsed_s = number(rf"elapsed time per iteration \(s\): *{NUMBER}")
+    loss = rf"\| *(?:lm )?loss: *{NUMBER}"
     # The loss stands before these, so a line that was cut before them says nothing of its absence.
     has_passed_loss = text.str.contains(r"loss scale:|grad norm:|number of (?:skipped|nan) iterations:")
     seen = pl.when(text.str.contains(loss)).then(pl.lit(True)).when(has_passed_loss).then(pl.lit(False))
-    return _rows(
+    return rows(
         mine,
         "megatron",
-        step=_whole(_MEGATRON),
-        loss=_number(loss),
+        step=whole(_MEGATRON),
+        loss=number(loss),
         loss_seen=seen,
-        grad_norm=_number(rf"grad norm: *{_NUMBER}"),
-        loss_scale=_number(rf"loss scale: *{_NUMBER}"),
-        skipped=_whole(rf"number of skipped iterations: *{_COUNT}"),
-        nan_iterations=_whole(rf"number of nan iterations: *{_COUNT}"),
+        grad_norm=number(rf"grad norm: *{NUMBER}"),
+        loss_scale=number(rf"loss scale: *{NUMBER}"),
+        skipped=whole(rf"number of skipped iterations: *{COUNT}"),
+        nan_iterations=whole(rf"number of nan iterations: *{COUNT}"),
         elapsed_ms=pl.coalesce(elapsed, elapsed_s * 1000),
-        tflops=pl.coalesce(
-            _number(rf"TFLOPs: *{_NUMBER}"), _number(rf"throughput per GPU \(TFLOP/s/GPU\): *{_NUMBER}")
-        ),
-        samples=_whole(rf"consumed samples: *{_COUNT}"),
-        tokens=_whole(rf"consumed tokens: *{_COUNT}"),
+        tflops=pl.coalesce(number(rf"TFLOPs: *{NUMBER}"), number(rf"throughput per GPU \(TFLOP/s/GPU\): *{NUMBER}")),
+        samples=whole(rf"consumed samples: *{COUNT}"),
+        tokens=whole(rf"consumed tokens: *{COUNT}"),
     )
 
 
 def _human(name: str) -> pl.Expr:
     """`11.5K` → 11500.0"""
-    pattern = rf"\b{name}: {_NUMBER}([KMGBT]?)"
+    pattern = rf"\b{name}: {NUMBER}([KMGBT]?)"
     unit = pl.col("text").str.extract(pattern, 2).replace_strict(_SCALES, default=1.0, return_dtype=pl.Float64())
-    return _number(pattern) * unit
+    return number(pattern) * unit
 
 
 def _nanotron(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_NANOTRON))
     loss = _human("lm_loss")
-    return _rows(
+    return rows(
         mine,
         "nanotron",
-        step=_whole(_NANOTRON),
+        step=whole(_NANOTRON),
         loss=loss,
         loss_seen=loss.is_not_null(),
         grad_norm=_human("grad_norm"),
@@ -147,38 +117,42 @@ def _nanotron(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _nemo(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_NEMO))
-    loss = _number(rf"reduced_train_loss: {_NUMBER}")
-    return _rows(
+    loss = number(rf"reduced_train_loss: {NUMBER}")
+    return rows(
         mine,
         "nemo",
-        step=_whole(rf"global_step: {_COUNT}"),
+        step=whole(rf"global_step: {COUNT}"),
         loss=loss,
         loss_seen=loss.is_not_null(),
-        grad_norm=_number(rf"grad_norm: {_NUMBER}"),
-        elapsed_ms=_number(rf"train_step_timing in s: {_NUMBER}") * 1000,
-        samples=_whole(rf"consumed_samples: {_COUNT}"),
+        grad_norm=number(rf"grad_norm: {NUMBER}"),
+        elapsed_ms=number(rf"train_step_timing in s: {NUMBER}") * 1000,
+        samples=whole(rf"consumed_samples: {COUNT}"),
     )
 
 
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
-    loss = _number(rf"lm loss value: {_NUMBER}")
-    return _rows(mine, "megatron", step=_whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    loss = number(rf"lm loss value: {NUMBER}")
+    return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
 
 
 def _plain(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
     mine = lines.filter(text.str.contains(_PLAIN) & ~text.str.contains(_NOT_TRAINING))
-    loss = _number(_LOSS)
-    milliseconds = _number(rf"\btime[\s=:]+{_NUMBER} ?ms\b")
-    return _rows(
+    loss = number(_LOSS)
+    milliseconds = number(rf"\btime[\s=:]+{NUMBER} ?ms\b")
+    return rows(
         mine,
-        None,
-        step=_whole(_PLAIN),
+        pl.when(text.str.contains(r"\bmfu: *\d")).then(pl.lit("torchtitan")),
+        step=whole(_PLAIN),
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
-        grad_norm=_number(rf"\bgrad[_ ]norm[\s=:]+{_NUMBER}"),
-        elapsed_ms=pl.coalesce(milliseconds, _number(rf"\btime[\s=:]+{_NUMBER} ?s\b") * 1000),
+        grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
+        loss_scale=number(rf"\bloss[_ ]scale[\s=:]+{NUMBER}"),
+        tflops=text.str.replace_all(r"(\d),(\d{3})\b", "$1$2")
+        .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
+        .cast(pl.Float64, strict=False),
+        elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
     )
 
 
@@ -186,7 +160,7 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
     """Who is who: the line of initialisation, and each rank's coordinates where they first stand."""
     init = lines.filter(pl.col("text").str.contains(_INIT) & pl.col("rank").is_not_null()).select(
         "rank", "host", "local_rank", "file", "line",
-        pid=_whole(_INIT), world_size=_whole(rf"\bworld={_COUNT}"), how=pl.lit("init line"),
+        pid=whole(_INIT), world_size=whole(rf"\bworld={COUNT}"), how=pl.lit("init line"),
     )  # fmt: skip
     places = (
         lines.filter(pl.col("text").str.contains(_PLAIN) & pl.col("rank").is_not_null())
@@ -201,13 +175,12 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
-    rules = {"init": _INIT, "bad": _BAD_LOSS, "nan": _NAN_ASSERT, "end": _END}
+    rules = {"init": _INIT, "bad": _BAD_LOSS, "end": _END}
     found = lines.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())
     found = found.with_columns(
-        value=pl.col("text").str.extract(_BAD_LOSS, 1),
-        at=_whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+(\d{1,15})"),
-        asserted=_whole(_NAN_ASSERT),
-        pid_=_whole(_INIT),
+        value=pl.coalesce(pl.col("text").str.extract(_BAD_LOSS, group) for group in range(1, 5)),
+        at=whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+(\d{1,15})"),
+        pid_=whole(_INIT),
         backend=pl.col("text").str.extract(r"\bbackend=(\w+)", 1),
         torch=pl.col("text").str.extract(r"\btorch=(\S+)", 1),
     ).filter(pl.any_horizontal(pl.col(key).is_not_null() for key in rules))
@@ -221,9 +194,6 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
                 settings.append(place | {"name": "backend", "value": row["backend"], "scope": "argument"})
             if row["torch"]:
                 settings.append(place | {"name": "torch", "value": row["torch"], "scope": "version"})
-        elif row["nan"]:
-            names = [row["asserted"]]
-            events.append(event(row, "nan_assert", severity="error", code="training_check", names_ranks=names))
         elif row["bad"]:
             events.append(event(row, "bad_loss", severity="error", code=row["value"].lower(), step=row["at"]))
         else:
@@ -235,7 +205,8 @@ PARSER = LineParser(
     name="steps",
     anchors=(
         b"step ", b"step=", b"step: ", b"Step ", b"iter ", b"iteration", b"init done pid=",
-        b"oss is nan", b"oss is inf", b"oss is NaN", b"found NaN in", b"Unexpected result ", b"raining finished",
+        b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
+        b"oss returned in `", b"Monitored metric ", b"raining finished",
         b"raining complete", b"raining is finished", b"raining done", b"training is done", b"completed successfully",
     ),
     parse=parse,

@@ -1,0 +1,138 @@
+"""Dumps of MindStudio's msprobe (statistics of all tensors of a step): step0/rank3/dump.json and its companions.
+
+dump.json: see msprobe_entries.py. Table `tensors`, `record` = the index of the entry; entries stand in the order of
+completion, so the order of rows is the program order. The step stands in the path (`step4/`), the rank too (`rank3/`,
+or nothing where a process was alone: `proc4711/`). API entries (`Functional.…`) have no module of their own, op is
+their printed name. A recomputed forward has phase `recompute`. Point-to-point operations of a batch get a row each.
+Figures are numbers, NaN or Infinity tokens, or texts; narrow formats (fp8) have none: null. Of a cut file whole
+entries are kept. stack.json (where each entry was called) and construct.json (which module holds it) are recognised by
+their content; a dump reads without them. Source: MindStudio msprobe 2025 and 2026, core/dump/data_dump.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from parsers.cut_json import MAX_BYTES, MAX_CONTAINERS
+from parsers.numerics import msprobe_entries
+from parsers.parser import FileParser, Source
+from parsers.reading import all_bytes
+from parsers.tables import Tables, empty, table
+
+MAX_PROBLEMS = 100
+_STEP = re.compile(r"(?:^|[/_.-])step_?(\d{1,12})(?=[/_.-])")
+_RANK = re.compile(r"(?:^|[/_.-])rank_?(\d{1,7})(?=[/_.-])")
+_ENTRY = rb'"\w+\.[^"\n]{1,1000}\.(?:forward|backward|parameters_grad)(?:\.\d+)?"'
+_CONSTRUCT = re.compile(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
+_STACK = re.compile(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """A dump by its first keys; its companions by entries' names as keys, or empty ones by their file name."""
+    start = head[:4096]
+    if b'"dump_data_dir"' in start and b'"task"' in start:
+        return True
+    name = path.rsplit("/", 1)[-1]
+    if head.strip() == b"{}" and name in ("stack.json", "construct.json"):
+        return True
+    return bool(_CONSTRUCT.match(start) or _STACK.match(start))
+
+
+def parse(source: Source) -> Tables:
+    """tensors; unread: what was cut, and entries that are none."""
+    try:
+        data = all_bytes(source, MAX_BYTES)
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        return _tables(source, [], [{"reason": f"cannot be read: {error}"[:1000]}])
+    if data is None or data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
+        return _tables(source, [], [{"bytes": source.size, "reason": "too large or too many containers"}])
+    if b'"dump_data_dir"' not in data[:4096]:
+        return _tables(source, [], [])
+    entries, problems = _entries(data)
+    rows: list[dict[str, Any]] = []
+    for record, (name, entry) in enumerate(entries):
+        if isinstance(entry, dict):
+            rows += [row | {"record": record} for row in msprobe_entries.rows(name, entry)]
+        else:
+            problems.append({"record": record, "reason": f"not an entry: {name[:200]}"})
+    return _tables(source, rows, problems)
+
+
+def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str, Any]]) -> Tables:
+    step, rank = _STEP.findall(source.path), _RANK.findall(source.path)
+    place: dict[str, Any] = {
+        "file": source.path,
+        "step": int(step[-1]) if step else None,
+        "rank": source.rank if source.rank is not None or not rank else int(rank[-1]),
+        "host": source.host,
+        "attempt": source.attempt,
+    }
+    if source.read_error:
+        problems.append({"reason": f"cut: {source.read_error}"})
+    if rows and place["step"] is None:
+        problems.append({"reason": "the path names no step"})
+    unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
+    return {
+        "tensors": table("tensors", (row | place for row in rows)) if rows else empty("tensors"),
+        "unread": table("unread", unread),
+    }
+
+
+def _entries(data: bytes) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:
+    """(name, entry) under the key "data"; of a cut file those that are whole, and why it is not."""
+    whole: Any
+    try:
+        whole = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        text = data.decode("utf-8", "replace")
+        try:
+            whole = json.loads(text)  # takes NaN and Infinity, ten times slower
+        except (ValueError, RecursionError):
+            return _salvaged(text)
+    entries = whole.get("data") if isinstance(whole, dict) else None
+    if not isinstance(entries, dict):
+        return [], [{"reason": "no entries"}]
+    return list(entries.items()), []
+
+
+def _salvaged(text: str) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:
+    found: list[tuple[str, Any]] = []
+    place = 0
+    begin = re.search(r'"data"\s*:\s*\{', text)
+    if begin is not None:
+        place = begin.end()
+        for name, entry, end in _pairs(text, place):
+            found.append((name, entry))
+            place = end
+    lost = len(text) - place
+    return found, [{"bytes": lost, "reason": f"cut: JSON is not whole, {len(found)} entries were kept"}]
+
+
+def _pairs(text: str, place: int) -> Iterator[tuple[str, Any, int]]:
+    """name, value and end of each member of an object, up to where the text ends or breaks."""
+    decode = json.JSONDecoder().raw_decode
+    try:
+        while text[place := _skip(text, place)] != "}":
+            name, place = decode(text, place)
+            place = _skip(text, place)
+            if not isinstance(name, str) or text[place] != ":":
+                return
+            value, place = decode(text, _skip(text, place + 1))
+            yield name, value, place
+            place = _skip(text, place)
+            if text[place] == ",":
+                place += 1
+    except (ValueError, RecursionError, IndexError):
+        return
+
+
+def _skip(text: str, place: int) -> int:
+    space = _SPACE.match(text, place)
+    return space.end() if space else place
+
+
+PARSER = FileParser(name="msprobe", accepts=accepts, parse=parse)

@@ -1,0 +1,109 @@
+"""Checks inside a training process that found NaN or Inf, and say on which rank.
+
+    AssertionError: Rank 5: found NaN in local forward loss calculation. Device: 1, node: n07
+    AssertionError: Rank 5: found NaN in local grad norm in backward pass before data-parallel communication collective.
+    RuntimeError: Rank 5, node n07, device 1, iteration 812: Unexpected result nan (message='found NaN in local grad
+        norm for bucket #3 in backward pass before data-parallel communication collective')
+    /x/NanCheck.cu:21: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(val)` failed.
+    [rank0]:[E1120 17:31:56.885473996 Utils.cu:30] CUDA error during checkForNan: device-side assert triggered
+
+Events `nan_assert`, names_ranks = the rank that the message names, else the printer's; code = forward_loss, grad_norm,
+nan_check or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
+PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
+finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
+The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
+Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import claimed, reporter
+from parsers.parser import LineParser
+from parsers.rules import Rule, integer, read_rules
+from parsers.tables import Tables
+
+_RANK = r"Rank (?P<named>\d{1,9})"
+_CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
+
+
+def _where(text: str) -> str:
+    low = text.lower()
+    if "grad" in low:
+        return "grad_norm"
+    return "forward_loss" if "loss" in low else "validation"
+
+
+def _named(groups: Mapping[str, str]) -> dict[str, Any]:
+    """Columns of a message that names a rank, and perhaps a node, a device and an iteration."""
+    message = groups.get("message") or groups.get("place") or ""
+    where = _where(message)
+    step = integer(groups.get("iteration"))
+    made: dict[str, Any] = {"names_ranks": [int(groups["named"])], "code": where}
+    made["step"] = step if step is not None and step >= 0 else None
+    made["detail"] = {"where": where, "named": None}
+    if "node" in groups:
+        made["names_hosts"] = [groups["node"].rstrip(".,")]
+    if "result" in groups and not (_NOT_FINITE.search(groups["result"]) or _NOT_FINITE.search(message)):
+        made |= {"kind": "other", "severity": "warning", "code": "unexpected_result"}
+    return made
+
+
+RULES = (
+    Rule(
+        re.compile(
+            rf"{_RANK}, node (?P<node>[^\s,]{{1,253}}), device (?P<device_index>\d{{1,6}}), "
+            r"iteration (?P<iteration>-?\d{1,15}): Unexpected result (?P<result>.{1,200}?)"
+            r"(?: \(message='(?P<message>[^']{0,1000})'?|$)"
+        ),
+        "nan_assert",
+        refine=_named,
+    ),
+    Rule(
+        re.compile(
+            rf"{_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
+            r"(?:\.? Device: (?P<device_index>\d{1,6}))?(?:,? node: (?P<node>[\w.-]{1,253}?)(?=Rank \d|[^\w.-]|$))?"
+        ),
+        "nan_assert",
+        refine=_named,
+    ),
+    Rule(re.compile(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events nan_assert (and `other` for a refused finite value); claimed: repetitions of a device assertion."""
+    repeated = _repeated(lines)
+    found = dict(read_rules(lines.filter(~repeated), RULES))
+    events = found["events"]
+    own = pl.when((pl.col("code") == "nan_check") & pl.col("rank").is_not_null())
+    events = events.with_columns(
+        own.then(pl.concat_list("rank")).otherwise("names_ranks").alias("names_ranks"),
+        own.then(pl.col("rank_space")).otherwise("names_rank_space").alias("names_rank_space"),
+    )
+    places = lines.filter(repeated).select("file", "line").rows()
+    return found | {"events": events, "claimed": pl.concat([found["claimed"], claimed(places)])}
+
+
+def _repeated(lines: pl.DataFrame) -> pl.Series:
+    """Which lines repeat the assertion of a printer; one event tells as much as a thousand."""
+    seen: set[tuple[Any, ...]] = set()
+    again = []
+    for row in lines.iter_rows(named=True):
+        key = tuple(value for name, value in reporter(row).items() if name != "line")
+        is_check = re.search(_CHECK, row["text"] or "") is not None
+        again.append(is_check and key in seen)
+        if is_check:
+            seen.add(key)
+    return pl.Series(again, dtype=pl.Boolean())
+
+
+PARSER = LineParser(
+    name="nan_asserts",
+    anchors=(b"found NaN in", b"found Inf in", b"found NaN/Inf in", b": Unexpected result ", b"checkForNa"),
+    parse=parse,
+)

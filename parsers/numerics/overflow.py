@@ -1,0 +1,71 @@
+"""Lines about a dynamic loss scale: a step was skipped because a gradient overflowed, the scale went down or up.
+
+    [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 8, reducing to 4
+    … OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 4096, but hysteresis is 2. Reducing hysteresis to 1
+    Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.
+    Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1024.0
+    gradient overflow detected, ignoring gradient, setting loss scale to: 64.0
+    FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.
+    Overflow occurs, the loss scale is adjusted to 512.0
+
+Events `loss_scale`: value = the scale that holds from then on (null where the line does not say), code = reduced,
+raised, hysteresis or minimum; `rank` is the one that the line names (DeepSpeed prints on rank 0 only, for all).
+Megatron prints its scale in its progress lines instead. Source: DeepSpeed's loss_scaler.py and its ZeRO optimizers
+([deepscale] in 2021), apex amp, fairseq, ColossalAI.
+"""
+
+import re
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_rules
+from parsers.tables import Tables
+
+_NUMBER = r"\d{1,30}\.?\d{0,30}(?:e[+-]?\d{1,3})?"
+_ATTEMPT = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<attempted>{_NUMBER}),"
+_UNSAID = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<value>{_NUMBER}),"
+
+RULES = (
+    Rule(
+        re.compile(rf"{_UNSAID} but hysteresis is (?P<hysteresis>\d{{1,9}})"),
+        "loss_scale", severity="info", code="hysteresis",
+    ),
+    Rule(re.compile(rf"{_ATTEMPT} reducing to (?P<value>{_NUMBER})"), "loss_scale", severity="warning", code="reduced"),
+    Rule(re.compile(r"[Cc]urrent loss scale already at minimum"), "loss_scale", code="minimum"),
+    Rule(re.compile(r"Minimum loss scale reached \((?P<limit>[^)]{1,40})\)"), "loss_scale", code="minimum"),
+    Rule(
+        re.compile(
+            rf"Gradient overflow\.\s+Skipping step, loss scaler (?P<scaler>\d{{1,9}} )?"
+            rf"reducing loss scale to (?P<value>{_NUMBER})"
+        ),
+        "loss_scale", severity="warning", code="reduced",
+    ),
+    Rule(
+        re.compile(rf"gradient overflow detected,.{{0,80}}?setting loss scale to: (?P<value>{_NUMBER})"),
+        "loss_scale", severity="warning", code="reduced",
+    ),
+    Rule(
+        re.compile(rf"Overflow occurs, the loss scale is adjusted to (?P<value>{_NUMBER})"),
+        "loss_scale", severity="warning", code="reduced",
+    ),
+    Rule(
+        re.compile(rf"No overflow for consecutive (?P<steps>\d{{1,9}}) steps, .{{0,40}}adjusted to (?P<value>{_NUMBER})"),
+        "loss_scale", severity="info", code="raised",
+    ),
+)  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events loss_scale; what else the line says is in `detail`."""
+    return read_rules(lines, RULES)
+
+
+PARSER = LineParser(
+    name="loss_scale",
+    anchors=(
+        b"OVERFLOW!", b"oss scale already at minimum", b"Minimum loss scale reached", b"Gradient overflow.",
+        b"gradient overflow detected", b"the loss scale is adjusted to",
+    ),
+    parse=parse,
+)  # fmt: skip

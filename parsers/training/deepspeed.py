@@ -1,0 +1,55 @@
+"""Progress that DeepSpeed's engine prints on rank 0 for all.
+
+    steps: 100 loss: 2.3451 iter time (s): 0.532 samples/sec: 15.038
+    [2026-01-31 10:11:12,345] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=2, lr=[1e-05], mom=[(0.9, 0.95)]
+    [timer.py:260:stop] epoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=12.30, CurrSamplesPerSec=12.10
+
+DeepSpeed counts skipped steps from the start: `skipped` is what was added since the printer's line before, as other
+frameworks print it; null in the first line, unless nothing was skipped. Only the first form has a place for a loss.
+Source: DeepSpeed 0.3 to 0.17, runtime/engine.py, runtime/pipe/engine.py, utils/timer.py.
+"""
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.tables import Tables, conform
+from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
+
+_PIPELINE = rf"\bsteps: {COUNT} loss: "
+_REPORT = rf"(?:\[Rank \d+\] )?\bstep={COUNT}, skipped=\d+, lr="
+_TIMER = rf"\bepoch=\d+/micro_step=\d+/global_step={COUNT}, RunningAvgSamplesPerSec="
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """steps; claimed: the timer's line where the report of the same step stands beside it."""
+    known = with_reporter(lines)
+    text = pl.col("text")
+    pipeline = known.filter(text.str.contains(_PIPELINE))
+    loss = number(rf"\bsteps: \d+ loss: {NUMBER}")
+    whole_lines = rows(
+        pipeline,
+        "deepspeed",
+        step=whole(_PIPELINE),
+        loss=loss,
+        loss_seen=loss.is_not_null(),
+        elapsed_ms=number(rf"iter time \(s\): {NUMBER}") * 1000,
+    )
+    reported = known.filter(text.str.contains(_REPORT)).with_columns(
+        pl.coalesce("rank", whole(r"\[Rank (\d{1,9})\]")), total=whole(rf"\bskipped={COUNT}")
+    )
+    gone = pl.col("total").diff().over("file", "rank")
+    added = pl.when(pl.col("total") == 0).then(0).when(gone >= 0).then(gone)
+    reports = rows(reported, "deepspeed", step=whole(_REPORT), skipped=added)
+    timed = rows(known.filter(text.str.contains(_TIMER)), "deepspeed", step=whole(_TIMER))
+    seen = pl.concat([whole_lines, reports]).select("file", "step").unique()
+    alone = timed.join(seen, on=["file", "step"], how="anti")
+    beside = timed.join(seen, on=["file", "step"], how="semi")
+    steps = pl.concat([whole_lines, reports, alone]).sort("file", "line", maintain_order=True)
+    return {"steps": steps, "claimed": conform("claimed", beside.select("file", "line"))}
+
+
+PARSER = LineParser(
+    name="deepspeed",
+    anchors=(b"steps: ", b", skipped=", b", RunningAvgSamplesPerSec="),
+    parse=parse,
+)

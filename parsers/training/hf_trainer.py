@@ -1,0 +1,81 @@
+"""Progress of Hugging Face's Trainer and what builds on it (TRL, Swift, LLaMA-Factory): a dict per log, a bar per step.
+
+    {'loss': 2.0491, 'grad_norm': 0.87, 'learning_rate': 1.9e-05, 'epoch': 0.28}
+    {'loss': '0.0', 'grad_norm': 'nan', 'learning_rate': '1e-05', 'epoch': '0.53'}        (since 5.0)
+    {'eval_loss': 1.9, 'eval_runtime': 3.4, 'epoch': 1.0}
+    {'loss': 1.2, 'global_step/max_steps': '40/100', 'epoch': 0.4}                        (Swift)
+    {"current_steps": 40, "total_steps": 100, "loss": 1.2, "epoch": 0.4}                  (LLaMA-Factory)
+     14%|█▍        | 378/2724 [13:58:09<86:18:35, 132.44s/it]
+
+A loss of 0.0 beside a grad_norm of nan hides a NaN (`logging_nan_inf_filter`): both are given as printed. A dict
+without its step takes the count of the bar before it in the same file, null where there is none; a Trainer's bar has no
+name before it, and the longest such bar of a file is the one of training. Bars in files without dicts are no steps:
+anything may print a bar. Source: transformers 4.x and 5.x, trainer_callback.py; tqdm; Swift; LLaMA-Factory.
+"""
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.tables import Tables, conform
+from parsers.training.progress import NUMBER, with_reporter
+
+_BAR = r"^\s*\d{1,3}%\|[^|]{0,200}\|\s*(\d{1,15})/(\d{1,15}) \[[^\]]{0,60}?(?:([\d.]+)(s/it|it/s))?\]"
+_STEP = r"""['"](?:global_step/max_steps|global_step|current_steps|step)['"]: ['"]?(\d{1,15})(?:/\d+)?['"]?[,}]"""
+_LOSS = rf"""['"]loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
+_EVAL = rf"""['"]eval_(?:\w+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
+_GRAD = rf"""['"]grad_norm['"]: ['"]?{NUMBER}['"]?[,}}]"""
+_DICT = r"""\{(?:['"].{0,4000}?)?['"](?:loss|eval_loss|eval_\w+_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[\d.])"""
+_RATE = r"""['"](?:learning_rate|lr|epoch|eval_runtime)['"]: """
+_PRINTER = ["file", "rank", "local_rank", "task"]
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """steps: a row per dict and, in files with dicts, per step of the bar; claimed: other pieces of the bar."""
+    text = pl.col("text")
+    known = with_reporter(lines).with_columns(
+        is_dict=text.str.contains(_DICT) & text.str.contains(_RATE),
+        count=text.str.extract(_BAR, 1).cast(pl.Int64, strict=False),
+        total=text.str.extract(_BAR, 2).cast(pl.Int64, strict=False),
+    )
+    known = known.filter(pl.col("is_dict").any().over(_PRINTER))
+    is_training = pl.col("total") == pl.col("total").max().over(_PRINTER)
+    known = known.with_columns(count=pl.when(is_training).then(pl.col("count")))
+    bars = known.filter(pl.col("count").is_not_null() & ~pl.col("is_dict"))
+    known = known.with_columns(last=pl.col("count").forward_fill().over(_PRINTER))
+    steps = pl.concat([_dicts(known.filter("is_dict")), _bars(bars)]).sort("file", "line", maintain_order=True)
+    claimed = bars.select("file", "line").unique(maintain_order=True)
+    return {"steps": steps, "claimed": conform("claimed", claimed)}
+
+
+def _number(pattern: str) -> pl.Expr:
+    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+
+
+def _dicts(lines: pl.DataFrame) -> pl.DataFrame:
+    is_eval = pl.col("text").str.contains(_EVAL) & ~pl.col("text").str.contains(_LOSS)
+    loss = pl.coalesce(_number(_LOSS), _number(_EVAL))
+    own = pl.col("text").str.extract(_STEP, 1).cast(pl.Int64, strict=False)
+    return conform("steps", lines.select(
+        *_who(), step=pl.coalesce(own, "last"), phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
+        loss=loss, loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)), grad_norm=_number(_GRAD),
+    ))  # fmt: skip
+
+
+def _bars(lines: pl.DataFrame) -> pl.DataFrame:
+    """The first piece of the bar for each step."""
+    first = lines.unique([*_PRINTER, "count"], keep="first", maintain_order=True)
+    return conform("steps", first.select(*_who(), step=pl.col("count"), phase=pl.lit("train")))
+
+
+def _who() -> list[pl.Expr]:
+    named = [pl.col(name) for name in ("rank", "local_rank", "time_ns", "time_basis", "file", "line")]
+    return [*named, pl.lit("hf_trainer").alias("framework")]
+
+
+PARSER = LineParser(
+    name="hf_trainer",
+    anchors=(
+        b"'loss': ", b'"loss": ', b"'eval_loss': ", b"_loss': ", b"'grad_norm': ", b'"grad_norm": ', b"s/it]", b"it/s]",
+    ),
+    parse=parse,
+)  # fmt: skip

@@ -1,0 +1,45 @@
+"""Columns that all readers of training progress share: who printed a line and when, numbers as logs print them."""
+
+import polars as pl
+
+from parsers.tables import conform
+
+NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+))"
+COUNT = r"(\d{1,15})"
+_INLINE_RANK = r"\[rank\s?(\d{1,9})\]"
+_STAMP = r"^\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
+
+
+def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
+    """`rank` filled from `[rank3]` within a logger's format, then from the path; the time from the line's own stamp."""
+    text = pl.col("text")
+    seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
+    fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
+    stamp = seconds.dt.timestamp("ms") * 1_000_000 + fraction
+    return lines.with_columns(
+        rank=pl.coalesce("rank", text.str.extract(_INLINE_RANK, 1).cast(pl.Int64, strict=False), "path_rank"),
+        local_rank=pl.coalesce("local_rank", "path_local_rank"),
+        host=pl.coalesce("host", "path_host"),
+        time_basis=pl.when(pl.col("time_ns").is_null() & stamp.is_not_null())
+        .then(pl.lit("local"))
+        .otherwise(pl.col("time_basis")),
+        time_ns=pl.coalesce(pl.col("time_ns"), stamp),
+    )
+
+
+def whole(pattern: str) -> pl.Expr:
+    """The first group of a pattern in `text` as an integer; null where it does not match or fit."""
+    return pl.col("text").str.extract(pattern, 1).cast(pl.Int64, strict=False)
+
+
+def number(pattern: str) -> pl.Expr:
+    """The first group of a pattern in `text` as a float, NaN and Inf included; null where it does not match."""
+    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+
+
+def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Expr) -> pl.DataFrame:
+    """Rows of `steps` for lines that with_reporter has seen; lines without a step are left out."""
+    who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
+    by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
+    columns = {"phase": pl.lit("train"), "framework": by, **columns}
+    return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
