@@ -63,8 +63,8 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     """Every host that a record speaks for, first label only, ascending."""
     names: set[str] = set()
     for name in ("ranks", "stacks", "events", "settings", "devices", "files"):
-        names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list() if host}
-    return sorted(names)
+        names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list()}
+    return sorted(names - {""})
 
 
 def coverage(
@@ -111,6 +111,7 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
             time_last_utc=iso(row["time_last_ns"]),
             errors=row["reason"] or [],
             templates=row["templates"] or [],
+            records=row["records"] or 0,
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
     ]

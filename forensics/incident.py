@@ -387,6 +387,7 @@ class FileRow(Struct, frozen=True, kw_only=True):
     time_last_utc: str | None
     errors: list[str]
     templates: list[str]
+    records: int = 0  # rows of evidence that were read from it
 
 
 class Report(Struct, frozen=True, kw_only=True):

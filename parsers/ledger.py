@@ -17,13 +17,24 @@ from parsers.bundle import open_bundle
 from parsers.evidence import Evidence
 from parsers.parser import HEAD_BYTES, LINES, FileParser, LineParser, Parser, Source
 from parsers.scan import Scanned, is_text, scan, templates
-from parsers.tables import SCHEMAS, TABLE_NAMES, Tables, merge, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, table
 
 UNIT_BYTES = 32 << 20
 UNIT_FILES = 128
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 STREAM_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, NotImplementedError, ValueError)
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
+_BOOT = (pl.col("time_basis") == "boot").fill_null(False)
+_NEVER = pl.lit(False)
+_TIMES: tuple[tuple[TableName, str, pl.Expr], ...] = (
+    ("operations", "time_created_ns", _NEVER),
+    ("progress", "time_ns", _NEVER),
+    ("stacks", "time_ns", _NEVER),
+    ("timings", "time_ns", _NEVER),
+    ("devices", "time_ns", _NEVER),
+    ("events", "time_ns", _BOOT),
+    ("steps", "time_ns", _BOOT),
+)
 
 Map = Callable[[Callable[[tuple[Source, ...]], Tables], Iterable[tuple[Source, ...]]], Iterable[Tables]]
 Progress = Callable[[int, int], None]  # bytes read, bytes in all
@@ -57,10 +68,8 @@ def read_unit(sources: tuple[Source, ...], parsers: tuple[Parser, ...], year: in
     lost: dict[str, list[int | None]] = {}
     for file, line in tables["unread"].select("file", "line").iter_rows():
         lost.setdefault(file, []).append(line)
-    tables["files"] = table(
-        "files",
-        [_row(report, recognised.get(path := report.source.path, set()), lost.get(path, [])) for report in reports],
-    )
+    rows = [_row(report, recognised.get(path := report.source.path, set()), lost.get(path, [])) for report in reports]
+    tables["files"] = _with_times(table("files", rows), tables)
     return tables
 
 
@@ -70,7 +79,7 @@ class _Report:
 
     source: Source
     parts: list[Tables] = field(default_factory=list)
-    owner: str | None = None
+    owner: FileParser | None = None
     parsers: set[str] = field(default_factory=set)
     scanned: Scanned | None = None
     decorated: pl.DataFrame | None = None  # LINES without `hit`, one row per candidate
@@ -133,7 +142,7 @@ def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FilePar
 
 
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
-    report.owner = owner.name
+    report.owner = owner
     report.parsers.add(owner.name)
     try:
         report.parts.append(_checked(owner.parse(source)))
@@ -248,14 +257,34 @@ def _row(report: _Report, recognised: set[int], lost: list[int | None]) -> dict[
     if scanned is None:
         return row
     known = len(recognised)
-    if report.owner is not None and None not in lost:
+    is_alone = report.owner is not None and not report.owner.shared
+    if is_alone and None not in lost:
         known = max(known, scanned.lines - len(set(lost)))  # its owner read all of it but these
-    is_foreign = report.owner is None
     return row | {
         "lines": scanned.lines,
         "recognised": min(known, scanned.lines),
-        "templates": templates(scanned.sample, recognised) if is_foreign else [],
+        "templates": [] if is_alone else templates(scanned.sample, recognised),
     }
+
+
+def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    """The time range of files whose lines show none (dumps): that of their records."""
+    parts = [
+        tables[name].filter(~boot).select("file", pl.col(column).alias("time"))
+        for name, column, boot in _TIMES
+        if tables[name].height
+    ]
+    if not parts:
+        return files
+    spans = pl.concat(parts).group_by("file").agg(first=pl.col("time").min(), last=pl.col("time").max())
+    return (
+        files.join(spans, on="file", how="left", maintain_order="left")
+        .with_columns(
+            pl.coalesce("time_first_ns", "first").alias("time_first_ns"),
+            pl.coalesce("time_last_ns", "last").alias("time_last_ns"),
+        )
+        .drop("first", "last")
+    )
 
 
 def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:

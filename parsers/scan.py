@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from parsers.anchors import finder
 from parsers.parser import LineParser
+from parsers.prefixes import strip
 
 WINDOW = 16 << 20
 LINE_BYTES = 1 << 20
@@ -77,9 +78,11 @@ def scan(stream: BinaryIO, parsers: Sequence[LineParser]) -> Scanned:
 
 
 def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> list[str]:
-    """The commonest unrecognised lines of the sample, digits as #, as "count × template"."""
+    """The commonest unrecognised lines of the sample without decoration, digits as #, as "count × template"."""
     counts = Counter(
-        _DIGITS.sub("#", text.strip())[:200] for line, text in sample.items() if line not in recognised and text.strip()
+        _DIGITS.sub("#", text)[:200]
+        for line, raw in sample.items()
+        if line not in recognised and (text := strip(raw).text.strip())
     )
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]

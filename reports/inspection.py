@@ -11,11 +11,14 @@ _WIDTH = 100
 
 
 def _file(row: FileRow) -> list[str]:
-    what = ", ".join(row.parsers) or "not recognised"
+    what = ", ".join(row.parsers) or ("not recognised" if row.bytes else "empty")
     ranks = f" · ranks {row.ranks}" if row.ranks else ""
-    known = f" · {row.recognised:,} of {row.lines:,} lines recognised" if row.lines else ""
+    records = f" · {row.records:,} record{'s' * (row.records != 1)}" if row.parsers else ""
+    unknown = row.lines - row.recognised
+    known = f" · {row.lines:,} line{'s' * (row.lines != 1)}" if row.lines else ""
+    known += f", {unknown:,} recognised by nothing" if unknown else ""
     span = f" · {row.time_first_utc} – {row.time_last_utc}" if row.time_first_utc else ""
-    lines = [clean(row.file), f"    {what} · {size(row.bytes)}{ranks}{known}{span}"]
+    lines = [clean(row.file), f"    {what} · {size(row.bytes)}{ranks}{records}{known}{span}"]
     lines += [f"    ! {clean(error)}" for error in row.errors]
     lines += [f"    ? {cut(clean(template), _WIDTH)}" for template in row.templates]
     return lines
