@@ -9,7 +9,7 @@ alone, they are all there is to say.
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import Row, has_job_evidence, has_waited, host_of, job_hosts, refs, rows
+from forensics.detectors.log_lines import Row, is_only_about_hosts, has_waited, host_of, job_hosts, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Device, FirstAnomaly
@@ -45,7 +45,7 @@ def _in_time(row: Row, window: tuple[int, int] | None) -> bool:
     if window is None or row["time_ns"] is None or row["time_basis"] in ("boot", "local"):
         return True  # clocks that cannot be compared exclude nothing
     begun, ended = window
-    return begun - _HOUR_NS <= row["time_ns"] <= ended + _MINUTE_NS
+    return bool(begun - _HOUR_NS <= row["time_ns"] <= ended + _MINUTE_NS)
 
 
 def _is_common(case: Case, row: Row) -> bool:
@@ -81,7 +81,7 @@ def _hurt(case: Case, rank: int) -> bool:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all devices."""
-    window, alone, known = _end_ns(case), not has_job_evidence(case), job_hosts(case)
+    window, alone, known = _end_ns(case), is_only_about_hosts(case), job_hosts(case)
     found = [row for row in rows(case, "gpu_error", "gpu_lost") if _is_fault(row) and _in_time(row, window)]
     found = [row for row in found if row["rank"] is None and not _is_common(case, row)]
     placed = [(row, host_of(case, row)) for row in found]

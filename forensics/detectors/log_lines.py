@@ -68,10 +68,13 @@ def job_hosts(case: Case) -> frozenset[str]:
     return frozenset(hosts)
 
 
-def has_job_evidence(case: Case) -> bool:
-    """Is there anything in the bundle that a process of the job left?"""
-    processes = case.tables["events"].filter(~pl.col("kind").is_in(_OF_HOSTS))
-    return bool(case.seen or case.outcomes or processes.height or case.tables["steps"].height or case.stacks.height)
+def is_only_about_hosts(case: Case) -> bool:
+    """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
+    events = case.tables["events"]
+    about = set(events.filter(pl.col("kind").is_in(_OF_HOSTS))["file"].to_list()) | set(case.tables["devices"]["file"])
+    files = case.tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
+    processes = events.filter(~pl.col("kind").is_in(_OF_HOSTS))
+    return set(files) <= about and not (case.seen or processes.height or case.tables["steps"].height)
 
 
 def has_begun(case: Case) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import detail, has_begun, host_of, own_rank, refs, rows
 from forensics.detectors.network import blames
+from forensics.detectors.ras_report import is_missing
 from forensics.graph.blame import find_root
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Cause, FirstAnomaly
@@ -28,7 +29,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     begun = has_begun(case)
     if (refused := _refused(case)) and not begun:
         return (_connection(case, refused),)
-    if missing := rows(case, "missing_members"):
+    if missing := [row for row in rows(case, "missing_members") if not is_missing(row)]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case, "store_timeout") if row["severity"] != "info"]:
         return (_store(case, silent, begun),)

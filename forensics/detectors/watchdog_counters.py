@@ -130,10 +130,12 @@ def _victims(
     members = members_of(case, *group)
     silent = tuple(sorted(set(members) - timed_out)) if members else ()
     numbers = {row["seq"] for row in waiting}
+    launched = _launched(case, group, waiting)
     reason: Reason
-    if members and not silent and len(numbers) == 1:
+    if launched or (members and not silent and len(numbers) == 1):
         reason, suspects = "all_entered_no_counters", members
-        why = "all members wait in the same operation; a link, an adapter, a switch and a stuck kernel look alike here"
+        why = "all members wait in the same operation" + (", says RAS;" if launched else ";")
+        why += " a link, an adapter, a switch and a stuck kernel look alike here"
     elif silent and 2 * len(silent) <= len(members):
         reason, suspects = "culprit_among_missing", silent
         why = f"{ranks_text(silent)} of the group printed nothing; that does not prove that they were absent"
@@ -151,7 +153,7 @@ def _victims(
     claims = [
         Claim(f"{who} timed out waiting in {waiting[0]['op'] or 'a collective'}", "for", "watchdog", refs(waiting))
     ]
-    claims += _launched(case, group, waiting)
+    claims += launched
     return Finding(
         detector=DETECTOR.name,
         kind="hang",
