@@ -9,7 +9,7 @@ alone, they are all there is to say.
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import Row, is_only_about_hosts, has_waited, host_of, job_hosts, refs, rows
+from forensics.detectors.log_lines import Row, has_waited, host_of, is_only_about_hosts, job_hosts, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Device, FirstAnomaly
