@@ -42,7 +42,8 @@ def case_of(
     stacks = main_stacks(whole)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
     dead = frozenset(rank for rank, end in ends.items() if end.how == "died")
-    waits = build(states, stacks, job | seen, gave_up, dead)
+    ended = frozenset(rank for rank, end in ends.items() if end.how == "ended")
+    waits = build(states, stacks, job | seen, gave_up, dead, ended)
     roots = find(waits)
     return Case(whole, attempt, job, seen, identity, ends, states, stacks, waits, roots, known_bad, topology or {})
 

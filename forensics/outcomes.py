@@ -51,7 +51,7 @@ _DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0),
+    """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
     bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown). cause: for died."""
 
     rank: int
@@ -162,6 +162,9 @@ def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
         )
         if said and (before is None or before.how in ("failed", "stopped") or killed_for_memory):
             result[said.rank] = said if before is None else _with_refs(said, before.refs)
+    for row in events.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
+        if row["rank"] not in result:
+            result[row["rank"]] = Outcome(row["rank"], "ended", None, "", row["time_ns"], (reference(row),))
     return dict(sorted(result.items()))
 
 

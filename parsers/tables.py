@@ -302,6 +302,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "collective_timeout": "a rank waited for an operation until its timeout",
     "desync": "a desync report; names_ranks = lagging ranks",
     "fingerprint_mismatch": "two ranks run different collectives; detail holds both",
+    "size_mismatch": "a transport received another size than its call expects",
     "barrier_missing": "a monitored barrier names the ranks that did not come",
     "missing_members": "a store or rendezvous counted fewer members than expected",
     "store_timeout": "a key-value store did not answer in time",

@@ -26,7 +26,7 @@ def _events(text: str, **columns: Any) -> list[dict[str, Any]]:
 def test_frames_message_and_stack() -> None:
     tables = PARSER.parse(lines(HEAD + "ValueError: bad key: 7", rank=3))
     [row] = tables["events"].rows(named=True)
-    assert (row["kind"], row["code"], row["rank"], row["line"]) == ("exception", "ValueError", 3, 1)
+    assert (row["kind"], row["code"], row["rank"], row["line"]) == ("exception", "ValueError", 3, 9)
     assert row["text"] == "ValueError: bad key: 7"
     detail = json.loads(row["detail"])
     assert [frame[0] for frame in detail["frames"]] == ["wrapper", "load", "<module>"]
@@ -79,7 +79,7 @@ def test_chain() -> None:
     text = HEAD + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" + HEAD
     first, second = _events(text + "RuntimeError: b")
     assert (first["code"], second["code"]) == ("KeyError", "RuntimeError")
-    assert json.loads(second["detail"])["continues_line"] == first["line"]
+    assert json.loads(second["detail"])["continues_line"] == json.loads(first["detail"])["from_line"] == 1
 
 
 def test_interleaved_ranks() -> None:

@@ -85,8 +85,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → a finding of kind healthy where it is proven."""
     if _failed(case) or _is_held(case):
         return ()
-    if case.states is not None and case.states.open.height:
-        return ()
     claims = _completions(case)
     if not claims:
         return ()

@@ -76,7 +76,7 @@ def find(waits: Waits) -> Roots:
             inside = [rank for _, rank in graph.predecessors(node)]
             if len(inside) == 1 and not str(node[1]).startswith("p2p:"):
                 stuck[inside[0]] = str(node[1])
-            else:
+            elif inside:
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
     hosts_in = _by_host_alone(graph, waits)

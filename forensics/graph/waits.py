@@ -114,13 +114,16 @@ def build(
     ranks: frozenset[int],
     gave_up: frozenset[int] = frozenset(),
     dead: frozenset[int] = frozenset(),
+    ended: frozenset[int] = frozenset(),
 ) -> Waits:
     """States, main-thread stacks (graph.stacks.main_stacks) and what logs say of ranks → Waits.
 
     ranks: all ranks of the job. gave_up: ranks whose log says that they waited until a timeout or lost a peer.
-    dead: ranks whose process ended by itself (exit code, own exception)."""
+    dead: ranks whose process ended by itself (exit code, own exception). ended: ranks that ended well: what their dump
+    shows as open was finished after it."""
     sites = _sites(stacks)
     status, by_stack, loose = _status(states, sites, gave_up, dead, ranks)
+    status.update(dict.fromkeys(sorted(ended), "free"))
     graph: nx.DiGraph = nx.DiGraph()
     for rank in sorted(status):
         graph.add_node(("rank", rank))
@@ -131,6 +134,8 @@ def build(
         if rank not in status:
             status[rank] = "lost"
             graph.add_node(("rank", rank))
+        if rank in ended and state != "absent":
+            continue
         if state == "in":
             if status[rank] != "dead":
                 graph.add_edge(("rank", rank), ("op", op), state=state, certain=True)

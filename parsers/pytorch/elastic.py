@@ -131,7 +131,8 @@ class _Reader:
         if key in self._record:
             self._end_record()
         self._record[key] = value
-        if key == "rank" or "row" not in self._record:
+        # The exit line is what an event quotes, else the rank's.
+        if key == "exitcode" or "row" not in self._record or ("exitcode" not in self._record and key == "rank"):
             self._record["row"] = row
         return True
 
@@ -151,7 +152,6 @@ class _Reader:
         known = {key: record[key] for key in ("error_file", "traceback", "msg") if _shown(record.get(key))}
         stamp = {"time_ns": time_ns, "time_basis": "local"} if time_ns is not None else {}
         same = about | stamp | {"severity": "error", "detail": json.dumps(known)}
-        same["text"] = " ".join(f"{key}: {value}" for key, value in record.items() if key != "row")[:2000]
         same["code"] = (ended[3] or _exit_code(ended[1])) if ended else None
         self.events.append(event(row, "exit", **same))
         if self._is_root:

@@ -45,7 +45,7 @@ _CONSEQUENCE = re.compile(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
-    r"[Nn]ot all ranks joined|waiting for clients"
+    r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size"
 )
 _OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
@@ -100,7 +100,7 @@ class _Reader:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_block(None, None, None)
-        self._end_terminate(None)
+        self._end_terminate(None, None)
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -113,10 +113,10 @@ class _Reader:
         elif _LINK.search(text):
             self._linked = True
         elif found := _TERMINATE.search(text):
-            self._end_terminate(None)
+            self._end_terminate(None, None)
             self._terminated = (row, found["code"])
         elif self._terminated is not None and (found := _WHAT.match(text)):
-            self._end_terminate(found["message"])
+            self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)):
             self._emit(row, found["code"], found["message"], {"frames": []}, text)
         elif derived := _derived(text) if _BARE.search(text) else None:
@@ -169,18 +169,21 @@ class _Reader:
             detail["continues_line"] = block.continues
         if not block.is_main:
             detail["thread"] = block.thread or "worker"
-        self._emit(block.row, code, message, detail, last["text"] if last else block.row["text"])
+        detail["from_line"] = block.row["line"]
+        said = last or block.row
+        self._emit(said, code, message, detail, said["text"])
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
             seen = {"is_main": True, "source": "traceback", "time_ns": block.row["time_ns"], "frames": frames[:256]}
             self.stacks.append(who | seen)
 
-    def _end_terminate(self, message: str | None) -> None:
+    def _end_terminate(self, what: Row | None, message: str | None) -> None:
         terminated, self._terminated = self._terminated, None
         if terminated is not None:
             row, code = terminated
-            text = row["text"] if message is None else f"{row['text']}\n{message}"
-            self._emit(row, code, message, {"frames": [], "language": "c++"}, text, severity="fatal")
+            detail = {"frames": [], "language": "c++", "from_line": row["line"]}
+            said = what or row
+            self._emit(said, code, message, detail, said["text"], severity="fatal")
 
     def _emit(
         self,
@@ -222,6 +225,8 @@ def _derived(message: str) -> dict[str, Any] | None:
         return {"kind": "disk_full", "code": "shm"}
     if "No space left on device" in message:
         return {"kind": "disk_full"}
+    if "Received data size doesn't match expected size" in message:
+        return {"kind": "size_mismatch"}
     if found := _DEVICE.search(message):
         return {"kind": "cuda_error", "code": found["code"].strip()}
     return None

@@ -23,18 +23,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.stacks.thread_lines import (
+    FAULTHANDLER_FRAME,
+    FAULTHANDLER_OUTERMOST,
+    FAULTHANDLER_THREAD,
+    faulthandler_frame,
+)
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
 
-_THREAD = re.compile(
-    r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+))?(?: \[(?P<name>[^\]]*)\])?"
-    r" \(most recent call first\):"
-)
-_FRAME = re.compile(r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$')
 _OTHER = re.compile(r"  \.\.\.$|  <|Fatal Python error: |Timeout \(|Extension modules: |Python runtime state: |$")
-_OUTERMOST = {"<module>", "_run_module_as_main"}
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -44,8 +44,10 @@ def accepts(path: str, head: bytes) -> bool:
         return False
     lines = [line.rstrip() for line in head.decode("utf-8", "replace").split("\n")[:400]]
     filled = [line for line in lines if line]
-    known = sum(any(pattern.match(line) for pattern in (_THREAD, _FRAME, _OTHER)) for line in filled)
-    return 2 * known > len(filled) and any(map(_THREAD.match, filled))
+    known = sum(
+        any(pattern.match(line) for pattern in (FAULTHANDLER_THREAD, FAULTHANDLER_FRAME, _OTHER)) for line in filled
+    )
+    return 2 * known > len(filled) and any(map(FAULTHANDLER_THREAD.match, filled))
 
 
 @dataclass(slots=True)
@@ -58,7 +60,7 @@ class _Thread:
 
     @property
     def is_outermost_module(self) -> bool:
-        return self.is_whole and bool(self.frames) and self.frames[-1]["function"] in _OUTERMOST
+        return self.is_whole and bool(self.frames) and self.frames[-1]["function"] in FAULTHANDLER_OUTERMOST
 
 
 def parse(source: Source) -> Tables:
@@ -104,16 +106,15 @@ def _threads(text: str, problems: list[dict[str, Any]]) -> list[_Thread]:
     snapshot, is_open = 0, False  # is_open: frames that follow belong to the last thread
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip()
-        if header := _THREAD.match(line):
+        if header := FAULTHANDLER_THREAD.match(line):
             if header["id"] in seen:
                 snapshot += 1
                 seen.clear()
             seen.add(header["id"])
             threads.append(_Thread(header, number, snapshot))
             is_open = True
-        elif is_open and (frame := _FRAME.match(line)):
-            place = int(frame["line"]) if frame["line"] else None
-            threads[-1].frames.append({"function": frame["function"], "file": frame["file"], "line": place})
+        elif is_open and (frame := FAULTHANDLER_FRAME.match(line)):
+            threads[-1].frames.append(faulthandler_frame(frame))
         elif is_open and line == "  ...":
             threads[-1].is_whole = False
         elif line.startswith("  File ") or (is_open and line.startswith("  ") and not _OTHER.match(line)):
@@ -125,4 +126,4 @@ def _threads(text: str, problems: list[dict[str, Any]]) -> list[_Thread]:
     return threads
 
 
-PARSER = FileParser(name="faulthandler", accepts=accepts, parse=parse)
+PARSER = FileParser(name="faulthandler", accepts=accepts, parse=parse, shared=True)
