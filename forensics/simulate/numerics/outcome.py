@@ -1,0 +1,184 @@
+"""`simulate_numerics`: a job, a fault and a seed in; statistics, logs and the truth out."""
+
+import io
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from forensics.simulate.job import Job
+from forensics.simulate.numerics import logs
+from forensics.simulate.numerics.faults import LOG_ONLY, MAKERS, Injections, NumericFault, Placing, Plant, needed
+from forensics.simulate.numerics.flow import Flow, Site
+from forensics.simulate.numerics.model import Model, NumericNoise
+from forensics.simulate.numerics.rows import frame, lines, records
+from forensics.simulate.numerics.training import program
+from forensics.simulate.numerics.truth import Kept, truth
+from parsers.tables import TableName, merge, table
+
+TRIES = 12
+
+
+@dataclass(frozen=True)
+class NumericIncident:
+    """A run job. `flows`: one per launch. `truth` is never part of the bundle's files."""
+
+    job: Job
+    model: Model
+    fault: NumericFault
+    flows: tuple[Flow, ...]
+    noise: NumericNoise
+    kept: Kept
+    truth: dict[str, Any]
+    seed: int
+
+    @cached_property
+    def statistics(self) -> dict[tuple[int, int], list[tuple[Any, ...]]]:
+        """(launch, rank) → rows of its file, in the order of `rows.COLUMNS`."""
+        found: dict[tuple[int, int], list[tuple[Any, ...]]] = {}
+        if self.fault.kind in LOG_ONLY:
+            return found
+        for launch, flow in enumerate(self.flows):
+            for rank in sorted(self.kept.ranks):
+                rows = [
+                    row
+                    for row in flow.states[rank].rows
+                    if (row.site.step - self.job.first_step) % self.noise.every == 0
+                ]
+                made = list(
+                    records(rows, self.job, self.model, self.noise.form, self.kept.modules, self.kept.skew_s[rank])
+                )
+                share = self.kept.share.get(rank, 1.0) if launch == len(self.flows) - 1 else 1.0
+                found[launch, rank] = made[: int(len(made) * share)]
+        if not self.noise.form.attempts:
+            launches = range(len(self.flows))
+            found = {(0, rank): [row for each in launches for row in found[each, rank]] for rank in self.kept.ranks}
+        return found
+
+    def path(self, launch: int, rank: int, fmt: str) -> str:
+        folder = f"attempt_{launch}/" if self.noise.form.attempts else ""
+        return f"{folder}tensor_stats/rank_{rank}.{fmt}"
+
+    def files(self, fmt: Literal["jsonl", "parquet"] = "jsonl") -> Iterator[tuple[str, bytes]]:
+        """(path in the bundle, content) of every file."""
+        for (launch, rank), rows in sorted(self.statistics.items()):
+            path = self.path(launch, rank, fmt)
+            if fmt == "jsonl":
+                yield path, lines(rows)
+                continue
+            made, out = frame(rows, path, None, fmt).drop("file", "line", "record"), io.BytesIO()
+            made.select(column for column in made if column.null_count() < len(made)).write_parquet(out)
+            yield path, out.getvalue()
+        if text := logs.text(self):
+            yield logs.PATH, text.encode()
+
+    def write(self, folder: Path, fmt: Literal["jsonl", "parquet"] = "jsonl") -> None:
+        """Writes the bundle below `folder`/bundle and truth.json beside it. Raises FileExistsError if it is there."""
+        bundle = folder / "bundle"
+        bundle.mkdir(parents=True)
+        for path, content in self.files(fmt):
+            target = bundle / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        (folder / "truth.json").write_text(json.dumps(self.truth, indent=1) + "\n")
+
+    def evidence(self) -> dict[TableName, pl.DataFrame]:
+        """The evidence tables of the bundle (as JSON Lines), without the way through bytes."""
+        many = self.noise.form.attempts
+        frames, files = [], []
+        for (launch, rank), rows in self.statistics.items():
+            path = self.path(launch, rank, "jsonl")
+            frames.append(frame(rows, path, launch if many else None, "jsonl"))
+            files.append({"file": path, "rank": rank, "attempt": launch if many else None, "parsers": ["tensor_stats"]})
+        parts: list[dict[TableName, pl.DataFrame]] = [
+            {"steps": table("steps", logs.rows(self)), "files": table("files", files)}
+        ]
+        if frames:
+            parts.append({"tensors": pl.concat(frames)})
+        return merge(parts)
+
+
+def simulate_numerics(
+    job: Job,
+    fault: NumericFault | None = None,
+    seed: int = 0,
+    noise: NumericNoise | None = None,
+    model: Model | None = None,
+) -> NumericIncident:
+    """Same arguments, same incident. Raises ValueError where the job has no place for the fault."""
+    fault, noise = fault or NumericFault(), noise or NumericNoise()
+    rng = random.Random(f"numerics:{seed}")
+    model = needed(fault.kind, model or Model())
+    if fault.kind in LOG_ONLY:
+        kept = _kept(job, noise, rng, frozenset(), [])
+        return NumericIncident(job, model, fault, (), noise, kept, truth(job, model, fault, (), noise, kept), seed)
+    sites = _sites(job, model)
+    for _ in range(TRIES):
+        flows = _run(job, model, fault, sites, rng)
+        if _happened(flows):
+            culprits = frozenset(birth.site.rank for flow in flows for birth in flow.injections.births)
+            modules = sorted({site.module for site in sites})
+            kept = _kept(job, noise, rng, culprits, modules)
+            said = truth(job, model, fault, flows, noise, kept)
+            return NumericIncident(job, model, fault, flows, noise, kept, said, seed)
+    raise ValueError(f"{fault} never takes effect")
+
+
+def _sites(job: Job, model: Model) -> list[Site]:
+    """All operations of one step without a fault."""
+    flow = Flow(job, model, Injections(), range(job.first_step, job.first_step + 1))
+    flow.run([program(flow, rank) for rank in range(job.world)])
+    return list(dict.fromkeys(row.site for state in flow.states for row in state.rows))
+
+
+def _run(job: Job, model: Model, fault: NumericFault, sites: list[Site], rng: random.Random) -> tuple[Flow, ...]:
+    step = job.first_step + (fault.step if fault.step is not None else rng.randrange(min(1, job.steps - 1), job.steps))
+    moved = [site._replace(step=step) for site in sites]
+    first = [sites[0]._replace(step=job.first_step), *moved[1:]]
+    plants = MAKERS[fault.kind](Placing(job, model, fault, first if fault.step != 0 else moved, step, rng))
+    flows = []
+    launches = 1 + max((plant.launch for plant in plants), default=0)
+    for launch in range(launches):
+        own: list[Plant] = [plant for plant in plants if plant.launch == launch]
+        steps = range(job.first_step, job.first_step + job.steps)
+        flow = Flow(job, model, Injections(own), steps, launch)
+        flows.append(flow.run([program(flow, rank) for rank in range(job.world)]))
+    return tuple(flows)
+
+
+def _happened(flows: tuple[Flow, ...]) -> bool:
+    """Every plant that makes something bad has done so."""
+    for flow in flows:
+        made = {birth.plant for birth in flow.injections.births}
+        if any(
+            plant not in made for plant in flow.injections.plants if plant.what not in ("sent", "slots", "gradient")
+        ):
+            return False
+    return True
+
+
+def _kept(job: Job, noise: NumericNoise, rng: random.Random, culprits: frozenset[int], modules: list[str]) -> Kept:
+    def some(fraction: float) -> set[int]:
+        return {rank for rank in range(job.world) if rng.random() < fraction} if fraction else set()
+
+    lost, cut = some(noise.lost), some(noise.truncated)
+    if noise.culprit_lost:
+        lost |= culprits
+    if noise.culprit_lost is False:
+        lost, cut = lost - culprits, cut - culprits
+    if len(lost) == job.world:
+        lost.discard(min(lost))
+    hooked = None
+    if noise.modules < 1:
+        hooked = frozenset(module for module in modules if rng.random() < noise.modules)
+    return Kept(
+        ranks=frozenset(range(job.world)) - lost,
+        share={rank: rng.uniform(0.3, 0.95) for rank in sorted(cut)},
+        modules=hooked,
+        skew_s={rank: round(rng.uniform(-1, 1) * noise.skew_s, 3) for rank in range(job.world)},
+    )
