@@ -1,0 +1,66 @@
+"""Watchdog lines alone: whoever times out is a victim; only a rank's own smaller counter accuses it."""
+
+from typing import Any
+
+import pytest
+
+from forensics.detectors.watchdog_counters import DETECTOR
+from tests.log_cases import case
+
+
+def waits(rank: int, seq: int = 7, group: str | None = "0") -> dict[str, Any]:
+    return {"kind": "collective_timeout", "rank": rank, "seq": seq, "op": "all_reduce", "group": group}
+
+
+def counter(rank: int, enqueued: int, group: str = "0", desc: str = "default_pg") -> dict[str, Any]:
+    counts = {"last_enqueued": enqueued, "last_completed": 6, "scope": "all"}
+    return {"rank": rank, "group": group, "desc": desc, "file": "a.log", **counts}
+
+
+def test_a_rank_that_printed_a_smaller_counter_is_named() -> None:
+    counters = [counter(0, 7), counter(1, 7), counter(2, 6), counter(3, 7)]
+    (found,) = DETECTOR.detect(case([waits(0), waits(1), waits(3)], progress=counters, expected=4))
+    assert (found.cause, found.ranks, found.strong) == ("rank_absent", (2,), True)
+
+
+def test_a_smaller_counter_of_a_rank_that_waited_elsewhere_accuses_nobody() -> None:
+    counters = [counter(0, 7), counter(1, 7), counter(2, 6)]
+    rows = [waits(0), waits(1), waits(2, seq=3, group="5")]
+    (found,) = DETECTOR.detect(case(rows, progress=counters, expected=4))
+    assert found.ranks == ()
+
+
+def test_one_waits_for_one() -> None:
+    (found,) = DETECTOR.detect(case([waits(0)], progress=[counter(0, 7), counter(1, 6)], expected=2))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("two_member_mismatch",))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "suspects", "reason"),
+    [
+        ([0, 1, 2, 3], (0, 1, 2, 3), "all_entered_no_counters"),
+        ([0, 1, 3], (2,), "culprit_among_missing"),
+        ([0], (), "culprit_among_missing"),
+    ],
+    ids=["all wait", "one silent", "most silent"],
+)
+def test_victims_name_nobody(ranks: list[int], suspects: tuple[int, ...], reason: str) -> None:
+    counters = [counter(rank, 9) for rank in ranks]
+    (found,) = DETECTOR.detect(case([waits(rank) for rank in ranks], progress=counters, expected=4))
+    assert (found.cause, found.ranks, found.suspect_ranks, found.undecided) == (None, (), suspects, (reason,))
+
+
+def test_membership_unknown() -> None:
+    (found,) = DETECTOR.detect(case([waits(4, group=None), waits(6, group=None)]))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (), ("membership_unknown",))
+
+
+def test_ras_without_complaint_speaks_for_all_entered() -> None:
+    status = {"kind": "ras_status", "code": "OK", "severity": "info"}
+    (found,) = DETECTOR.detect(case([waits(0), status], progress=[counter(0, 9)]))
+    assert found.undecided == ("all_entered_no_counters",)
+    assert {claim.witness for claim in found.claims} == {"watchdog", "ras"}
+
+
+def test_silent_without_time_outs() -> None:
+    assert DETECTOR.detect(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
