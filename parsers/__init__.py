@@ -35,7 +35,7 @@ from parsers.numerics import (
 from parsers.parser import Parser
 from parsers.pytorch import elastic, flight_recorder, process_group, traceback
 from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
-from parsers.stacks import faulthandler, py_spy
+from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
 from parsers.training import deepspeed, hf_trainer, lightning, steps
 
@@ -46,6 +46,9 @@ PARSERS: tuple[Parser, ...] = (
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
+    native.PARSER,
+    proc_stack.PARSER,
+    xpu_timer_stack.PARSER,
     bug_report.PARSER,
     nvidia_smi_xml.PARSER,
     nvidia_smi_q.PARSER,
@@ -71,6 +74,8 @@ PARSERS: tuple[Parser, ...] = (
     nccl.PARSER,
     elastic.PARSER,
     traceback.PARSER,
+    torch_cpp.PARSER,
+    pasted.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,

@@ -15,7 +15,8 @@
 Table: `stacks`, a row per thread and snapshot, `line` = its header, frames innermost first, `status` = "current" for
 the thread that ran the handler. Of dumps appended to one file, a thread seen again begins the next snapshot. The main
 thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken.
-`unread`: damaged frames, a cut file. Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`.
+Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file. Source: CPython's
+`Python/traceback.c` and the documentation of `faulthandler`.
 """
 
 import re
@@ -24,9 +25,11 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.stacks.thread_lines import (
+    FATAL,
     FAULTHANDLER_FRAME,
     FAULTHANDLER_OUTERMOST,
     FAULTHANDLER_THREAD,
+    fatal_columns,
     faulthandler_frame,
 )
 from parsers.tables import Tables, table
@@ -75,7 +78,8 @@ def parse(source: Source) -> Tables:
         problems.append({"reason": f"cut: {source.read_error}"})
     if len(data) > MAX_BYTES:
         problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
-    threads = _threads(data[:MAX_BYTES].decode("utf-8", "replace"), problems)
+    text = data[:MAX_BYTES].decode("utf-8", "replace")
+    threads = _threads(text, problems)
     with_module = {thread.snapshot for thread in threads if thread.is_outermost_module}
     rows = [
         {
@@ -97,7 +101,22 @@ def parse(source: Source) -> Tables:
     ]
     for problem in problems:
         problem["file"] = source.path
-    return {"stacks": table("stacks", rows), "unread": table("unread", problems[:MAX_PROBLEMS])}
+    return {
+        "stacks": table("stacks", rows),
+        "events": table("events", _fatal(source, text)),
+        "unread": table("unread", problems[:MAX_PROBLEMS]),
+    }
+
+
+def _fatal(source: Source, text: str) -> list[dict[str, Any]]:
+    """What killed the interpreter, where it says so before the dump."""
+    who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "attempt": source.attempt}
+    space = "global" if source.rank is not None else None
+    return [
+        fatal_columns(found) | who | {"rank_space": space, "text": line[:2000], "file": source.path, "line": number}
+        for number, line in enumerate(text.split("\n"), start=1)
+        if (found := FATAL.match(line))
+    ]
 
 
 def _threads(text: str, problems: list[dict[str, Any]]) -> list[_Thread]:

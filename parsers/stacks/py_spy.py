@@ -32,6 +32,7 @@ from typing import Any
 
 from parsers import cut_json
 from parsers.parser import FileParser, Source
+from parsers.stacks.thread_lines import PY_SPY_FRAME, PY_SPY_THREAD, py_spy_frame
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
@@ -40,10 +41,6 @@ MAX_PROBLEMS = 100
 _PREFIX = re.compile(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Parent Process|Thread |    |$)")
 _PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = re.compile(r"Parent Process (?P<pid>\d{1,10}): ")
-_THREAD = re.compile(
-    r'Thread (?P<id>0x[0-9A-Fa-f]+(?:/\d+)?|\d+(?:/\S+)?) \((?P<status>[a-z+]+)\)(?:: "(?P<name>.*)")?$'
-)
-_FRAME = re.compile(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
 _JOINT = re.compile(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
 _LOCALS = re.compile(r" {8,}\S|\t\t")
 _BARE = re.compile(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
@@ -51,7 +48,7 @@ _NODE = re.compile(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _LISTED = re.compile(r"trace-(?P<host>[\w.-]+)$")
 _NOISE = re.compile(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = re.compile(r"(?:Error|Reason): .+")
-_KNOWN = (_PROCESS, _PARENT, _THREAD, _FRAME, _LOCALS, _BARE, _NODE, _LISTED, _NOISE, _ERROR)
+_KNOWN = (_PROCESS, _PARENT, PY_SPY_THREAD, PY_SPY_FRAME, _LOCALS, _BARE, _NODE, _LISTED, _NOISE, _ERROR)
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -60,7 +57,7 @@ def accepts(path: str, head: bytes) -> bool:
         return b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head)
     lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
     named = "py-spy" in path or "pyspy" in path
-    if not any(_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):
+    if not any(PY_SPY_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):
         return False
     filled = [line for line in lines if line]
     return 2 * sum(any(known.match(line) for known in _KNOWN) for line in filled) > len(filled)
@@ -141,12 +138,12 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, An
         if who not in streams:
             streams[who] = _Stream(host=None if who.isdigit() or not who else who)
         stream = streams[who]
-        if header := _THREAD.match(line):
+        if header := PY_SPY_THREAD.match(line):
             if stream.frames:
                 rows.extend(stream.flush())
             stream.headers.append((number, header))
-        elif stream.headers and (frame := _FRAME.match(line)):
-            stream.frames.append(_frame(frame))
+        elif stream.headers and (frame := PY_SPY_FRAME.match(line)):
+            stream.frames.append(py_spy_frame(frame))
         elif stream.is_listing and (bare := _BARE.match(line)):
             rows.append(_listed_row(stream, number, bare["function"]))
         elif not (stream.headers and _LOCALS.match(line)):
@@ -155,13 +152,6 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, An
     for stream in streams.values():
         rows.extend(stream.flush())
     return rows
-
-
-def _frame(found: re.Match[str]) -> dict[str, Any]:
-    file, _, line = found["place"].rpartition(":")
-    if not (file and line.isascii() and line.isdigit() and len(line) <= len(str(1 << 32))):
-        file, line = found["place"], ""  # native frames have no line
-    return {"function": found["function"], "file": file or None, "line": int(line) if line else None}
 
 
 def _heading(stream: _Stream, line: str, number: int, problems: list[dict[str, Any]]) -> None:

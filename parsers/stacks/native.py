@@ -1,0 +1,157 @@
+"""Native stacks by gdb, cuda-gdb and pstack (`thread apply all bt`), and by eu-stack.
+
+    Attaching to process 4700
+    [New LWP 4712]
+    Thread 2 (Thread 0x7f12 (LWP 4712) "pt_autograd_0"):
+    #0  0x00007f69 in poll () from /lib64/libc.so.6
+    #1  0x00007f70 in worker (self=0x1) at /src/worker.cpp:12
+    Thread 1 (Thread 0x7f11 (LWP 4700) "python"):
+    #0  …
+
+    PID 4700 - process                                                          eu-stack
+    TID 4700:
+    #0  0x00007f69 poll
+
+Table `stacks`, a row per thread and snapshot, `line` = its header, thread = LWP, frames innermost first, source `gdb`.
+The pid is what gdb attached to, what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
+where the pid is unknown, the one whose outermost frame starts a program, else `Thread 1` (gdb's numbering of a live
+process; of a core the thread that crashed). Frames of Python that gdb's extension explains are read as such. `unread`:
+a cut file, frames without a thread. Source: gdb 7 to 16, elfutils.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import all_bytes
+from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, Frame, gdb_frame
+from parsers.tables import Tables, table
+
+MAX_BYTES = 64 << 20
+MAX_FRAMES = 1000  # a runaway recursion has a hundred thousand
+MAX_PROBLEMS = 100
+_TID = re.compile(r"TID (?P<lwp>\d{1,10})(?: \((?P<name>[^)]*)\))?:$")
+_PID = re.compile(r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_REST = re.compile(r"\s+((?:at|from|in) \S.*|- ?\d+)$|\s+/\S+:\d+(?::\d+)?$")  # gdb and eu-stack break long frames
+_NOISE = re.compile(
+    r"\[(?:New|Switching to|Inferior|Thread debugging|Current thread|Detaching)|Using host libthread_db|warning: |"
+    r"Reading symbols|Core was generated|Program terminated|Missing separate debug|--Type <RET>|\(cuda-gdb\)|"
+    r"\(gdb\)|GNU gdb|Detaching|0x[0-9a-f]+ in .* \(\)|<signal handler|\d+\t|  File \"|Traceback \(most recent call f"
+)
+_FILE_PID = re.compile(r"(?:^|[/_.-])(?:pid|pstack|gdb|stacks?|bt)[_.-]?(\d{2,10})(?=$|[_.-])")
+_STARTS = frozenset({"_start", "main", "__libc_start_main", "__libc_start_call_main", "Py_BytesMain", "_dl_start_user"})
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """Mostly lines of such a dump, with a thread's header and a frame among them."""
+    del path
+    if b"#0 " not in head or (b"(LWP " not in head and b"TID " not in head and b"(process " not in head):
+        return False
+    lines = [line.rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
+    filled = [line for line in lines if line]
+    known = sum(bool(_header(line) or GDB_FRAME.match(line) or _NOISE.match(line) or _REST.match(line)
+                     or _PID.match(line)) for line in filled)  # fmt: skip
+    return 2 * known > len(filled) and any(map(_header, filled))
+
+
+def _header(line: str) -> re.Match[str] | None:
+    return GDB_THREAD.match(line) or _TID.match(line)
+
+
+@dataclass(slots=True)
+class _Thread:
+    header: re.Match[str]
+    line: int
+    pid: int | None
+    frames: list[Frame] = field(default_factory=list)
+    open: str | None = None  # the frame at hand, as printed: its place may follow on the next line
+
+    def close(self) -> None:
+        if self.open is not None and len(self.frames) < MAX_FRAMES:
+            self.frames.append(gdb_frame(self.open))
+        self.open = None
+
+    @property
+    def lwp(self) -> int:
+        return int(self.header["lwp"])
+
+    @property
+    def starts_program(self) -> bool:
+        return bool(self.frames) and str(self.frames[-1]["function"]).split("@")[0] in _STARTS
+
+
+def parse(source: Source) -> Tables:
+    """Tables of one file; never raises on content."""
+    problems: list[dict[str, Any]] = []
+    try:
+        data = all_bytes(source, MAX_BYTES)
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        data, problems = b"", [{"reason": f"cannot be read: {error}"[:1000]}]
+    if data is None:
+        data, problems = b"", [{"bytes": source.size, "reason": f"larger than {MAX_BYTES} bytes"}]
+    if source.read_error:
+        problems.append({"reason": f"cut: {source.read_error}"})
+    named = _FILE_PID.search(source.path)
+    threads = _threads(data.decode("utf-8", "replace"), int(named[1]) if named else None, problems)
+    rows = _rows(threads)
+    who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
+    unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
+    return {"stacks": table("stacks", [row | who for row in rows]), "unread": table("unread", unread)}
+
+
+def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list[_Thread]:
+    threads: list[_Thread] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip()
+        if header := _header(line):
+            if threads:
+                threads[-1].close()
+            threads.append(_Thread(header, number, pid))
+        elif found := GDB_FRAME.match(line):
+            if threads:
+                threads[-1].close()
+                threads[-1].open = found["rest"]
+            elif len(problems) < MAX_PROBLEMS:
+                problems.append({"line": number, "bytes": len(line), "reason": "cut: a frame without its thread"})
+        elif threads and threads[-1].open is not None and (rest := _REST.match(line)):
+            threads[-1].open += f" {rest[1] or 'at ' + line.strip()}"
+        elif process := _PID.match(line):
+            pid = int(process["pid"] or process["attached"])
+    if threads:
+        threads[-1].close()
+    return threads
+
+
+def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
+    seen: Counter[tuple[int | None, int]] = Counter()
+    snapshots: list[int] = []
+    for thread in threads:
+        snapshots.append(seen[thread.pid, thread.lwp])
+        seen[thread.pid, thread.lwp] += 1
+    starting = {(t.pid, at) for t, at in zip(threads, snapshots, strict=True) if t.starts_program}
+    return [
+        {
+            "pid": thread.pid,
+            "thread": str(thread.lwp),
+            "thread_name": thread.header["name"] or None,
+            "is_main": _is_main(thread, (thread.pid, at) in starting),
+            "snapshot": at,
+            "frames": thread.frames,
+            "source": "gdb",
+            "line": thread.line,
+        }
+        for thread, at in zip(threads, snapshots, strict=True)
+    ]
+
+
+def _is_main(thread: _Thread, one_starts_program: bool) -> bool:
+    if thread.pid is not None:
+        return thread.lwp == thread.pid
+    if one_starts_program:
+        return thread.starts_program
+    return thread.header.groupdict().get("number") == "1"
+
+
+PARSER = FileParser(name="native_stacks", accepts=accepts, parse=parse)

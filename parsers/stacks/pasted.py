@@ -1,0 +1,181 @@
+"""Thread dumps inside ordinary logs: faulthandler at the end of a training log, py-spy and gdb run by a watchdog.
+
+    [rank3]: Fatal Python error: Segmentation fault
+    [rank3]:
+    [rank3]: Current thread 0x00007f00bb (most recent call first):
+    [rank3]:   File "/opt/app/train.py", line 12 in step
+    Process 4242: python train.py
+    Thread 4242 (active+gil): "MainThread"
+        all_reduce (torch/distributed/distributed_c10d.py:2501)
+    Thread 1 (Thread 0x7f11 (LWP 4700) "python"):
+    #0  0x00007f69 in poll () from /lib64/libc.so.6
+
+Files that hold little else have parsers of their own (py_spy, faulthandler, native_stacks); this one reads the same
+lines elsewhere, each printer's apart. Table `stacks`, a row per thread and snapshot, `line` = its header, frames
+innermost first; events: `segfault` where the interpreter says that it died so, `other` for its other fatal errors.
+`claimed`: the frames. A dump of more than AFTER lines without a header is read up to there.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, claimed, event, reporter, streams
+from parsers.parser import LineParser
+from parsers.stacks.thread_lines import (
+    FATAL,
+    FAULTHANDLER_FRAME,
+    FAULTHANDLER_OUTERMOST,
+    FAULTHANDLER_THREAD,
+    GDB_FRAME,
+    GDB_THREAD,
+    PY_SPY_FRAME,
+    PY_SPY_THREAD,
+    Frame,
+    fatal_columns,
+    faulthandler_frame,
+    gdb_frame,
+    py_spy_frame,
+)
+from parsers.tables import Tables, table
+
+AFTER = 200
+MAX_FRAMES = 500
+_PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): |.*\bAttaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_BETWEEN = re.compile(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
+_HEADS = (("faulthandler", FAULTHANDLER_THREAD), ("py-spy", PY_SPY_THREAD), ("gdb", GDB_THREAD))
+
+
+@dataclass(slots=True)
+class _Thread:
+    row: Row
+    source: str
+    header: re.Match[str]
+    pid: int | None
+    frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def name(self) -> str | None:
+        return self.header["name"] or None
+
+    @property
+    def thread(self) -> str | None:
+        return self.header["lwp" if self.source == "gdb" else "id"]
+
+    @property
+    def is_outermost_module(self) -> bool:
+        return bool(self.frames) and self.frames[-1]["function"] in FAULTHANDLER_OUTERMOST
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """stacks, events, claimed."""
+    stacks: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    places: list[tuple[str, int]] = []
+    for stream in streams(lines):
+        threads = _threads(stream, events, places)
+        stacks += _rows(threads)
+    return {
+        "stacks": table("stacks", stacks),
+        "events": table("events", events),
+        "claimed": claimed(dict.fromkeys(places)),
+    }
+
+
+def _threads(
+    stream: list[dict[str, Any]], events: list[dict[str, Any]], places: list[tuple[str, int]]
+) -> list[_Thread]:
+    """The threads that one printer's lines show."""
+    threads: list[_Thread] = []
+    is_open, pid = False, None
+    for row in stream:
+        text = row["text"].rstrip()
+        header = next(((by, found) for by, pattern in _HEADS if (found := pattern.match(text))), None)
+        if header is not None:
+            threads.append(_Thread(row, *header, pid))
+            is_open = True
+        elif is_open and (frame := _frame(threads[-1].source, text)):
+            if len(threads[-1].frames) < MAX_FRAMES:
+                threads[-1].frames.append(frame)
+        elif found := FATAL.match(text):
+            made = fatal_columns(found)
+            events.append(event(row, made.pop("kind"), **made))
+            is_open = False
+        elif found := _PROCESS.match(text):
+            pid, is_open = int(found["pid"] or found["attached"]), False
+        elif not (is_open and _BETWEEN.match(text)):
+            is_open = False
+            continue
+        places.append((row["file"], row["line"]))
+    return [thread for thread in threads if thread.frames]
+
+
+def _frame(source: str, text: str) -> Frame | None:
+    if source == "faulthandler":
+        found = FAULTHANDLER_FRAME.match(text)
+        return faulthandler_frame(found) if found else None
+    if source == "py-spy":
+        found = PY_SPY_FRAME.match(text)
+        return py_spy_frame(found) if found else None
+    found = GDB_FRAME.match(text)
+    return gdb_frame(found["rest"]) if found else None
+
+
+def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
+    seen: Counter[tuple[Any, ...]] = Counter()
+    snapshots = []
+    for thread in threads:
+        key = (thread.source, thread.pid, thread.thread)
+        snapshots.append(seen[key])
+        seen[key] += 1
+    with_module = {at for thread, at in zip(threads, snapshots, strict=True) if thread.is_outermost_module}
+    rows = []
+    for thread, at in zip(threads, snapshots, strict=True):
+        is_main = _is_main(thread, at in with_module)
+        groups = thread.header.groupdict()
+        rows.append(
+            reporter(thread.row)
+            | {
+                "pid": _pid(thread, is_main),
+                "thread": thread.thread,
+                "thread_name": thread.name,
+                "is_main": is_main,
+                "status": "current" if groups.get("current") else groups.get("status"),
+                "snapshot": at,
+                "time_ns": thread.row["time_ns"],
+                "frames": thread.frames,
+                "source": thread.source,
+            }
+        )
+    return rows
+
+
+def _is_main(thread: _Thread, has_module: bool) -> bool:
+    if thread.source == "faulthandler":
+        return thread.is_outermost_module or (not has_module and thread.header["current"] is not None)
+    if thread.source == "py-spy":
+        return thread.name == "MainThread" or (thread.pid is not None and thread.thread == str(thread.pid))
+    return thread.thread == str(thread.pid) if thread.pid is not None else thread.header["number"] == "1"
+
+
+def _pid(thread: _Thread, is_main: bool) -> int | None:
+    """On Linux the main thread has its process' number; faulthandler prints another one."""
+    own = thread.thread
+    if thread.pid is not None or not is_main or thread.source == "faulthandler" or own is None:
+        return thread.pid
+    return int(own) if own.isdigit() and len(own) <= len(str(1 << 32)) else None
+
+
+PARSER = LineParser(
+    name="pasted_stacks",
+    anchors=(
+        b"hread 0x", b"urrent thread (most", b"Thread (most recent call first)", b"Stack (most recent call first)",
+        b' (active): "', b' (idle): "', b" (active+gil)", b" (idle+gil)", b"(LWP ", b"ttaching to process",
+        b"Fatal Python error: ",
+    ),
+    parse=parse,
+    after=AFTER,
+)  # fmt: skip

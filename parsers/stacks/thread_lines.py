@@ -1,0 +1,91 @@
+"""Lines of thread dumps, alone: the header of a thread and its frames, as py-spy, faulthandler and gdb print them.
+
+Thread 4242 (active+gil): "MainThread"                                      py-spy
+    all_reduce (torch/distributed/distributed_c10d.py:2501)
+Current thread 0x00007f00bb [python3] (most recent call first):             faulthandler
+  File "/opt/app/train.py", line 12 in step
+Thread 3 (Thread 0x7f12 (LWP 4712) "pt_autograd_0"):                        gdb, pstack
+#1  0x00007f69 in Monitor::wait(bool, long) (this=0x1, x=(int *) 0x0) at /src/wait.cpp:12
+#2  0x00007f6a in poll () from /lib64/libc.so.6
+"""
+
+import re
+from typing import Any
+
+Frame = dict[str, Any]
+_BIGGEST_LINE = 1 << 32
+
+PY_SPY_THREAD = re.compile(
+    r'Thread (?P<id>0x[0-9A-Fa-f]+(?:/\d+)?|\d+(?:/\S+)?) \((?P<status>[a-z+]+)\)(?:: "(?P<name>.*)")?$'
+)
+PY_SPY_FRAME = re.compile(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
+FAULTHANDLER_THREAD = re.compile(
+    r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+))?(?: \[(?P<name>[^\]]*)\])?"
+    r" \(most recent call first\):"
+)
+FAULTHANDLER_FRAME = re.compile(
+    r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$'
+)
+FAULTHANDLER_OUTERMOST = frozenset({"<module>", "_run_module_as_main"})
+GDB_THREAD = re.compile(
+    r"Thread (?P<number>\d{1,7}) \((?:Thread 0x[0-9a-fA-F]+ )?\(?(?:LWP|process) (?P<lwp>\d{1,10})\)?"
+    r'(?: "(?P<name>[^"]*)")?\)(?: \(.*\))?:'
+)
+GDB_FRAME = re.compile(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest>\S.*)$")
+_AT = re.compile(r"\s+at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
+_FROM = re.compile(r"\s+from (?P<file>\S+)$")
+_PYTHON = re.compile(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
+
+
+def py_spy_frame(found: re.Match[str]) -> Frame:
+    """`all_reduce (torch/distributed/distributed_c10d.py:2501)`; native frames have no line."""
+    file, _, line = found["place"].rpartition(":")
+    if not (file and line.isascii() and line.isdigit() and len(line) <= len(str(_BIGGEST_LINE))):
+        file, line = found["place"], ""
+    return {"function": found["function"], "file": file or None, "line": int(line) if line else None}
+
+
+def faulthandler_frame(found: re.Match[str]) -> Frame:
+    """`File "/opt/app/train.py", line 12 in step`"""
+    line = int(found["line"]) if found["line"] else None
+    return {"function": found["function"], "file": found["file"], "line": line}
+
+
+def gdb_frame(text: str) -> Frame:
+    """What stands after a frame's number and address; arguments are left out. `??` is a function that gdb cannot name.
+
+    A frame of the interpreter that gdb's Python extension explains is given as the Python frame that it runs.
+    """
+    if python := _PYTHON.match(text):
+        return {"function": python["function"], "file": python["file"], "line": int(python["line"])}
+    place = _AT.search(text) or _FROM.search(text)
+    head = text[: place.start()] if place else text
+    line = place.groupdict().get("line") if place else None
+    return {
+        "function": _without_arguments(head.rstrip()) or None,
+        "file": place["file"] if place else None,
+        "line": int(line) if line else None,
+    }
+
+
+def _without_arguments(head: str) -> str:
+    """`a::b(int) (this=0x1, x=(int *) 0x0)` → `a::b(int)`: the last pair of brackets, if a space stands before it."""
+    if not head.endswith(")"):
+        return head
+    depth = 0
+    for at in range(len(head) - 1, -1, -1):
+        depth += (head[at] == ")") - (head[at] == "(")
+        if not depth:
+            return head[:at].rstrip() if at and head[at - 1] == " " else head
+    return head
+
+
+FATAL = re.compile(r"Fatal Python error: (?P<what>[^\r\n]{1,300})")
+_SIGNALS = {"Segmentation fault": "SIGSEGV", "Bus error": "SIGBUS"}
+
+
+def fatal_columns(found: re.Match[str]) -> dict[str, Any]:
+    """kind, code and severity of the event that a match of FATAL is: `segfault`, else `other`."""
+    what = found["what"].strip()
+    signal = _SIGNALS.get(what)
+    return {"kind": "segfault" if signal else "other", "code": signal or what[:200], "severity": "fatal"}
