@@ -1,0 +1,100 @@
+"""Windows full of one line form: the same rows as line by line, everything else left to the scan, lines where they were."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from parsers import dense
+from parsers.comm.nccl import PARSER
+from parsers.comm.nccl_collectives import DENSE
+from parsers.dense import DenseReader
+from tests.lines import lines
+
+COUNT = 1200
+PATH: dict[str, Any] = {"file": "a.log", "path_rank": None, "path_host": None}
+
+
+def line(number: int, prefix: str = "") -> str:
+    op, device = ("AllReduce", "Send", "Broadcast", "AllGather")[number % 4], number % 8
+    return (
+        f"{prefix}n1:{40 + device}:91 [{device}] NCCL INFO {op}: opCount {number:x} sendbuff 0x7{number:x} recvbuff "
+        f"0x8{number:x} count {4096 << number % 3} datatype 9 op 0 root {number % 2} comm 0x55d{device} [nranks=8] "
+        "stream 0x9"
+    )
+
+
+def take(text: str | bytes, first: int = 1, **path: Any) -> tuple[bytes, pl.DataFrame]:
+    reader = DenseReader((DENSE,), PATH | path)
+    left = reader.take(text.encode() if isinstance(text, str) else text, first)
+    return left, reader.tables().get("operations", pl.DataFrame())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "crlf"])
+def test_the_rows_are_those_of_the_line_parser(end: str) -> None:
+    bodies = [line(number) for number in range(COUNT)]
+    left, rows = take("".join(body + end for body in bodies), first=7)
+    assert left == b"\n" * COUNT
+    assert rows.equals(PARSER.parse(lines("\n".join(bodies), start=7))["operations"])
+
+
+@pytest.mark.parametrize(
+    ("prefix", "column", "value"),
+    [
+        ("[default3]:", "rank", None),
+        ("[rank5]: ", "rank", 5),
+        ("2026-01-31T10:11:12.5Z stdout F ", "time_created_ns", 1769854272_500000000),
+        ("[2026-01-31 10:11:12] ", "time_created_ns", 1769854272_000000000),
+    ],
+)
+def test_what_stands_before_a_line_is_read(prefix: str, column: str, value: int | None) -> None:
+    left, rows = take("".join(line(number, prefix) + "\n" for number in range(COUNT)))
+    assert not left.strip() and rows.height == COUNT
+    assert rows[column].unique().to_list() == [value]
+
+
+FOREIGN = [
+    "Traceback (most recent call last):",
+    "",
+    line(1)[:-20],
+    line(1) + line(2),
+    line(1).replace("n1:41:91 [1]", "n1:41:91n1:42:91 [2] NCCL INFO Conn1:41:91 [1]"),
+    "50%\r" + line(1),
+    line(1).replace("opCount 1 ", "opCount x "),
+    line(1).replace("NCCL INFO", "NCCL WARN"),
+    "talk of : opCount 1 sendbuff 2 recvbuff 3 count 4",
+]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_other_lines_are_left_where_they_are(foreign: str) -> None:
+    bodies = [line(number) for number in range(COUNT)]
+    bodies[500] = foreign
+    left, rows = take("\n".join(bodies))
+    assert left.decode().split("\n") == [foreign if number == 500 else "" for number in range(COUNT)]
+    assert rows["line"].to_list() == [number for number in range(1, COUNT + 1) if number != 501]
+
+
+def test_invalid_bytes_cost_only_their_line() -> None:
+    bodies = [line(number).encode() for number in range(COUNT)]
+    bodies[3] = b"\xff\xfe broken"
+    left, rows = take(b"\n".join(bodies) + b"\n")
+    assert rows.height == COUNT - 1 and left.decode().strip() == "\ufffd\ufffd broken"
+
+
+def test_a_window_that_is_not_dense_is_left_alone() -> None:
+    text = ("step 1\n" * 9 + line(1) + "\n") * 200
+    left, rows = take(text)
+    assert left == text.encode() and rows.is_empty()
+
+
+def test_the_middle_is_lost_beyond_the_limit_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "ROWS", 2 * COUNT)
+    reader = DenseReader((DENSE,), PATH)
+    for window in range(8):
+        reader.take("".join(line(number) + "\n" for number in range(COUNT)).encode(), 1 + window * COUNT)
+    tables = reader.tables()
+    kept = (tables["operations"]["line"] - 1) // COUNT
+    assert kept.is_in([0, 6, 7]).all() and kept[0] == 0 and (kept == 7).sum() == COUNT
+    assert tables["unread"]["reason"][0].startswith(f"{8 * COUNT - kept.len()} lines ")
+    assert reader.parsers() == {"nccl"}
