@@ -16,7 +16,10 @@ def case(events: list[dict[str, Any]] = (), expected: int | None = None, **table
             row.setdefault("rank_space", "global")
         rows.append(row)
     others = {
-        name: [{"file": f"{name}.log", "line": number} | row for number, row in enumerate(given, 1)]
+        name: [
+            ({} if name == "files" else {"file": f"{name}.log", "line": number}) | row
+            for number, row in enumerate(given, 1)
+        ]
         for name, given in tables.items()
     }
     others["events"] = rows

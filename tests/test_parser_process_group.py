@@ -261,6 +261,12 @@ def test_library_error_without_a_place() -> None:
     assert json.loads(row["detail"])["error"] == "remote process exited or there was a network error"
 
 
+def test_device_error_that_ended_the_watchdog() -> None:
+    text = "[PG 0 (default_pg) Rank 12] Process group watchdog thread terminated with exception: CUDA error: "
+    [row] = _events(text + "uncorrectable ECC error encountered", rank=12)
+    assert (row["kind"], row["code"], row["rank"]) == ("cuda_error", "uncorrectable ECC error encountered", 12)
+
+
 @pytest.mark.parametrize("cut", range(0, len(DESYNC), 29))
 def test_cut_reports_do_not_raise(cut: int) -> None:
     names = [rank for row in _events(DESYNC[:cut]) for rank in row["names_ranks"] or []]

@@ -9,7 +9,7 @@ alone, they are all there is to say.
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import Row, has_waited, host_of, is_only_about_hosts, job_hosts, refs, rows
+from forensics.detectors.log_lines import Row, has_waited, host_of, is_only_about_hosts, job_hosts, own_rank, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Device, FirstAnomaly
@@ -51,7 +51,9 @@ def _in_time(row: Row, window: tuple[int, int] | None) -> bool:
 def _is_common(case: Case, row: Row) -> bool:
     events = case.tables["events"].filter(pl.col("host").is_not_null())
     hosts = events["host"].n_unique()
-    same = events.filter((pl.col("code") == row["code"]) & (pl.col("kind") == row["kind"]))["host"].n_unique()
+    same = events.filter(pl.col("code").eq_missing(pl.lit(row["code"], pl.String)) & (pl.col("kind") == row["kind"]))[
+        "host"
+    ].n_unique()
     return hosts > 3 and same > _COMMON * hosts
 
 
@@ -60,7 +62,9 @@ def _device(row: Row, host: str | None) -> Device:
 
 
 def _rank_at(case: Case, host: str | None, row: Row) -> int | None:
-    """The rank that runs on the device, by host and address or index."""
+    """The rank that runs on the device: by the process the driver names, else by host and address or index."""
+    if (rank := own_rank(row)) is not None:
+        return rank
     if host is None or not case.identity.height:
         return None
     here = case.identity.filter(pl.col("host") == host)
@@ -83,7 +87,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all devices."""
     window, alone, known = _end_ns(case), is_only_about_hosts(case), job_hosts(case)
     found = [row for row in rows(case, "gpu_error", "gpu_lost") if _is_fault(row) and _in_time(row, window)]
-    found = [row for row in found if row["rank"] is None and not _is_common(case, row)]
+    found = [row for row in found if not _is_common(case, row)]
     placed = [(row, host_of(case, row)) for row in found]
     if not alone:
         placed = [(row, host) for row, host in placed if host is not None and host in known]

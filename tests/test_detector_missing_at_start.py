@@ -1,0 +1,58 @@
+"""Runs that never came together."""
+
+from typing import Any
+
+import pytest
+
+from forensics.detectors.missing_at_start import DETECTOR
+from tests.log_cases import case
+
+REFUSED = {"kind": "connect_failed", "host": "n1", "names_hosts": ["10.0.0.9"]}
+
+
+def test_one_address_refused() -> None:
+    (found,) = DETECTOR.detect(case([REFUSED]))
+    assert (found.kind, found.cause, found.hosts, found.ranks) == ("launch", "network_fault", ("10.0.0.9",), ())
+
+
+def test_the_name_of_the_address_is_known() -> None:
+    (found,) = DETECTOR.detect(case([REFUSED], ranks=[{"host": "n9.site.org", "address": "10.0.0.9"}]))
+    assert found.hosts == ("n9",)
+
+
+@pytest.mark.parametrize("address", ["127.0.1.1", "172.17.0.2", "169.254.3.4"])
+def test_an_address_no_other_host_can_reach(address: str) -> None:
+    (found,) = DETECTOR.detect(case([REFUSED | {"names_hosts": [address]}]))
+    assert found.cause == "wrong_interface"
+
+
+def test_several_addresses_name_nobody() -> None:
+    (found,) = DETECTOR.detect(case([REFUSED, REFUSED | {"names_hosts": ["10.0.0.8"]}]))
+    assert (found.hosts, found.suspect_hosts, found.strong) == ((), ("10.0.0.8", "10.0.0.9"), False)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [REFUSED | {"severity": "info"}],
+        [REFUSED, {"kind": "checkpoint_save", "step": 3}],
+        [REFUSED, {"kind": "exception", "code": "ImportError", "rank": 2}],
+    ],
+    ids=["a retry", "in the middle of a run", "a rank died"],
+)
+def test_what_is_no_failed_start(rows: list[dict[str, Any]]) -> None:
+    assert DETECTOR.detect(case(rows)) == ()
+
+
+def test_too_few_members() -> None:
+    row = {"kind": "missing_members", "rank": 0, "detail": '{"joined": "3", "expected": "4"}'}
+    others = [{"kind": "job_start", "rank": rank} for rank in (1, 3)]
+    (found,) = DETECTOR.detect(case([row, *others], expected=4))
+    assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("launch", "missing_ranks", (), (2,))
+    (found,) = DETECTOR.detect(case([row]))
+    assert (found.suspect_ranks, found.undecided) == ((), ("membership_unknown",))
+
+
+def test_a_store_that_does_not_answer() -> None:
+    (found,) = DETECTOR.detect(case([{"kind": "store_timeout", "rank": 1}], expected=2))
+    assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("hang", "store_timeout", (), (0,))

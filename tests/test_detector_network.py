@@ -1,0 +1,82 @@
+"""The network: where it failed, and when a closed connection is only an echo."""
+
+import json
+from typing import Any
+
+import pytest
+
+from forensics.analyze import detect
+from forensics.detectors.network import DETECTOR
+from forensics.verdict import choose
+from tests.log_cases import case
+
+
+def failed(host: str, peer: str, code: str = "12", **columns: Any) -> dict[str, Any]:
+    return {"kind": "completion_error", "code": code, "host": host, "names_hosts": [peer], **columns}
+
+
+def port(host: str) -> dict[str, Any]:
+    return {"kind": "port_error", "host": host, "detail": json.dumps({"library": "NCCL"})}
+
+
+def test_a_pair_leaves_both_ends() -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n2")]))
+    assert (found.kind, found.cause, found.ranks, found.hosts) == ("crash", "network_fault", (), ())
+    assert (found.links, found.suspect_hosts, found.strong) == ((("n1", "n2"),), ("n1", "n2"), False)
+
+
+def test_many_name_one() -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n9"), failed("n2", "n9"), failed("n3", "n9")]))
+    assert (found.hosts, found.strong, found.ranks) == (("n9",), True, ())
+
+
+def test_an_address_is_the_host_that_listens_on_it() -> None:
+    claims = [{"host": "n9.site.org", "address": "10.0.0.9", "how": "reverse lookup"}]
+    (found,) = DETECTOR.detect(case([failed("n1", "10.0.0.9"), failed("n2", "n9")], ranks=claims))
+    assert found.hosts == ("n9",)
+
+
+def test_flushed_requests_are_secondary() -> None:
+    rows = [failed("n1", "n9"), failed("n2", "n9"), failed("n3", "n4", code="5"), failed("n4", "n5", code="5")]
+    (found,) = DETECTOR.detect(case(rows))
+    assert found.hosts == ("n9",)
+
+
+def test_a_port_that_reports_itself_is_a_second_witness() -> None:
+    (found,) = DETECTOR.detect(case([port("n2"), failed("n1", "n2")]))
+    assert (found.hosts, found.strong) == (("n2",), True)
+    assert {claim.witness for claim in found.claims} == {"transport", "adapter"}
+
+
+def test_with_time_outs_it_is_a_hang() -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]))
+    assert found.kind == "hang"
+
+
+def test_closed_connections_alone_have_no_cause() -> None:
+    closed = {"kind": "peer_closed", "host": "n1", "names_hosts": ["10.0.0.2"]}
+    (found,) = DETECTOR.detect(case([closed]))
+    assert (found.cause, found.hosts, found.suspect_hosts, found.strong) == (None, (), ("10.0.0.2", "n1"), False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"kind": "exception", "code": "ValueError", "rank": 3},
+        {"kind": "collective_timeout", "rank": 0, "seq": 3},
+    ],
+    ids=["somebody died", "somebody timed out"],
+)
+def test_closed_connections_are_the_echo_of_something_else(other: dict[str, Any]) -> None:
+    assert DETECTOR.detect(case([{"kind": "peer_closed", "host": "n1", "names_hosts": ["n2"]}, other])) == ()
+
+
+def test_a_death_outranks_the_transfers_it_broke() -> None:
+    whole = case([failed("n1", "n9"), failed("n2", "n9"), {"kind": "gpu_oom", "rank": 3, "host": "n9"}])
+    best, _ = choose(whole, detect(whole)[0])
+    assert (best.cause, best.ranks) == ("gpu_oom", (3,))
+
+
+def test_a_link_of_a_host_outside_the_job_does_not_count() -> None:
+    down = {"kind": "link_down", "severity": "warning", "host": "n99"}
+    assert DETECTOR.detect(case([down, {"kind": "exception", "code": "ValueError", "rank": 0, "host": "n1"}])) == ()

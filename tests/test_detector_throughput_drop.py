@@ -1,0 +1,52 @@
+"""A lasting fall of throughput, and what looks like one."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from forensics.detectors.throughput_drop import DETECTOR, split
+from tests.log_cases import case
+
+NOISE = random.Random(7)
+LEVEL = [100 + NOISE.gauss(0, 0.4) for _ in range(200)]
+LOWER = [value * 0.92 for value in LEVEL]
+
+
+@pytest.mark.parametrize(
+    ("values", "at"),
+    [
+        ([149.1, 149.0, 149.1, 141.2, 141.0], 3),
+        (LEVEL[:60] + LOWER[60:], 60),
+        (LEVEL, None),
+        (LEVEL[:60] + LOWER[60:90] + LEVEL[90:], None),
+        ([*LEVEL[:60], 20.0, *LEVEL[61:]], None),
+        ([50.0, 80.0, *LEVEL], None),
+        ([100.0, 92.0, 101.0, 93.0, 99.0, 92.5, 100.5, 93.5], None),
+        ([100.0, 100.0, 100.0, 98.5, 98.5, 98.5], None),
+        ([100.0, 100.0, 90.0], None),
+        ([], None),
+    ],
+    ids=["few points", "many", "steady", "recovered", "one slow step", "slow start", "alternating", "small", "short",
+         "none"],
+)  # fmt: skip
+def test_split(values: Sequence[float], at: int | None) -> None:
+    assert split(values) == at
+
+
+def test_the_step_of_the_onset() -> None:
+    steps = [{"step": 500 + i, "phase": "train", "tflops": v, "rank": 7, "file": "a"} for i, v in
+             enumerate([149.1, 149.0, 149.1, 141.2, 141.0])]  # fmt: skip
+    (found,) = DETECTOR.detect(case(steps=steps))
+    assert (found.kind, found.cause, found.ranks) == ("slow", "throughput_drop", ())
+    assert found.first_anomaly.step == 503
+
+
+def test_step_times_need_more_points_than_printed_throughput() -> None:
+    times = [1000.0] * 3 + [1100.0] * 3
+    steps = [{"step": i, "elapsed_ms": v, "file": "a"} for i, v in enumerate(times)]
+    assert DETECTOR.detect(case(steps=steps)) == ()
+    times = [1000.0] * 9 + [1100.0] * 9
+    steps = [{"step": i, "elapsed_ms": v, "file": "a"} for i, v in enumerate(times)]
+    (found,) = DETECTOR.detect(case(steps=steps))
+    assert found.first_anomaly.step == 9

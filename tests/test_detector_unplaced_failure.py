@@ -1,0 +1,58 @@
+"""Failures in lines without a rank: the cause is known, nobody is named by a local rank."""
+
+from typing import Any
+
+import pytest
+
+from forensics.detectors.unplaced_failure import DETECTOR
+from tests.log_cases import case
+
+
+@pytest.mark.parametrize(
+    ("row", "cause", "hosts"),
+    [
+        ({"kind": "gpu_oom", "host": "n1"}, "gpu_oom", ("n1",)),
+        ({"kind": "disk_full", "code": "shm"}, "disk_full", ()),
+        ({"kind": "cuda_error", "code": "unknown error", "local_rank": 3}, "exception", ()),
+        ({"kind": "cuda_error", "code": "uncorrectable ECC error encountered"}, "gpu_fault", ()),
+        ({"kind": "exception", "code": "ValueError"}, "exception", ()),
+        ({"kind": "host_oom", "severity": "fatal", "host": "n1"}, "host_oom", ("n1",)),
+    ],
+    ids=["device memory", "shared memory", "unknown error", "ECC", "exception", "host memory"],
+)
+def test_cause(row: dict[str, Any], cause: str, hosts: tuple[str, ...]) -> None:
+    (found,) = DETECTOR.detect(case([row]))
+    assert (found.kind, found.cause, found.ranks, found.hosts) == ("crash", cause, (), hosts)
+
+
+def test_the_gravest_cause_counts() -> None:
+    rows = [{"kind": "cuda_error", "code": "uncorrectable ECC error"}, {"kind": "gpu_oom"}]
+    (found,) = DETECTOR.detect(case(rows))
+    assert found.cause == "gpu_fault"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"kind": "exception", "code": "RuntimeError", "detail": '{"consequence": true}'}],
+        [{"kind": "exception", "code": None}],
+        [{"kind": "exception", "code": "E", "line": 1}, {"kind": "store_timeout", "line": 1}],
+        [{"kind": "exception", "code": "E", "text": "same"}, {"kind": "remote_error", "text": "same"}],
+        [{"kind": "disk_full", "severity": "warning"}],
+        [{"kind": "host_oom", "host": "n99"}, {"kind": "job_start", "host": "n1"}],
+        [{"kind": "gpu_oom"}, {"kind": "exception", "code": "ValueError", "rank": 3}],
+    ],
+    ids=["consequence", "cut", "same line", "same text", "warning", "foreign host", "a rank died"],
+)
+def test_what_is_no_failure_of_its_own(rows: list[dict[str, Any]]) -> None:
+    assert DETECTOR.detect(case(rows)) == ()
+
+
+@pytest.mark.parametrize(("killed", "named"), [([3], (3,)), ([2, 3], ())], ids=["one killed", "two killed"])
+def test_the_kernel_and_the_launcher_agree(killed: list[int], named: tuple[int, ...]) -> None:
+    ranks = [{"rank": rank, "host": f"n{rank // 2}"} for rank in range(4)]
+    exits = [{"kind": "exit", "code": "-9", "rank": rank} for rank in killed]
+    found = DETECTOR.detect(case([{"kind": "host_oom", "severity": "fatal", "host": "n1"}, *exits], ranks=ranks))
+    assert tuple(rank for one in found for rank in one.ranks) == named
+    if named:
+        assert {claim.witness for claim in found[0].claims} == {"kernel", "launcher"}
