@@ -4,7 +4,7 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
-from parsers.comm import nccl
+from parsers.comm import hccl, nccl, ras
 from parsers.device import (
     dcgmi_dmon,
     ib,
@@ -46,6 +46,7 @@ PARSERS: tuple[Parser, ...] = (
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
+    ras.REPORT,
     native.PARSER,
     proc_stack.PARSER,
     xpu_timer_stack.PARSER,
@@ -72,6 +73,8 @@ PARSERS: tuple[Parser, ...] = (
     tensor_stats.PARSER,
     process_group.PARSER,
     nccl.PARSER,
+    hccl.PARSER,
+    ras.MONITOR,
     elastic.PARSER,
     traceback.PARSER,
     torch_cpp.PARSER,
