@@ -130,6 +130,8 @@ def test_a_cut_dump_keeps_whole_entries(share: float) -> None:
         ("construct.json", '{"Functional.linear.3.forward": "Module.fc.Linear.forward.0"}', True),
         ("construct.json", '{"Module.fc.Linear.forward.0": null}', True),
         ("construct.json", "{}", True),
+        ("a/step0_rank0_construct.json", '{"Tensor1": "Module1", "Module1": null}', True),
+        ("settings.json", '{"Tensor1": "Module1"}', False),
         ("settings.json", "{}", False),
         ("package.json", '{"name": "a", "data": {"x.y.forward": 1}}', False),
         ("a.log", "dump_data_dir", False),

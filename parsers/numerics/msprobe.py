@@ -28,16 +28,18 @@ _RANK = re.compile(r"(?:^|[/_.-])rank_?(\d{1,7})(?=[/_.-])")
 _ENTRY = rb'"\w+\.[^"\n]{1,1000}\.(?:forward|backward|parameters_grad)(?:\.\d+)?"'
 _CONSTRUCT = re.compile(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
 _STACK = re.compile(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
+_NAMES = re.compile(rb"\s*\{\s*\"[^\"\n]{1,1000}\"\s*:\s*(?:null|\"[^\"\n]{1,1000}\")\s*[,}]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def accepts(path: str, head: bytes) -> bool:
-    """A dump by its first keys; its companions by entries' names as keys, or empty ones by their file name."""
+    """A dump by its first keys; its companions by entries' names as keys, or by their file name and form."""
     start = head[:4096]
     if b'"dump_data_dir"' in start and b'"task"' in start:
         return True
-    name = path.rsplit("/", 1)[-1]
-    if head.strip() == b"{}" and name in ("stack.json", "construct.json"):
+    if path.endswith(("stack.json", "construct.json")) and head.strip() == b"{}":
+        return True
+    if path.endswith("construct.json") and _NAMES.match(start):
         return True
     return bool(_CONSTRUCT.match(start) or _STACK.match(start))
 
@@ -74,7 +76,7 @@ def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str,
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
     if rows and place["step"] is None:
-        problems.append({"reason": "the path names no step"})
+        problems.append({"line": 1, "reason": "the path names no step"})
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
     return {
         "tensors": table("tensors", (row | place for row in rows)) if rows else empty("tensors"),
