@@ -5,6 +5,8 @@ open operation needs is the culprit if it, with the other free ones, explains ev
 transparent. Where nothing observed explains the waiters, the lost ranks that must hold the culprit are the suspects.
 """
 
+import polars as pl
+
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
@@ -33,16 +35,19 @@ def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
     return sorted(describe(case.states, ops).values(), key=lambda op: (-len(op.members.get("in", ())), op.op))
 
 
-def _counter_refs(case: Case, rank: int) -> tuple[Ref, ...]:
-    """Where this rank's own record shows how far it came."""
-    rows = case.tables["progress"].filter(case.tables["progress"]["rank"] == rank).sort("file", "record")
+def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...]:
+    """Where this rank's own record shows how far it came in the operation's group."""
+    mine = case.tables["progress"].filter(pl.col("rank") == rank)
+    here = mine.filter(pl.col("group") == operation.number) if operation.number else mine
+    rows = (here if here.height else mine).sort("file", "record").head(1)
     return tuple(
         Ref(
             file=row["file"],
             line=row["record"] if row["line"] is None else row["line"],
-            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: last enqueued {row['last_enqueued']}, last completed {row['last_completed']}",
+            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: "
+            f"last enqueued {row['last_enqueued']}, last completed {row['last_completed']}",
         )
-        for row in rows.head(2).iter_rows(named=True)
+        for row in rows.iter_rows(named=True)
     )
 
 
@@ -76,18 +81,13 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     explained = len(roots.waiters) - len(roots.unexplained)
     claims = [
         Claim(
-            f"{ranks_text(named)} never entered {main.label}; {len(main.members.get('in', ()))} members wait in it"
+            f"{ranks_text(named)} never entered {main.label}; {_members(len(main.members.get('in', ())))} in it"
             + (f" ({ranks_text(main.members['in'])})" if main.members.get("in") else ""),
             "for",
             "stacks" if set(named) <= waits.by_stack else "flight_recorder",
-            (*(ref for rank in named[:3] for ref in _counter_refs(case, rank)), *main.refs(2)),
+            (*(ref for rank in named[:3] for ref in _counter_refs(case, rank, main)), *main.refs(2)),
         ),
-        Claim(
-            f"{explained} of {len(roots.waiters)} observed waiting ranks lead to {ranks_text(named)} in the wait-for graph",
-            "for",
-            "flight_recorder",
-            (),
-        ),
+        _explains(case, named, explained),
         *stack_claims(case, named),
     ]
     suspects = tuple(sorted(roots.lost)) if roots.unexplained else ()
@@ -120,6 +120,21 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
         + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
     )
+
+
+def _members(count: int) -> str:
+    return "1 member waits" if count == 1 else f"{count} members wait"
+
+
+def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
+    """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
+    assert case.roots is not None and case.waits is not None
+    total = len(case.roots.waiters)
+    text = f"{explained} of {total} waiting ranks lead to {ranks_text(named)} in the wait-for graph"
+    vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
+    if vague:
+        text += f"; {ranks_text(vague)} stand in sends and receives whose peers are not recorded, and no other rank is outside communication"
+    return Claim(text, "for", "flight_recorder")
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:

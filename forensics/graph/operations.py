@@ -41,11 +41,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """op: id in the graph. members: state → ranks. calls: of the members that recorded it as their first open one."""
+    """op: id in the graph. group: the telling name; number: the name that the library gave it. members: state → ranks. calls: of the members that recorded it as their first open one."""
 
     op: str
     kind: str
     group: str
+    number: str | None
     seq: int | None
     size: int
     whole: bool
@@ -106,6 +107,7 @@ def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members
         op,
         kind,
         group_name(group["group"], group["desc"]),
+        group["group"],
         first["seq"],
         len(group["members"]),
         group["whole"],
