@@ -13,6 +13,7 @@ from parsers.parser import FileParser
 from parsers.stacks.native import PARSER as NATIVE
 from parsers.stacks.pasted import PARSER as PASTED
 from parsers.stacks.proc_stack import PARSER as PROC
+from parsers.stacks.py_spy import PARSER as PY_SPY
 from parsers.stacks.torch_cpp import PARSER as CPP
 from parsers.stacks.xpu_timer_stack import PARSER as XPU
 from parsers.tables import SCHEMAS
@@ -290,6 +291,25 @@ def test_any_lines_keep_the_schema(pieces: list[str]) -> None:
     ):
         for name, frame in tables.items():
             assert dict(frame.schema) == dict(SCHEMAS[name])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    f" + " (a" * 200_000,
+        "#0  f" + " " * 400_000 + "x",
+        "#0 f from a" * 90_000,
+        "frame #0: f" + " (0x1 in x" * 90_000,
+    ],
+    ids=["py-spy", "spaces", "numbered", "frame"],
+)
+def test_lines_made_to_take_long_do_not(text: str) -> None:
+    """Each of these takes minutes where a pattern looks back over the whole line."""
+    whole = f'Thread 1 (idle): "MainThread"\n{text}\nThread 1 (LWP 7):\n{text}\n{RAISED}\n{text}'
+    assert PASTED.parse(lines(whole))["stacks"].height <= 2
+    assert CPP.parse(lines(whole))["stacks"].height == 1
+    assert NATIVE.parse(source(whole))["stacks"].height == 1
+    assert PY_SPY.parse(source(whole))["stacks"].height >= 1
 
 
 @pytest.mark.skipif(not (CASES / "real").is_dir(), reason="no real cases here")

@@ -26,7 +26,7 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.reading import all_bytes
-from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, Frame, gdb_frame
+from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
@@ -49,7 +49,7 @@ def accepts(path: str, head: bytes) -> bool:
     del path
     if b"#0 " not in head or (b"(LWP " not in head and b"TID " not in head and b"(process " not in head):
         return False
-    lines = [line.rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
+    lines = [line[:LINE_CHARACTERS].rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
     filled = [line for line in lines if line]
     known = sum(bool(_header(line) or GDB_FRAME.match(line) or _NOISE.match(line) or _REST.match(line)
                      or _PID.match(line)) for line in filled)  # fmt: skip
@@ -104,7 +104,7 @@ def parse(source: Source) -> Tables:
 def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list[_Thread]:
     threads: list[_Thread] = []
     for number, raw in enumerate(text.split("\n"), start=1):
-        line = raw.rstrip()
+        line = raw[:LINE_CHARACTERS].rstrip()
         if header := _header(line):
             if threads:
                 threads[-1].close()

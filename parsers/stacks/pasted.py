@@ -32,6 +32,7 @@ from parsers.stacks.thread_lines import (
     FAULTHANDLER_THREAD,
     GDB_FRAME,
     GDB_THREAD,
+    LINE_CHARACTERS,
     PY_SPY_FRAME,
     PY_SPY_THREAD,
     Frame,
@@ -92,7 +93,7 @@ def _threads(
     threads: list[_Thread] = []
     is_open, pid = False, None
     for row in stream:
-        text = row["text"].rstrip()
+        text = row["text"][:LINE_CHARACTERS].rstrip()
         header = next(((by, found) for by, pattern in _HEADS if (found := pattern.match(text))), None)
         if header is not None:
             threads.append(_Thread(row, *header, pid))

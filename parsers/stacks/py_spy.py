@@ -32,7 +32,7 @@ from typing import Any
 
 from parsers import cut_json
 from parsers.parser import FileParser, Source
-from parsers.stacks.thread_lines import PY_SPY_FRAME, PY_SPY_THREAD, py_spy_frame
+from parsers.stacks.thread_lines import LINE_CHARACTERS, PY_SPY_FRAME, PY_SPY_THREAD, py_spy_frame
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
@@ -126,6 +126,7 @@ class _Stream:
 
 
 def _split(line: str) -> tuple[str, str]:
+    line = line[:LINE_CHARACTERS]
     found = _PREFIX.match(line)
     return (found["who"], line[found.end() :].rstrip()) if found else ("", line.rstrip())
 

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 Frame = dict[str, Any]
+LINE_CHARACTERS = 8192  # of a longer line the rest is dropped: patterns that look back would take too long
 _BIGGEST_LINE = 1 << 32
 
 PY_SPY_THREAD = re.compile(
@@ -32,8 +33,8 @@ GDB_THREAD = re.compile(
     r'(?: "(?P<name>[^"]*)")?\)(?: \(.*\))?:'
 )
 GDB_FRAME = re.compile(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest>\S.*)$")
-_AT = re.compile(r"\s+at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
-_FROM = re.compile(r"\s+from (?P<file>\S+)$")
+_AT = re.compile(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
+_FROM = re.compile(r" from (?P<file>\S+)$")
 _PYTHON = re.compile(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
 
 

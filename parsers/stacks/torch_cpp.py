@@ -23,6 +23,7 @@ import polars as pl
 
 from parsers.lines import Row, claimed, reporter
 from parsers.parser import LineParser
+from parsers.stacks.thread_lines import LINE_CHARACTERS
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 200
@@ -50,7 +51,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             open_blocks[who] = last = block
             places.append((row["file"], row["line"]))
             continue
-        found = _FRAME.match(row["text"]) or _NEXT.match(row["text"]) or _NUMBERED.match(row["text"])
+        text = row["text"][:LINE_CHARACTERS]
+        found = _FRAME.match(text) or _NEXT.match(text) or _NUMBERED.match(text)
         owner = open_blocks.get(who)
         if owner is None and all(part is None for part in who[1:]):
             owner = last  # no prefix of its own
@@ -71,7 +73,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _head(row: Row) -> dict[str, Any] | None:
     """A new block, or None."""
-    text = row["text"]
+    text = row["text"][:LINE_CHARACTERS]
     made = reporter(row) | {"snapshot": 0, "source": "c10", "frames": []}
     if found := _RAISED.search(text):
         frame = {"function": found["function"], "file": found["file"], "line": int(found["line"])}
