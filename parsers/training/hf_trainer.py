@@ -24,7 +24,7 @@ _STEP = r"""['"](?:global_step/max_steps|global_step|current_steps|step)['"]: ['
 _LOSS = rf"""['"]loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _EVAL = rf"""['"]eval_(?:\w+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _GRAD = rf"""['"]grad_norm['"]: ['"]?{NUMBER}['"]?[,}}]"""
-_DICT = r"""\{(?:['"].{0,4000}?)?['"](?:loss|eval_loss|eval_\w+_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[\d.])"""
+_DICT = r"""[{,]\s?['"](?:loss|eval_loss|eval_\w{1,100}_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[\d.])"""
 _RATE = r"""['"](?:learning_rate|lr|epoch|eval_runtime)['"]: """
 _PRINTER = ["file", "rank", "local_rank", "task"]
 
