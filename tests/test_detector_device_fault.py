@@ -35,8 +35,15 @@ def test_the_process_that_the_driver_names() -> None:
 
 
 def test_a_rank_that_waited_is_not_named() -> None:
-    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), *WAITS], ranks=RANKS))
+    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00", code="xid:94"), *WAITS], ranks=RANKS))
     assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), False)
+
+
+def test_a_dead_device_stops_its_rank_though_that_times_out_like_the_others() -> None:
+    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), *WAITS], ranks=RANKS))
+    assert (found.ranks, found.strong) == ((2,), True)
+    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), xid(host="n2", pci="0000:1b:00"), *WAITS], ranks=RANKS))
+    assert found.ranks == ()
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,12 @@ def test_a_port_that_reports_itself_is_a_second_witness() -> None:
     assert {claim.witness for claim in found.claims} == {"transport", "adapter"}
 
 
+def test_a_port_that_reports_itself_is_surer_than_addresses() -> None:
+    rows = [port("n2"), failed("n1", "10.0.0.2"), failed("n2", "10.0.0.3"), failed("n3", "10.0.0.2")]
+    (found,) = DETECTOR.detect(case(rows))
+    assert found.hosts == ("n2",)
+
+
 def test_with_time_outs_it_is_a_hang() -> None:
     (found,) = DETECTOR.detect(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]))
     assert found.kind == "hang"

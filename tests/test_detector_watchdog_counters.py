@@ -50,6 +50,12 @@ def test_victims_name_nobody(ranks: list[int], suspects: tuple[int, ...], reason
     assert (found.cause, found.ranks, found.suspect_ranks, found.undecided) == (None, (), suspects, (reason,))
 
 
+def test_members_that_wait_elsewhere_have_not_entered() -> None:
+    rows = [waits(0), waits(1), waits(2, group="5"), waits(3, group="5")]
+    (found,) = DETECTOR.detect(case(rows, progress=[counter(rank, 9) for rank in range(4)], expected=4))
+    assert (found.ranks, found.undecided) == ((), ("tied_explanations",))
+
+
 def test_membership_unknown() -> None:
     (found,) = DETECTOR.detect(case([waits(4, group=None), waits(6, group=None)]))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (), ("membership_unknown",))

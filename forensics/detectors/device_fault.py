@@ -2,20 +2,32 @@
 
 A record counts if it is an error of the device (not of the program that ran on it), stands on a host of the job, precedes
 the end, and is rarer than the fleet's base rate. "No Xid" clears nobody. A driver's record names host and device; the
-rank only where it is known to run there and never showed that it waited for others. Where the bundle holds kernel logs
+rank where it is known to run there, and the device is dead or the rank never showed that it waited for others. Where the bundle holds kernel logs
 alone, they are all there is to say.
 """
 
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import Row, has_waited, host_of, is_only_about_hosts, job_hosts, own_rank, refs, rows
+from forensics.detectors.log_lines import (
+    Row,
+    has_open_operations,
+    has_waited,
+    host_of,
+    is_only_about_hosts,
+    job_hosts,
+    own_rank,
+    refs,
+    rows,
+)
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Device, FirstAnomaly
 
 # What a program does to itself, or what only follows another fault: driver's catalogue, class "application".
 _BY_PROGRAM = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:69")
+# After these the device computes nothing more: uncorrectable memory, links or controller down, off the bus.
+_DEADLY = ("xid:48", "xid:62", "xid:74", "xid:79", "xid:95", "xid:119", "xid:120", "xid:140")
 _COMMON = 0.3  # of the hosts with kernel logs
 _HOUR_NS = 3_600_000_000_000
 _MINUTE_NS = 60_000_000_000
@@ -77,6 +89,17 @@ def _rank_at(case: Case, host: str | None, row: Row) -> int | None:
     return int(here["rank"][0]) if here.height == 1 else None
 
 
+def _is_deadly(row: Row) -> bool:
+    return row["code"] in _DEADLY or row["kind"] == "gpu_lost" or row["severity"] == "fatal"
+
+
+def _accused_by_graph(case: Case) -> set[int]:
+    """Ranks that the wait-for graph leads to."""
+    if case.roots is None:
+        return set()
+    return {*case.roots.free, *case.roots.stuck}
+
+
 def _hurt(case: Case, rank: int) -> bool:
     """Nothing shows that this rank waited for others or ended well."""
     end = case.outcomes.get(rank)
@@ -98,11 +121,18 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     hosts = tuple(sorted({host for _, host in placed if host}))
     devices = tuple(sorted({_device(row, host) for row, host in placed}, key=str))
-    at = {rank for row, host in placed if (rank := _rank_at(case, host, row)) is not None and _hurt(case, rank)}
-    ranks = tuple(sorted(at)) if len(at) == len(devices) else ()
+    at = {rank for row, host in placed if (rank := _rank_at(case, host, row)) is not None}
+    lone = len(devices) == 1 and all(_is_deadly(row) for row, _ in placed)
+    found_ranks = at if lone else {rank for rank in at if _hurt(case, rank)}
+    if has_open_operations(case):
+        # Records of operations tell who holds up whom; a device counts beside them only where both agree.
+        found_ranks &= _accused_by_graph(case)
+        if not found_ranks or not lone:
+            return ()
+    ranks = tuple(sorted(found_ranks)) if len(found_ranks) == len(devices) else ()
     claims = [Claim("the driver reported an error of the device", "for", "kernel", refs(row for row, _ in placed))]
     if ranks:
-        claims.append(Claim(f"{ranks_text(ranks)} ran on it and never showed that it waited", "for", "identity"))
+        claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "identity"))
     return (
         Finding(
             detector=DETECTOR.name,

@@ -77,11 +77,12 @@ def _kind(case: Case) -> Kind:
 
 
 def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ...]:
+    """A port that reports itself is surer than what others say of the way to it."""
     own = sorted({host for row in local if (host := host_of(case, row))})
+    if len(own) == 1 or (len(own) == 2 and root is not None and root.where == "link"):
+        return tuple(own)
     if root and root.where == "host" and root.hosts[0] != _UNKNOWN_HOST:
         return (root.hosts[0],)
-    if own and len(own) <= 2 and (root is None or root.where != "network"):
-        return tuple(own)
     return ()
 
 

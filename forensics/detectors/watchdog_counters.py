@@ -126,13 +126,16 @@ def _victims(
     case: Case, by_group: dict[_Group, list[dict[str, Any]]], found: list[dict[str, Any]], timed_out: set[int]
 ) -> Finding:
     """Nobody can be named: everybody seen waits."""
-    group, waiting = max(by_group.items(), key=lambda item: (len(item[1]), str(item[0])))
+    group, waiting = max(
+        by_group.items(), key=lambda item: (len(item[1]), bool(members_of(case, *item[0])), str(item[0]))
+    )
     members = members_of(case, *group)
     silent = tuple(sorted(set(members) - timed_out)) if members else ()
-    numbers = {row["seq"] for row in waiting}
+    numbers = {(row["seq"], row["op"]) for row in waiting}
+    here = {own_rank(row) for row in waiting}
     launched = _launched(case, group, waiting)
     reason: Reason
-    if launched or (members and not silent and len(numbers) == 1):
+    if launched or (members and set(members) <= here and len(numbers) == 1):
         reason, suspects = "all_entered_no_counters", members
         why = "all members wait in the same operation" + (", says RAS;" if launched else ";")
         why += " a link, an adapter, a switch and a stuck kernel look alike here"
