@@ -78,7 +78,12 @@ def _tier(finding: Finding) -> int:
 
 
 def _weight(finding: Finding) -> tuple[int, int, int, int, str]:
-    """Smaller comes first: by tier, then strong before weak, named before undecided, then the order of causes."""
+    """Smaller comes first: by tier, then strong before weak, named before undecided, then the order of causes; of numeric
+    findings the one with suspects before the one without, then the first anomaly in step order."""
+    if finding.kind == "numerics":
+        step, known = finding.first_anomaly.step, bool(finding.suspect_ranks) or finding.domain == "workload"
+        named = 0 if _is_named(finding) else 1 if known else 2
+        return (_tier(finding), 0 if finding.strong else 1, named, 1 << 62 if step is None else step, finding.detector)
     order = {"hang": _HANG_ORDER, "crash": _CRASH_ORDER}.get(finding.kind, ())
     cause = order.index(finding.cause) if finding.cause in order else len(order)
     return (_tier(finding), 0 if finding.strong else 1, 0 if _is_named(finding) else 1, cause, finding.detector)

@@ -65,7 +65,11 @@ def _answer(births: Births, roots: Sequence[Root]) -> _Answer:
     if certain:
         arrived = [root for root in arrived if _same_entrance(births, root, certain)]
         return _named(births, sorted(certain + arrived, key=lambda root: _order(births, root)), roots)
-    if arrived:
+    states = [root for root in arrived if root.birth == "state"]
+    if states:  # a bad input of a later pipeline stage may be their doing
+        arrived = [root for root in arrived if _same_entrance(births, root, states)]
+    entrances = _entrances(births)
+    if arrived and (states or len({entrances.get(root.rank) for root in arrived}) == 1):
         return _named(births, arrived, roots)
     return _suspected(births, roots)
 
@@ -78,12 +82,24 @@ def _shared_site(births: Births, roots: Sequence[Root]) -> Root | None:
             key = tuple(births.ops[name][root.at] for name in ("step", "phase", "module", "op"))
             sites.setdefault(key, []).append(root)
     for (step, _, module, op), found in sites.items():
-        if len({root.rank for root in found}) > 2:
+        hit = {root.rank for root in found if root.rank is not None}
+        if len(hit) > 2:
             same = (pl.col("step") == step) & pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
-            ran = births.rows.filter(same)["rank"].n_unique()
-            if 2 * len({root.rank for root in found}) >= ran:
+            ran = set(births.rows.filter(same)["rank"].to_list())
+            if any(2 * len(hit) >= len(replicas & ran) for replicas in (ran, _replicas(births, found[0]))):
                 return found[0]
     return None
+
+
+def _replicas(births: Births, root: Root) -> set[int]:
+    """Ranks with the same part of the module: the stated group over which its gradient is summed; else all."""
+    module = births.ops["module"][root.at] or ""
+    sync = births.rows.filter(
+        (pl.col("rank") == root.rank) & (pl.col("phase") == "grad_sync") & pl.col("kind").is_not_null()
+    )
+    own = sync.filter(pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module)
+    groups = own["group_ranks"].drop_nulls()
+    return set(groups[0].to_list()) if len(groups) else births.ranks | births.silent
 
 
 def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:

@@ -68,18 +68,39 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
 
 
 def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
-    """(rank, step) after which the rank's parameters were seen clean: by its optimizer, or on arrival in the next."""
+    """(rank, step) after which the rank's parameters were clean: by its optimizer, on arrival in the next step, or by
+    what the next step computed with them."""
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
     after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
     arrived = states.filter(pl.col("phase").fill_null("") != "optimizer")
     arrived = arrived.group_by("rank", "step").agg(params.alias("ok"))
     steps = frame.select("rank", "step").unique().sort("rank", "step")
-    arrived = arrived.join(
-        steps.with_columns(pl.col("step").shift(1).over("rank").alias("before")), on=["rank", "step"]
-    ).select("rank", pl.col("before").alias("step"), "ok").filter(pl.col("step").is_not_null())  # fmt: skip
-    both = pl.concat([after, arrived]).group_by("rank", "step").agg(pl.col("ok").all())
-    return set(both.filter("ok").select("rank", "step").iter_rows())
+    steps = steps.with_columns(pl.col("step").shift(1).over("rank").alias("before"))
+    proven = pl.concat([arrived.filter("ok"), _sound_steps(frame)]).unique()
+    spoiled = arrived.filter(~pl.col("ok")).select("rank", "step")
+    proven = proven.join(spoiled, on=["rank", "step"], how="anti").join(steps, on=["rank", "step"])
+    found = set(after.filter("ok").select("rank", "step").iter_rows())
+    bad_after = set(after.filter(~pl.col("ok")).select("rank", "step").iter_rows())
+    before = proven.filter(pl.col("before").is_not_null()).select("rank", "before")
+    return (found | set(before.iter_rows())) - bad_after
+
+
+def _sound_steps(frame: pl.DataFrame) -> pl.DataFrame:
+    """Steps that show that a rank's parameters were clean when they began: forward and later rows, all of them clean; or
+    a first bad row in a module that had computed a clean output before."""
+    here = ["rank", "step"]
+    local = frame.filter(pl.col("role").is_not_null() & pl.col("kind").is_null())
+    made = local.filter((pl.col("phase").fill_null("forward") == "forward") & (pl.col("role") == "out"))
+    later = frame.filter(pl.col("phase").is_in(["backward", "grad_sync", "optimizer"]) & (pl.col("bad") == False))  # noqa: E712
+    bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
+    clean = made.select(here).unique().join(later.select(here).unique(), on=here).join(bad, on=here, how="anti")
+    first = bad.unique(here, keep="first", maintain_order=True).filter(pl.col("kind").is_null())
+    name = pl.col("module").str.replace(r"\.(?:weight|bias)$", "")
+    first = first.select(*here, name.alias("module"), pl.col("place").alias("end"))
+    sound = made.filter(pl.col("bad") == False).join(first, on=[*here, "module"])  # noqa: E712
+    sound = sound.filter(pl.col("place") < pl.col("end")).select(here).unique()
+    return pl.concat([clean, sound]).unique().with_columns(pl.lit(True).alias("ok"))
 
 
 def _span(bad: pl.DataFrame, clean: set[tuple[int, int]]) -> tuple[int, int]:

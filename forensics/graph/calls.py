@@ -51,14 +51,18 @@ class _Groups:
 
     A name without a list takes the list that others state for it and that holds the rank; one name with several
     disjoint lists ("dp" on every replica) is several groups; lists of one name that overlap and differ are in conflict.
+    Two names with the same members are two groups, each with its own count of calls.
     """
 
     def __init__(self, comms: pl.DataFrame) -> None:
         self._clusters: dict[str | None, list[tuple[set[int], set[tuple[int, ...]]]]] = {}
+        self._names: dict[frozenset[int], set[str]] = {}
         for row in comms.select("group", "group_ranks").unique(maintain_order=True).iter_rows(named=True):
             members = _members(row)
             if members is not None:
                 self._add(row["group"], members)
+                if row["group"] is not None:
+                    self._names.setdefault(frozenset(members), set()).add(row["group"])
 
     def _add(self, name: str | None, members: tuple[int, ...]) -> None:
         union, lists = set(members), {members}
@@ -79,9 +83,12 @@ class _Groups:
         return holding[0] if holding else known[0] if len(known) == 1 else None
 
     def key(self, row: Mapping[str, Any]) -> object:
-        """None where nothing is said of a group."""
+        """None where nothing is said of a group. A list without a name takes the only name that others give it."""
         cluster = self._cluster(row)
-        return tuple(sorted(cluster[0])) if cluster else row["group"]
+        if cluster is None:
+            return row["group"]
+        names = {row["group"]} if row["group"] is not None else self._names.get(frozenset(cluster[0]), set())
+        return (min(names) if len(names) == 1 else None, *sorted(cluster[0]))
 
     def members(self, row: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, bool]:
         """(members in group order or None, whether lists are in conflict)."""

@@ -90,6 +90,7 @@ class _Simulation:
         self.taint: dict[int, int] = dict.fromkeys(self.present, 0)
         self.ghost: dict[int, int] = {}
         self.clock: dict[int, int] = dict.fromkeys(self.present, 0)
+        self.posted: dict[int, tuple[int, int]] = {}  # message → what its sender gave, and when
         self.ways = self._ways(clean)
 
     # --- preparation ---------------------------------------------------------------------------------------------
@@ -170,6 +171,9 @@ class _Simulation:
                     self._birth(rank, item.at)
                 elif item.what == "clean":
                     self.taint[rank] = 0
+                elif item.what == "call" and self.calls[item.call].kind == "send" and item.call not in fired:
+                    if not self._message(item.call, rank, waiting, fired, ready):
+                        break
                 else:
                     key: object = item.call if item.what == "call" else ("sync", self.step[item.at])
                     if key not in fired:
@@ -183,6 +187,24 @@ class _Simulation:
         self._close()
         return self.out
 
+    def _message(
+        self, number: int, rank: int, waiting: dict[object, set[int]], fired: set[object], ready: deque[int]
+    ) -> bool:
+        """A sender never waits, its receiver waits until it has sent. Returns whether the rank may walk on."""
+        call = self.calls[number]
+        sends = rank == call.root
+        if sends:
+            self.posted[number] = (self.taint[rank] if self._of(call.rows[rank]) is not False else 0, self.clock[rank])
+        if sends and len(call.rows) > 1:
+            ready.extend(sorted(waiting.pop(number, set())))
+            return True
+        if not sends and call.root in call.rows and number not in self.posted:
+            waiting.setdefault(number, set()).add(rank)
+            return False
+        fired.add(number)
+        self._fire(call, number)
+        return True
+
     def _go(
         self, key: object, waiting: dict[object, set[int]], fired: set[object], ready: deque[int], now: int
     ) -> None:
@@ -190,7 +212,7 @@ class _Simulation:
         here = waiting.pop(key)
         fired.add(key)
         if isinstance(key, int):
-            self._fire(self.calls[key])
+            self._fire(self.calls[key], key)
         else:
             both = 0
             for rank in here:
@@ -270,7 +292,7 @@ class _Simulation:
             return [rank for rank in call.rows if rank != call.root]
         return list(call.rows)
 
-    def _fire(self, call: Call) -> None:
+    def _fire(self, call: Call, number: int) -> None:
         members = self._members(call)
         senders = self._senders(call, members)
         given: dict[int, int] = {}
@@ -280,7 +302,10 @@ class _Simulation:
                 given[rank] = self.ghost.get(rank, 0)
             elif self._of(row) is not False:
                 given[rank] = self.taint[rank]
-        time = 1 + max(self.clock[rank] for rank in call.rows)
+        clocks = {rank: self.clock[rank] for rank in call.rows}
+        if number in self.posted and call.root is not None:
+            given[call.root], clocks[call.root] = self.posted[number]
+        time = 1 + max(clocks.values())
         receivers = self._receivers(call)
         union = 0
         for bits in given.values():
@@ -299,7 +324,7 @@ class _Simulation:
             if self.outputs[at]:
                 self.out.first.setdefault(rank, (at, got | self.taint[rank]))
             self.taint[rank] |= got
-        for rank in call.rows:
+        for rank in receivers if call.kind == "send" else call.rows:
             self.clock[rank] = time
 
     def _from_slices(self, call: Call, at: int, given: dict[int, int]) -> int:
@@ -324,7 +349,7 @@ class _Simulation:
             birth: Birth = "missing" if unseen and not blind else "window"
             return self._root(Root(birth, None, at, frozenset(unseen | blind), time, not call.stated))
         if not call.stated and not self._whole(members):
-            return self._root(Root("missing", None, at, frozenset(), time, True))
+            return self._root(Root("missing", None, at, frozenset(members), time, True))
         if call.kind == "send":
             link = tuple(call.members or ())
             links = ((link[0], link[1]),) if len(link) == 2 else ()
