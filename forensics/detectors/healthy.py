@@ -6,7 +6,7 @@ Needs proof: completions are seen, all members agree, nothing is open, no failur
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.graph.states import UNRECORDED_P2P
+from forensics.graph.records import UNRECORDED_P2P
 
 _FAILURES = (
     "exception",

@@ -73,7 +73,9 @@ def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
     after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
-    arrived = states.filter(pl.col("phase").fill_null("") != "optimizer")
+    updates = frame.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(pl.col("place").min().alias("update"))
+    arrived = states.join(updates, on=["rank", "step"], how="left")
+    arrived = arrived.filter(pl.col("update").is_null() | (pl.col("place") < pl.col("update")))  # a gather may follow it
     arrived = arrived.group_by("rank", "step").agg(params.alias("ok"))
     steps = frame.select("rank", "step").unique().sort("rank", "step")
     steps = steps.with_columns(pl.col("step").shift(1).over("rank").alias("before"))
@@ -81,7 +83,10 @@ def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
     spoiled = arrived.filter(~pl.col("ok")).select("rank", "step")
     proven = proven.join(spoiled, on=["rank", "step"], how="anti").join(steps, on=["rank", "step"])
     found = set(after.filter("ok").select("rank", "step").iter_rows())
+    gathered = frame.filter(pl.col("bad") & pl.col("role").is_not_null()).join(updates, on=["rank", "step"])
+    gathered = gathered.filter(pl.col("place") > pl.col("update"))  # shards of others, after the own one
     bad_after = set(after.filter(~pl.col("ok")).select("rank", "step").iter_rows())
+    bad_after |= set(gathered.select("rank", "step").iter_rows())
     before = proven.filter(pl.col("before").is_not_null()).select("rank", "before")
     return (found | set(before.iter_rows())) - bad_after
 

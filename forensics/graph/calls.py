@@ -21,7 +21,7 @@ class Call:
     rows: dict[int, int] = field(default_factory=dict)
     members: tuple[int, ...] | None = None
     stated: bool = False
-    site: tuple[str | None, str | None] = (None, None)  # module and phase: what an assumed group has in common
+    site: tuple[object, ...] = ()  # module, phase and group name: what an assumed group has in common
     root: int | None = None
     conflict: bool = False  # ranks state different members of one group
 
@@ -137,12 +137,12 @@ def _message_key(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _join(call: Call, row: Mapping[str, Any], groups: _Groups) -> None:
     call.rows[row["rank"]] = row["at"]
-    call.site = (row["module"], row["phase"])
+    call.site = (row["module"], row["phase"], row["group"])
     if row["kind"] in ("send", "recv"):
         sender, receiver = _ends(row)
         call.kind, call.root = "send", sender
         call.stated = sender is not None and receiver is not None
-        call.members = tuple(rank for rank in (sender, receiver) if rank is not None)
+        call.members = (sender, receiver) if sender is not None and receiver is not None else None
         return
     if call.kind in _ROOTED and row["peer"] is not None:
         call.root = row["peer"]

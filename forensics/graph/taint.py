@@ -198,7 +198,8 @@ class _Simulation:
         if sends and len(call.rows) > 1:
             ready.extend(sorted(waiting.pop(number, set())))
             return True
-        if not sends and call.root in call.rows and number not in self.posted:
+        unposted = call.root in call.rows and number not in self.posted
+        if not sends and (unposted or call.root is None):  # who sent it cannot be told: last of all
             waiting.setdefault(number, set()).add(rank)
             return False
         fired.add(number)
@@ -278,7 +279,7 @@ class _Simulation:
 
     def _senders(self, call: Call, members: set[int]) -> set[int]:
         if call.kind == "send":
-            return {call.root} if call.root is not None else set(members - {max(call.rows)})
+            return {call.root} if call.root is not None else set(members - call.rows.keys())
         if call.kind in ("broadcast", "scatter") and call.root is not None:
             return {call.root}
         return members
@@ -299,7 +300,7 @@ class _Simulation:
         for rank in senders:
             row = call.rows.get(rank)
             if row is None:
-                given[rank] = self.ghost.get(rank, 0)
+                given[rank] = self.ghost.get(rank, 0) | (self.taint.get(rank, 0) if call.root is None else 0)
             elif self._of(row) is not False:
                 given[rank] = self.taint[rank]
         clocks = {rank: self.clock[rank] for rank in call.rows}
@@ -345,6 +346,8 @@ class _Simulation:
         at = call.rows[min(bad, key=lambda rank: self.place[call.rows[rank]])]
         unseen = senders - call.rows.keys()
         blind = {rank for rank in senders & call.rows.keys() if self._of(call.rows[rank]) is None}
+        if not blind and self._overflows(call):
+            return self._root(Root("overflow", None, at, frozenset(members), time, not call.stated))
         if unseen or blind:
             birth: Birth = "missing" if unseen and not blind else "window"
             return self._root(Root(birth, None, at, frozenset(unseen | blind), time, not call.stated))
@@ -354,8 +357,6 @@ class _Simulation:
             link = tuple(call.members or ())
             links = ((link[0], link[1]),) if len(link) == 2 else ()
             return self._root(Root("comm", None, at, frozenset(members), time, links=links))
-        if self._overflows(call):
-            return self._root(Root("overflow", None, at, frozenset(members), time, not call.stated))
         if len(bad) == 1 and set(fine) & set(self._receivers(call)):
             return self._root(Root("comm", bad[0], at, frozenset(bad), time, not call.stated))
         suspects = frozenset(bad) if fine and len(bad) + len(fine) == len(call.rows) else frozenset(members)

@@ -12,7 +12,8 @@ from typing import Literal
 import networkx as nx
 import polars as pl
 
-from forensics.graph.states import UNRECORDED_P2P, States
+from forensics.graph.records import UNRECORDED_P2P
+from forensics.graph.states import States
 
 # held: by a recorded operation. vague: waits in communication, its peers unknown. free: observed outside communication.
 # dead: a record says that its process ended by itself. lost: nothing tells.
