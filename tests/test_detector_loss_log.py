@@ -1,5 +1,6 @@
 """The training log alone: NaN that shows or hides, assertions, spikes, and the loss scale of fp16."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,7 +94,9 @@ def test_no_spike(rows: list[dict[str, Any]]) -> None:
 
 
 def test_t35_a_restart_is_a_series_of_its_own() -> None:
-    rows = [{"loss": 2.0, "step": step} for step in range(10)] + [{"loss": 8.0 - step, "step": step} for step in range(5)]
+    rows = [{"loss": 2.0, "step": step} for step in range(10)] + [
+        {"loss": 8.0 - step, "step": step} for step in range(5)
+    ]
     assert loss_log.DETECTOR.detect(log(rows)) == ()
 
 
@@ -137,3 +140,42 @@ def test_growth_between_falls_is_normal() -> None:
     values = [65536.0, 32768.0, 65536.0, 32768.0, 65536.0, 32768.0] * 5
     rows = [{"loss": 2.0, "loss_scale": value, "step": 500 + at} for at, value in enumerate(values)]
     assert loss_scale.DETECTOR.detect(log(rows)) == ()
+
+
+def reports(where: str, *ranks: int, step: int = 7) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "nan_assert",
+            "code": where,
+            "names_ranks": [rank],
+            "names_rank_space": "global",
+            "step": step,
+            "text": "found NaN",
+        }
+        for rank in ranks
+    ]
+
+
+LAYOUT = {"tp": 2, "dp": 2, "pp": 4}  # rank = tp + 2 * dp + 4 * stage
+
+
+@pytest.mark.parametrize(
+    ("events", "suspects"),
+    [
+        (reports("grad_norm", 2, 6, 10), (10, 11)),
+        (reports("grad_norm", 2, 3, 6, 7, 10, 11), (10, 11)),
+        (reports("forward_loss", 14), (2, 3, 6, 7, 10, 11, 14, 15)),
+        (reports("forward_loss", 14) + reports("grad_norm", 2, 6), (2, 3, 6, 7, 10, 11, 14, 15)),
+        (reports("grad_norm", 2, 6, 10) + reports("grad_norm", 1, step=8), (10, 11)),
+    ],
+    ids=["T32 stage 2", "T32 with mates", "T33 loss", "T33 loss outranks gradients", "followers do not count"],
+)
+def test_reporters_tell_the_stage_by_the_layout(events: list[dict[str, Any]], suspects: tuple[int, ...]) -> None:
+    case = replace(log([], events), topology=LAYOUT, expected=frozenset(range(16)))
+    (found,) = loss_log.DETECTOR.detect(case)
+    assert (found.ranks, found.suspect_ranks) == ((), suspects)
+
+
+def test_without_a_layout_reporters_are_the_suspects() -> None:
+    (found,) = loss_log.DETECTOR.detect(log([], reports("grad_norm", 2, 6, 10)))
+    assert found.suspect_ranks == (2, 6, 10)

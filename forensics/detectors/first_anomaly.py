@@ -99,7 +99,7 @@ def _replicas(births: Births, root: Root) -> set[int]:
     )
     own = sync.filter(pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module)
     groups = own["group_ranks"].drop_nulls()
-    return set(groups[0].to_list()) if len(groups) else births.ranks | births.silent
+    return set(groups[0].to_list()) if len(groups) else set(births.ranks | births.silent)
 
 
 def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:

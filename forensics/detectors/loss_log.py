@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.incident import Action, Cause, FirstAnomaly, Ref, Severity
+from forensics.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
+from forensics.topology import coordinates, mates
 
 Row = Mapping[str, Any]
 _WITNESS = "training_log"
@@ -42,7 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     asserts = _asserts(case.tables["events"])
     if first is None and not asserts:
         return ()
-    return (_nan_finding(first, asserts),)
+    return (_nan_finding(first, asserts, coordinates(case)),)
 
 
 def _streams(steps: pl.DataFrame) -> list[list[Row]]:
@@ -91,20 +92,62 @@ def _asserts(events: pl.DataFrame) -> Sequence[Row]:
     return events.filter(kinds | anomaly).sort("file", "line", nulls_last=True).to_dicts()
 
 
-def _nan_finding(first: _Bad | None, asserts: Sequence[Row]) -> Finding:
-    claims, suspects = [], set()
+def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
+    """Rank → what its check looked at (forward_loss, grad_norm, …), of the earliest step with a report."""
+    steps = [row["step"] for row in asserts if row["step"] is not None]
+    found: dict[int, str] = {}
+    for row in asserts:
+        if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps))):
+            named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
+            for rank in named or ([row["rank"]] if row["rank"] is not None else []):
+                found.setdefault(rank, row["code"] or "")
+    return found
+
+
+def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]]) -> tuple[set[int], str]:
+    """(who must hold the birth, why) by where the reporters sit in the layout.
+
+    A bad forward loss shows on the last pipeline stage only: any stage of that replica. A bad gradient with a good loss
+    came from the last reporting stage, as backward passes go from the last stage to the first. Tensor-parallel mates
+    share what they sum.
+    """
+    if not reporters or any(rank not in places for rank in reporters):
+        return set(reporters), ""
+    if "forward_loss" in reporters.values():
+        chosen = [rank for rank, where in reporters.items() if where == "forward_loss"]
+        held = {mate for rank in chosen for mate in mates(places, rank, "dp")}
+        return held or set(
+            reporters
+        ), "a bad loss shows on the last stage only: any stage of that replica may hold the birth"
+    if set(reporters.values()) != {"grad_norm"} or any("pp" not in places[rank] for rank in reporters):
+        return set(reporters), ""
+    last: dict[int | None, int] = {}
+    for rank in reporters:
+        replica = places[rank].get("dp")
+        last[replica] = max(last.get(replica, 0), places[rank]["pp"])
+    chosen = [rank for rank in reporters if places[rank]["pp"] == last[places[rank].get("dp")]]
+    held = {mate for rank in chosen for mate in mates(places, rank, "dp", "pp")} or set(chosen)
+    return (
+        held,
+        f"only gradients were bad, and backward passes go down the stages: stage {max(last.values())} came first",
+    )
+
+
+def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int, Mapping[str, int]]) -> Finding:
+    claims = []
+    suspects, why = _origin(_reporters(asserts), places)
     for row in asserts[:20]:
-        named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
-        if row["kind"] == "nan_assert":
-            suspects |= set(named or ([row["rank"]] if row["rank"] is not None else []))
         claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", "nan_check", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
         claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", _WITNESS, (_line_ref(lead),)))
+    if why:
+        claims.append(Claim(why, "for", "nan_check"))
     value = first.value if first is not None else "nan"
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
-    which = f"; reported by ranks {sorted(suspects)}, whose tensor-parallel mates may share it" if suspects else ""
+    mates_too = "" if why else ", whose tensor-parallel mates may share it"
+    which = f"; it points to ranks {ranges(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
         kind="numerics",

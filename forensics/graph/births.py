@@ -73,9 +73,13 @@ def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
     after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
-    updates = frame.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(pl.col("place").min().alias("update"))
+    updates = (
+        frame.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(pl.col("place").min().alias("update"))
+    )
     arrived = states.join(updates, on=["rank", "step"], how="left")
-    arrived = arrived.filter(pl.col("update").is_null() | (pl.col("place") < pl.col("update")))  # a gather may follow it
+    arrived = arrived.filter(
+        pl.col("update").is_null() | (pl.col("place") < pl.col("update"))
+    )  # a gather may follow it
     arrived = arrived.group_by("rank", "step").agg(params.alias("ok"))
     steps = frame.select("rank", "step").unique().sort("rank", "step")
     steps = steps.with_columns(pl.col("step").shift(1).over("rank").alias("before"))
