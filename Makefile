@@ -3,6 +3,7 @@
 #   make demo    analyze one of the samples and write demo/incident.html
 #   make test    all tests
 #   make check   format, lint, strict types
+#   make bench   the speed of reading beside ripgrep (which must be there); MB=256 for a short run
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -11,9 +12,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
+MB ?= 2048
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format lock clean
+.PHONY: demo test check format bench lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -31,6 +33,9 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml

@@ -4,7 +4,8 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
-from parsers.comm import hccl, nccl, ras
+from parsers.comm import addresses, hccl, nccl, nccl_collectives, ras
+from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
@@ -19,7 +20,7 @@ from parsers.device import (
     prometheus,
 )
 from parsers.evidence import Evidence
-from parsers.kernel import amdgpu, bug_report, fabric_manager, host, metax, mthreads, nic, pci_memory, xid
+from parsers.kernel import amdgpu, bug_report, fabric_manager, host, kernel_log, metax, mthreads, nic, pci_memory, xid
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.numerics import (
     anomaly_mode,
@@ -46,10 +47,10 @@ PARSERS: tuple[Parser, ...] = (
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
-    ras.REPORT,
     native.PARSER,
     proc_stack.PARSER,
     xpu_timer_stack.PARSER,
+    ras.REPORT,
     bug_report.PARSER,
     nvidia_smi_xml.PARSER,
     nvidia_smi_q.PARSER,
@@ -71,10 +72,12 @@ PARSERS: tuple[Parser, ...] = (
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     tensor_stats.PARSER,
+    kernel_log.PARSER,
     process_group.PARSER,
     nccl.PARSER,
     hccl.PARSER,
     ras.MONITOR,
+    addresses.PARSER,
     elastic.PARSER,
     traceback.PARSER,
     torch_cpp.PARSER,
@@ -105,6 +108,9 @@ PARSERS: tuple[Parser, ...] = (
     amdgpu.PARSER,
 )
 
+# Line forms that fill whole files, read by columns in place of the line parser that they belong to.
+DENSE: tuple[Dense, ...] = (nccl_collectives.DENSE,)
+
 
 def read(
     bundle_path: str,
@@ -117,4 +123,4 @@ def read(
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
     """
-    return read_bundle(bundle_path, parsers, progress, map)
+    return read_bundle(bundle_path, parsers, DENSE, progress, map)

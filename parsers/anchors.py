@@ -4,20 +4,22 @@ Hyperscan where its wheel can be imported, else google-re2, else the standard li
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
+from typing import Any
 
 Hit = tuple[int, int]  # where the anchor ends, its index
-Find = Callable[[bytes], list[Hit]]
+Text = bytes | bytearray
+Find = Callable[[Text, int], list[Hit]]
 ENGINES = ("hyperscan", "re2", "re")
 
 
 @lru_cache(maxsize=8)
 def finder(anchors: tuple[bytes, ...], engine: str | None = None) -> Find:
-    """A function block → hits, sorted. `engine`: one of ENGINES; None takes the first that can be imported."""
+    """A function (block, end) → hits in `block[:end]`, sorted. `engine`: one of ENGINES; None takes the first that can be imported."""
     if not anchors:
-        return lambda _: []
+        return lambda _block, _end: []
     if any(not anchor or b"\n" in anchor or b"\r" in anchor for anchor in anchors):
         raise ValueError("an anchor is empty or spans lines")
     if engine is not None:
@@ -34,16 +36,22 @@ def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
     hyperscan = import_module("hyperscan")
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     numbers = list(range(len(anchors)))
+    scratches: list[Any] = []  # a scan needs one of its own: threads share the database, not its scratch space
     database.compile(expressions=list(anchors), ids=numbers, flags=[0] * len(anchors), literal=True)
 
-    def find(block: bytes) -> list[Hit]:
+    def find(block: Text, end: int) -> list[Hit]:
         hits: list[Hit] = []
         add = hits.append
 
-        def on_hit(anchor: int, _begin: int, end: int, _flags: int, _context: object) -> None:
-            add((end, anchor))
+        def on_hit(anchor: int, _begin: int, stop: int, _flags: int, _context: object) -> None:
+            add((stop, anchor))
 
-        database.scan(block, match_event_handler=on_hit)
+        try:
+            scratch = scratches.pop()
+        except IndexError:
+            scratch = hyperscan.Scratch(database)
+        database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=scratch)
+        scratches.append(scratch)
         hits.sort()
         return hits
 
@@ -55,12 +63,12 @@ def _re2(anchors: tuple[bytes, ...]) -> Find:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     pattern = re2.compile(b"|".join(re.escape(anchor) for anchor in _shortest(anchors)), options)
-    return lambda block: _complete(block, anchors, (match.start() for match in pattern.finditer(block)))
+    return lambda block, end: _complete(bytes(block[:end]), anchors, pattern)
 
 
 def _re(anchors: tuple[bytes, ...]) -> Find:
     pattern = re.compile(b"|".join(re.escape(anchor) for anchor in _shortest(anchors)))
-    return lambda block: _complete(block, anchors, (match.start() for match in pattern.finditer(block)))
+    return lambda block, end: _complete(bytes(block[:end]), anchors, pattern)
 
 
 def _shortest(anchors: Sequence[bytes]) -> list[bytes]:
@@ -68,11 +76,12 @@ def _shortest(anchors: Sequence[bytes]) -> list[bytes]:
     return [anchor for anchor in set(anchors) if not any(other in anchor for other in anchors if other != anchor)]
 
 
-def _complete(block: bytes, anchors: Sequence[bytes], begins: Iterator[int]) -> list[Hit]:
+def _complete(block: bytes, anchors: Sequence[bytes], pattern: Any) -> list[Hit]:
     """An alternation finds hits that do not overlap; every line with one is searched again for all anchors."""
     hits: list[Hit] = []
     stop = 0
-    for begin in begins:
+    for match in pattern.finditer(block):
+        begin = match.start()
         if begin < stop:
             continue
         start = block.rfind(b"\n", 0, begin) + 1

@@ -14,13 +14,16 @@ import polars as pl
 
 from parsers import prefixes, stamps
 from parsers.bundle import open_bundle
+from parsers.candidates import Candidates, checked, failed, message, path_columns
+from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
-from parsers.parser import HEAD_BYTES, LINES, FileParser, LineParser, Parser, Source
+from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, table
 
-UNIT_BYTES = 32 << 20
+UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 128
+YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 STREAM_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, NotImplementedError, ValueError)
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
@@ -40,11 +43,15 @@ Map = Callable[[Callable[[tuple[Source, ...]], Tables], Iterable[tuple[Source, .
 Progress = Callable[[int, int], None]  # bytes read, bytes in all
 
 
-def read_bundle(path: str, parsers: Sequence[Parser], progress: Progress | None, map_units: Map) -> Evidence:
+def read_bundle(
+    path: str, parsers: Sequence[Parser], forms: Sequence[Dense], progress: Progress | None, map_units: Map
+) -> Evidence:
     """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
     with open_bundle(path) as bundle:
         units = list(_units(bundle.sources))
-        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources))
+        own = {parser.name for parser in parsers}
+        dense = tuple(form for form in forms if form.parser in own)
+        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense)
         whole = sum(source.size for source in bundle.sources)
         parts: list[Tables] = [{"unread": table("unread", bundle.unread)}]
         done = 0
@@ -56,21 +63,47 @@ def read_bundle(path: str, parsers: Sequence[Parser], progress: Progress | None,
         return Evidence(bundle.name, merge(parts))
 
 
-def read_unit(sources: tuple[Source, ...], parsers: tuple[Parser, ...], year: int | None) -> Tables:
+def read_unit(
+    sources: tuple[Source, ...], parsers: tuple[Parser, ...], year: int | None, forms: tuple[Dense, ...] = ()
+) -> Tables:
     """Some files → their tables, the rows of `files` included."""
-    lines = tuple(parser for parser in parsers if isinstance(parser, LineParser))
-    reports = [_read_file(source, parsers, lines, year) for source in sources]
-    parts: list[Tables] = [part for report in reports for part in report.parts]
-    for number, parser in enumerate(lines):
-        parts.extend(_parse_lines(parser, number, reports))
+    reading = _Reading(
+        parsers, Candidates([parser for parser in parsers if isinstance(parser, LineParser)]), forms, year
+    )
+    reports: list[_Report] = []
+    parts: list[Tables] = []
+    recognisers: dict[str, set[str]] = {}
+    for source in sources:
+        reports.append(_read_file(source, reading))
+        if reading.candidates.is_full or source is sources[-1]:
+            for name, found in reading.candidates.parse():
+                parts.append(found)
+                for file in _files(found):
+                    recognisers.setdefault(file, set()).add(name)
+    for report in reports:
+        parts.extend(report.parts)
+        report.parsers |= recognisers.get(report.source.path, set())
     tables = merge(parts)
-    recognised = _recognised(tables)
+    counts, sampled = _recognised(tables, reports)
     lost: dict[str, list[int | None]] = {}
     for file, line in tables["unread"].select("file", "line").iter_rows():
         lost.setdefault(file, []).append(line)
-    rows = [_row(report, recognised.get(path := report.source.path, set()), lost.get(path, [])) for report in reports]
+    rows = [
+        _row(report, counts.get(path := report.source.path, 0), sampled.get(path, set()), lost.get(path, []))
+        for report in reports
+    ]
     tables["files"] = _with_times(table("files", rows), tables)
     return tables
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
+
+    parsers: tuple[Parser, ...]
+    candidates: Candidates
+    forms: tuple[Dense, ...]
+    year: int | None
 
 
 @dataclass(slots=True)
@@ -82,8 +115,6 @@ class _Report:
     owner: FileParser | None = None
     parsers: set[str] = field(default_factory=set)
     scanned: Scanned | None = None
-    decorated: pl.DataFrame | None = None  # LINES without `hit`, one row per candidate
-    index: dict[tuple[int, int], int] = field(default_factory=dict)  # place → row of `decorated`
     time_first: int | None = None
     time_last: int | None = None
 
@@ -108,7 +139,7 @@ class _Opened:
         return {loss for raw in raws if (loss := getattr(raw, "loss", None)) is not None}
 
 
-def _read_file(source: Source, parsers: tuple[Parser, ...], lines: tuple[LineParser, ...], year: int | None) -> _Report:
+def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
     opened = _Opened(source.open)
     source = replace(source, open=opened)
@@ -116,13 +147,13 @@ def _read_file(source: Source, parsers: tuple[Parser, ...], lines: tuple[LinePar
         with opened() as stream:
             head = stream.read(HEAD_BYTES)
     except STREAM_ERRORS as error:
-        report.lose(_message(error), bytes=source.size)
+        report.lose(message(error), bytes=source.size)
         return report
-    owner = _owner(report, parsers, head)
+    owner = _owner(report, reading.parsers, head)
     if owner is not None:
         _parse_file(report, owner, source)
     if is_text(head):
-        _scan_file(report, source, () if owner is not None and not owner.shared else lines, _own_year(head, year))
+        _scan_file(report, source, reading, _own_year(head[:YEAR_BYTES], reading.year))
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     for loss in sorted(opened.losses() | ({source.read_error} if source.read_error else set())):
@@ -137,7 +168,7 @@ def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FilePar
                 if parser.accepts(report.source.path, head):
                     return parser
             except Exception as error:  # a defect of one parser must not cost the bundle
-                report.lose(_failed(parser.name, error))
+                report.lose(failed(parser.name, error))
     return None
 
 
@@ -145,17 +176,19 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     report.owner = owner
     report.parsers.add(owner.name)
     try:
-        report.parts.append(_checked(owner.parse(source)))
+        report.parts.append(checked(owner.parse(source)))
     except Exception as error:
-        report.lose(_failed(owner.name, error), bytes=source.size)
+        report.lose(failed(owner.name, error), bytes=source.size)
 
 
-def _scan_file(report: _Report, source: Source, lines: tuple[LineParser, ...], year: int | None) -> None:
+def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None) -> None:
+    is_alone = report.owner is not None and not report.owner.shared
+    dense = None if is_alone or not reading.forms else DenseReader(reading.forms, path_columns(source), year)
     try:
         with source.open() as stream:
-            scanned = scan(stream, lines)
+            scanned = scan(stream, () if is_alone else reading.candidates.parsers, dense)
     except STREAM_ERRORS as error:
-        report.lose(_message(error), bytes=source.size)
+        report.lose(message(error), bytes=source.size)
         return
     report.scanned = scanned
     for row in scanned.unread:
@@ -163,84 +196,31 @@ def _scan_file(report: _Report, source: Source, lines: tuple[LineParser, ...], y
     habits = prefixes.habits(scanned.first, year)
     report.time_first = _first_time(scanned.first, habits)
     report.time_last = _first_time(reversed(scanned.last), habits)
+    if dense is not None:
+        report.parts.append(checked(dense.tables()))
+        report.parsers |= dense.parsers()
     if scanned.texts:
-        report.index = {place: row for row, place in enumerate(sorted(scanned.texts))}
-        report.decorated = _decorate(report, habits)
+        reading.candidates.add(source, scanned, habits)
 
 
-def _decorate(report: _Report, habits: prefixes.Habits) -> pl.DataFrame:
-    """All candidate lines of a file without their decoration, once for all parsers."""
-    assert report.scanned is not None
-    texts, source = report.scanned.texts, report.source
-    raws = [texts[place].decode("utf-8", "replace") for place in report.index]
-    stripped = [prefixes.strip(raw, habits) for raw in raws]
-    said = ("text", "rank", "local_rank", "task", "host", "time_ns", "time_basis")
-    columns: dict[str, Any] = {name: [getattr(line, name) for line in stripped] for name in said}
-    columns |= {"line": [line for line, _ in report.index], "raw": raws}
-    path = {"file": source.path, "path_rank": source.rank, "path_local_rank": source.local_rank}
-    path |= {"path_host": source.host, "attempt": source.attempt}
-    frame = pl.DataFrame(columns, schema={name: LINES[name] for name in columns})
-    return frame.with_columns(pl.lit(value, dtype=LINES[name]).alias(name) for name, value in path.items())
+def _files(found: Tables) -> set[str]:
+    return {file for name, frame in found.items() if name != "unread" for file in frame["file"].unique()}
 
 
-def _parse_lines(parser: LineParser, number: int, reports: Sequence[_Report]) -> Iterator[Tables]:
-    """One line parser over the candidates of many files; a failure costs only the file that it is about."""
-    having = [report for report in reports if _candidates(report, number)]
-    if not having:
-        return
-    try:
-        found = _checked(parser.parse(pl.concat([_frame(report, number) for report in having])))
-    except Exception as error:
-        if len(having) > 1:
-            for report in having:
-                yield from _parse_lines(parser, number, [report])
-        else:
-            row = {"file": having[0].source.path, "reason": _failed(parser.name, error)}
-            yield {"unread": table("unread", [row])}
-        return
-    _credit(parser.name, found, having)
-    yield found
-
-
-def _candidates(report: _Report, number: int) -> list[tuple[tuple[int, int], bool]]:
-    candidates = report.scanned.candidates if report.scanned is not None else []
-    return candidates[number] if number < len(candidates) else []
-
-
-def _frame(report: _Report, number: int) -> pl.DataFrame:
-    assert report.decorated is not None
-    candidates = _candidates(report, number)
-    rows = report.decorated[[report.index[place] for place, _ in candidates]]
-    return rows.with_columns(pl.Series("hit", [is_hit for _, is_hit in candidates], dtype=pl.Boolean)).select(
-        list(LINES)
-    )
-
-
-def _credit(name: str, found: Tables, reports: Sequence[_Report]) -> None:
-    """Who recognised what: the column files.parsers."""
-    files = {file for key, frame in found.items() if key != "unread" for file in frame["file"].unique()}
-    for report in reports:
-        if report.source.path in files:
-            report.parsers.add(name)
-
-
-def _checked(tables: Tables) -> Tables:
-    for name, frame in tables.items():
-        if dict(frame.schema) != dict(SCHEMAS[name]):
-            raise TypeError(f"table {name} has not the declared columns")
-    return tables
-
-
-def _recognised(tables: Tables) -> dict[str, set[int]]:
-    """File → lines with a row of their own, or claimed."""
+def _recognised(tables: Tables, reports: Sequence[_Report]) -> tuple[dict[str, int], dict[str, set[int]]]:
+    """How many lines of each file have a row of their own or are claimed, and which of its sampled lines."""
     places = [tables[name].select("file", "line").drop_nulls() for name in _ROW_TABLES if tables[name].height]
     if not places:
-        return {}
-    lines = pl.concat(places).unique().group_by("file").agg("line")
-    return {file: set(numbers) for file, numbers in lines.iter_rows()}
+        return {}, {}
+    lines = pl.concat(places).unique()
+    sample = [(report.source.path, line) for report in reports if report.scanned for line in report.scanned.sample]
+    looked_at = pl.DataFrame(sample, schema={"file": pl.String, "line": pl.Int64}, orient="row")
+    known = looked_at.join(lines, on=["file", "line"], how="semi").group_by("file").agg("line")
+    counts = dict(lines.group_by("file").len().iter_rows())
+    return counts, {file: set(numbers) for file, numbers in known.iter_rows()}
 
 
-def _row(report: _Report, recognised: set[int], lost: list[int | None]) -> dict[str, Any]:
+def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None]) -> dict[str, Any]:
     source, scanned = report.source, report.scanned
     row = {
         "file": source.path,
@@ -256,14 +236,13 @@ def _row(report: _Report, recognised: set[int], lost: list[int | None]) -> dict[
     }
     if scanned is None:
         return row
-    known = len(recognised)
     is_alone = report.owner is not None and not report.owner.shared
     if is_alone and None not in lost:
         known = max(known, scanned.lines - len(set(lost)))  # its owner read all of it but these
     return row | {
         "lines": scanned.lines,
         "recognised": min(known, scanned.lines),
-        "templates": [] if is_alone else templates(scanned.sample, recognised),
+        "templates": [] if is_alone else templates(scanned.sample, sampled),
     }
 
 
@@ -291,8 +270,9 @@ def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
     """Neighbours together, until they are many or large."""
     unit: list[Source] = []
     size = 0
+    enough = min(max(sum(source.size for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
     for source in sources:
-        if unit and (size + source.size > UNIT_BYTES or len(unit) >= UNIT_FILES):
+        if unit and (size + source.size > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
             unit, size = [], 0
         unit.append(source)
@@ -307,7 +287,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(8192))
+                found |= stamps.years(stream.read(YEAR_BYTES))
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None
@@ -324,11 +304,3 @@ def _first_time(lines: Iterable[str], habits: prefixes.Habits) -> int | None:
         if line.time_ns is not None and line.time_basis != "boot":
             return line.time_ns
     return None
-
-
-def _failed(name: str, error: Exception) -> str:
-    return f"parser {name} failed: {_message(error)}"
-
-
-def _message(error: Exception) -> str:
-    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:300]

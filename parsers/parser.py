@@ -3,6 +3,7 @@
 A parser never raises on content: what it claims becomes rows, `claimed` lines, or an `unread` row with a reason.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -55,12 +56,14 @@ class LineParser:
 
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
     `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
+    `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
     """
 
     name: str
     anchors: tuple[bytes, ...]
     parse: Callable[[pl.DataFrame], Tables]
     after: int = 0
+    follows: re.Pattern[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ _NOT_HOST = re.compile(
     r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
     re.I,
 )
-_HOST_COLON = re.compile(rf"({_ADDRESS}|(?=[^:]*[A-Za-z])(?=[^:]*\d){_HOST}): ")
+_HOST_COLON = re.compile(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 _DEPTH = 12  # decorations per line; more is not decoration
 _RANK_ANYWHERE = re.compile(r"\[rank(\d{1,7})\]:")

@@ -11,21 +11,29 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import BinaryIO
 
 from parsers.anchors import finder
+from parsers.dense import DenseReader
 from parsers.parser import LineParser
 from parsers.prefixes import strip
 
-WINDOW = 16 << 20
+WINDOW = 4 << 20
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
-SAMPLE = 256  # lines per sampled window
+STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
+STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
+ENDS_BYTES = 1 << 16
 
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
+_BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
+_PARTIAL = re.compile(rb" std(?:out|err) [PF] ")
+_CRI = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
 _DIGITS = re.compile(r"\d+")
 
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
@@ -57,33 +65,70 @@ def _encoding(head: bytes) -> str | None:
     return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
 
 
-def scan(stream: BinaryIO, parsers: Sequence[LineParser]) -> Scanned:
-    """All candidate lines of one file. Errors of the stream (OSError) go to the caller."""
-    scanner = _Scanner(parsers)
+def scan(stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None) -> Scanned:
+    """All candidate lines of one file; what `dense` takes is none. Errors of the stream (OSError) go to the caller."""
+    scanner = _Scanner(parsers, dense)
+    for block, end in _windows(stream):
+        scanner.window(block, end)
+    return scanner.finish()
+
+
+def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
+    """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
     head = stream.read(256)
-    encoding = _encoding(head)
-    decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
-    buffer = decoder.decode(head[2:]).encode() if decoder else head
-    while chunk := stream.read(WINDOW):
-        buffer += decoder.decode(chunk).encode() if decoder else chunk
-        cut = buffer.rfind(b"\n") + 1
-        if not cut and len(buffer) >= WINDOW:  # one line, longer than a window: perhaps a progress bar
-            cut = (buffer.rfind(b"\r", 0, len(buffer) - 1) + 1) or len(buffer)
+    if encoding := _encoding(head):
+        yield from _decoded(stream, head, encoding)
+        return
+    buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
+    try:
+        buffer[: len(head)] = head
+        yield from _filled(stream, buffer, len(head))
+    finally:
+        if len(buffer) == WINDOW:
+            _BUFFERS.append(buffer)
+
+
+def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:
+    while True:
+        with memoryview(buffer) as view:
+            got = stream.readinto(view[filled:])  # type: ignore[attr-defined]
+        filled += got
+        if not got:
+            break
+        cut = buffer.rfind(b"\n", 0, filled) + 1
+        if not cut and filled == len(buffer):  # one line, longer than a window: perhaps a progress bar
+            cut = (buffer.rfind(b"\r", 0, filled - 1) + 1) or filled
         if cut:
-            scanner.window(buffer[:cut])
+            yield buffer, cut
+            rest = bytes(buffer[cut:filled])
+            filled = len(rest)
+            buffer[:filled] = rest
+    if filled:
+        yield buffer, filled
+
+
+def _decoded(stream: BinaryIO, head: bytes, encoding: str) -> Iterator[tuple[bytes, int]]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    buffer = decoder.decode(head[2:]).encode()
+    while chunk := stream.read(WINDOW):
+        buffer += decoder.decode(chunk).encode()
+        cut = (buffer.rfind(b"\n") + 1) or (len(buffer) if len(buffer) >= WINDOW else 0)
+        if cut:
+            yield buffer[:cut], cut
             buffer = buffer[cut:]
     if buffer:
-        scanner.window(buffer)
-    return scanner.finish()
+        yield buffer, len(buffer)
 
 
 def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> list[str]:
     """The commonest unrecognised lines of the sample without decoration, digits as #, as "count × template"."""
-    counts = Counter(
-        _DIGITS.sub("#", text)[:200]
-        for line, raw in sample.items()
-        if line not in recognised and (text := strip(raw).text.strip())
-    )
+    masked_lines = [(_DIGITS.sub("#", text[:400]), text) for line, text in sample.items() if line not in recognised]
+    raws = Counter(masked for masked, _ in masked_lines)
+    example = dict(masked_lines)
+    counts: Counter[str] = Counter()
+    for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
+        if text := strip(example[masked]).text.strip():
+            counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
 
@@ -119,14 +164,47 @@ class _Following:
     offset: int = 0
 
 
+@dataclass(slots=True)
+class _Counter:
+    """Line numbers in one window, counted once from left to right."""
+
+    block: bytes | bytearray
+    line: int
+    at: int = 0
+
+    def to(self, offset: int) -> int:
+        """The number of the line that holds `offset`."""
+        if offset < self.at:
+            return self.line - self.block.count(b"\n", offset, self.at)
+        self.line += _newlines(self.block, self.at, offset)
+        self.at = offset
+        return self.line
+
+
+def _newlines(block: bytes | bytearray, begin: int, end: int) -> int:
+    if end - begin < 256:
+        return block.count(b"\n", begin, end)
+    piece = bytes(block[begin:end])  # deleting looks for them with memchr, counting byte by byte: nearly twice as fast
+    return len(piece) - len(piece.replace(b"\n", b""))
+
+
+@lru_cache(maxsize=8)
+def _wanted(parsers: tuple[LineParser, ...]) -> tuple[tuple[bytes, ...], list[list[int]]]:
+    """All anchors, and for each the numbers of the parsers that want it."""
+    wanted: dict[bytes, list[int]] = {}
+    for number, parser in enumerate(parsers):
+        for anchor in dict.fromkeys(parser.anchors):
+            wanted.setdefault(anchor, []).append(number)
+    anchors = tuple(sorted(wanted))
+    return anchors, [wanted[anchor] for anchor in anchors]
+
+
 class _Scanner:
-    def __init__(self, parsers: Sequence[LineParser]) -> None:
+    def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
         self._parsers = parsers
-        self._anchors = tuple(sorted({anchor for parser in parsers for anchor in parser.anchors}))
+        self._dense = dense
+        self._anchors, self._wanted = _wanted(tuple(parsers))
         self._find = finder(self._anchors)
-        self._wanted = [
-            [number for number, parser in enumerate(parsers) if anchor in parser.anchors] for anchor in self._anchors
-        ]
         self._counts = [0] * len(self._anchors)
         self._kept = [_Kept() for _ in parsers]
         self._following = {number: _Following() for number, parser in enumerate(parsers) if parser.after}
@@ -136,41 +214,53 @@ class _Scanner:
         self._line = 1  # number of the line that the window begins in
         self._inside = False  # the window begins inside a line that was too long for the one before
         self._unfinished = False
+        self._tail = b""
         self._cut: set[int] = set()
 
-    def window(self, block: bytes) -> None:
+    def window(self, block: bytes | bytearray, end: int) -> None:
         """One stretch of the file; ends at a line end, unless it is the last or a line is longer than a window."""
-        newlines = block.count(b"\n")
+        size, last = end, block[end - 1 : end]
+        self._look(block, end)
+        if self._dense is not None and self._dense.wants(block, end):
+            block = self._dense.take(bytes(block[:end]), self._line)
+            end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
-        segment: tuple[int, int, int] | None = None  # line, begin, end
-        found: set[int] = set()
-        line, counted = self._line, 0
-        for end, anchor in self._find(block):
-            if segment is not None and end <= segment[2]:
-                found.add(anchor)
-                continue
-            if segment is not None:
-                self._deliver(block, segment, found)
-            begin = self._begin(block, end - 1)
-            if begin is not None:
-                line += block.count(b"\n", counted, begin)
-                counted = begin
-            segment, found = self._segment(block, line, begin, end), {anchor}
-        if segment is not None:
-            self._deliver(block, segment, found)
+        lines = self._scan(block, end)
         for number, following in self._following.items():
-            self._follow(block, number, following, self._line + newlines + 1)
-        self._look(block, newlines)
-        self._line += newlines
-        self._base += len(block)
+            self._follow(block, end, number, following, lines + 1)
+        self._line = lines
+        self._base += size
         self._windows += 1
-        self._inside = block[-1:] not in (b"\n", b"\r")
-        self._unfinished = block[-1:] != b"\n"
+        self._inside = last not in (b"\n", b"\r")
+        self._unfinished = last != b"\n"
+
+    def _scan(self, block: bytes | bytearray, size: int) -> int:
+        """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
+        counter = _Counter(block, self._line)
+        hits = self._find(block, size)
+        if self._windows & (self._windows - 1) == 0:
+            hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
+            hits.sort()
+        segment: _Segment | None = None
+        found: set[int] = set()
+        for end, anchor in hits:
+            if anchor == _SAMPLE:
+                self._sample(block, size, end - 1, counter)
+            elif segment is not None and end <= segment.end:
+                found.add(anchor)
+            else:
+                if segment is not None:
+                    self._deliver(block, size, segment, found)
+                segment, found = self._segment(block, size, end, counter), {anchor}
+        if segment is not None:
+            self._deliver(block, size, segment, found)
+        return counter.to(size)
 
     def finish(self) -> Scanned:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
+        result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
         for number, kept in enumerate(self._kept):
             rows = sorted((*kept.head, *kept.tail), key=lambda row: row[0])
             result.texts.update({place: text for place, text, _ in rows})
@@ -180,7 +270,7 @@ class _Scanner:
                 result.unread.append({"reason": reason})
         return result
 
-    def _begin(self, block: bytes, at: int) -> int | None:
+    def _begin(self, block: bytes | bytearray, at: int) -> int | None:
         """Where the piece of line that holds `at` begins; None: too far back."""
         low = max(0, at - LINE_BYTES)
         begin = block.rfind(b"\n", low, at) + 1
@@ -189,25 +279,29 @@ class _Scanner:
             return begin
         return None if low or self._inside else 0
 
-    def _segment(self, block: bytes, line: int, begin: int | None, end: int) -> tuple[int, int, int] | None:
-        """The piece of line around a hit; None, and a row of `unread`, where the line is too long."""
+    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> "_Segment | None":
+        """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
+        begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
-        stop = block.find(b"\n", end, high)
-        is_cut = stop < 0 and high < len(block)
-        stop = min(high, len(block)) if stop < 0 else stop
+        stop = block.find(b"\n", end, min(high, size))
+        is_cut = stop < 0 and high < size
+        stop = min(high, size) if stop < 0 else stop
         carriage = block.find(b"\r", end, stop)
+        line = counter.to(end - 1 if begin is None else begin)
         if begin is None or (is_cut and carriage < 0):
-            self._long(line, begin)
-        return None if begin is None else (line, begin, stop if carriage < 0 else carriage)
+            self._long(line)
+        if begin is None:
+            return None
+        segment = _Segment(line, begin, stop if carriage < 0 else carriage)
+        return _joined(block, size, segment) if _PARTIAL.search(block, begin, min(begin + 64, size)) else segment
 
-    def _long(self, line: int, begin: int | None) -> None:
+    def _long(self, line: int) -> None:
         if line not in self._cut and len(self._cut) < 100:
             self._cut.add(line)
             self._result.unread.append({"line": line, "reason": f"a line longer than {LINE_BYTES} bytes was cut"})
 
-    def _deliver(self, block: bytes, segment: tuple[int, int, int], anchors: set[int]) -> None:
-        line, begin, end = segment
-        text = block[begin:end]
+    def _deliver(self, block: bytes | bytearray, size: int, segment: "_Segment", anchors: set[int]) -> None:
+        text = bytes(block[segment.begin : segment.end]) if segment.text is None else segment.text
         is_early: dict[int, bool] = {}
         for anchor in anchors:
             self._counts[anchor] += 1
@@ -216,48 +310,82 @@ class _Scanner:
         for number, early in is_early.items():
             following = self._following.get(number)
             if following is not None:
-                self._follow(block, number, following, line)
-                following.until, following.line = line + self._parsers[number].after, line + 1
-                following.offset = block.find(b"\n", end) + 1 or len(block)
-            self._kept[number].add(((line, self._base + begin), text, True), early)
+                self._follow(block, size, number, following, segment.line)
+                after = self._parsers[number].after
+                following.until, following.line = segment.last_line + after, segment.last_line + 1
+                following.offset = block.find(b"\n", segment.end, size) + 1 or size
+            self._kept[number].add(((segment.line, self._base + segment.begin), text, True), early)
 
-    def _follow(self, block: bytes, number: int, following: _Following, before: int) -> None:
+    def _follow(self, block: bytes | bytearray, size: int, number: int, following: _Following, before: int) -> None:
         """Deliver the lines after the last hit, up to the line `before`."""
         early = len(self._kept[number].head) < KEPT_HITS // 2
-        while following.line <= min(following.until, before - 1) and following.offset < len(block):
-            stop = block.find(b"\n", following.offset)
-            stop = len(block) if stop < 0 else stop
-            text = block[following.offset : min(stop, following.offset + LINE_BYTES)].rstrip(b"\r")
-            self._kept[number].add(((following.line, self._base + following.offset), text, False), early)
+        belongs = self._parsers[number].follows
+        while following.line <= min(following.until, before - 1) and following.offset < size:
+            stop = block.find(b"\n", following.offset, size)
+            stop = size if stop < 0 else stop
+            text = bytes(block[following.offset : min(stop, following.offset + LINE_BYTES)]).rstrip(b"\r")
+            if belongs is None or belongs.search(text):
+                self._kept[number].add(((following.line, self._base + following.offset), text, False), early)
             following.line, following.offset = following.line + 1, stop + 1
 
-    def _look(self, block: bytes, newlines: int) -> None:
-        """First and last lines, and a sample for the templates: of windows 0, 1, 2, 4, 8, …"""
-        result = self._result
+    def _look(self, block: bytes | bytearray, end: int) -> None:
+        """First and last lines."""
         if not self._windows:
-            result.first = [text for _, text in _some(block[: 64 * 1024], 1, ENDS)]
-        result.last = [_text(raw) for raw in block[-64 * 1024 :].split(b"\n")[-ENDS:]]
-        if self._windows & (self._windows - 1) == 0:
-            step = max(1, len(block) // SAMPLE) if newlines > SAMPLE else 1
-            result.sample.update(_some(block, self._line, SAMPLE) if step == 1 else _spread(block, self._line, step))
+            head = bytes(block[: min(end, ENDS_BYTES)])
+            self._result.first = [_text(raw) for raw in head.split(b"\n", ENDS)[:ENDS]]
+        self._tail = bytes(block[max(0, end - ENDS_BYTES) : end])
+
+    def _sample(self, block: bytes | bytearray, size: int, at: int, counter: _Counter) -> None:
+        """A stretch of lines for the templates."""
+        begin = block.find(b"\n", at, size) + 1 if at else 0
+        if at and not begin:
+            return
+        line = counter.to(begin)
+        for raw in bytes(block[begin : min(size, begin + STRETCH_BYTES)]).split(b"\n", STRETCH)[:STRETCH]:
+            if raw:
+                self._result.sample[line] = _text(raw)
+            line += 1
 
 
-def _some(block: bytes, line: int, most: int) -> Iterator[tuple[int, str]]:
-    """The first lines."""
-    for number, raw in enumerate(block.split(b"\n", most)[:most]):
-        yield line + number, _text(raw)
+@dataclass(slots=True)
+class _Segment:
+    """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
+
+    line: int
+    begin: int
+    end: int
+    text: bytes | None = None
+    last_line: int = 0
+
+    def __post_init__(self) -> None:
+        self.last_line = self.last_line or self.line
 
 
-def _spread(block: bytes, line: int, step: int) -> Iterator[tuple[int, str]]:
-    """Lines spread evenly over the block."""
-    counted = 0
-    for at in range(0, len(block), step):
-        begin = block.find(b"\n", at) + 1
-        if not begin or begin < counted:
-            continue
-        line += block.count(b"\n", counted, begin)
-        counted = begin
-        yield line, _text(block[begin : (block.find(b"\n", begin) + 1 or len(block) + 1) - 1])
+def _joined(block: bytes | bytearray, size: int, segment: _Segment) -> _Segment:
+    """Kubernetes cuts long lines: pieces marked P, the last one F. They are one line, with the first one's header."""
+    begin, line = segment.begin, segment.line
+    own = _CRI.match(block, begin, segment.end)
+    if own is None:
+        return segment
+    while begin and segment.end - begin < LINE_BYTES:
+        before = block.rfind(b"\n", 0, begin - 1) + 1
+        head = _CRI.match(block, before, begin)
+        if head is None or head[2] != b"P" or head[1] != own[1]:
+            break
+        begin, line = before, line - 1
+    parts: list[bytes] = []
+    at, last = begin, line - 1
+    while at < size and at - begin < LINE_BYTES:
+        head = _CRI.match(block, at, min(size, at + 128))
+        if head is None or head[1] != own[1]:
+            break
+        stop = block.find(b"\n", head.end(), size)
+        stop = size if stop < 0 else stop
+        parts.append(bytes(block[at if not parts else head.end() : stop]).rstrip(b"\r"))
+        segment.end, at, last = stop, stop + 1, last + 1
+        if head[2] == b"F":
+            break
+    return _Segment(line, begin, segment.end, b"".join(parts), last)
 
 
 def _text(raw: bytes) -> str:

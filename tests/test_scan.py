@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 
 import pytest
 from hypothesis import given
@@ -61,7 +62,7 @@ def test_each_parser_gets_its_own_lines_and_shared_anchors_go_to_both() -> None:
 def test_engines_agree(parts: list[bytes]) -> None:
     block = b"".join(parts)
     anchors = (b"ab", b"abc", b"bca", b"cab")
-    assert len({tuple(finder(anchors, engine)(block)) for engine in ENGINES}) == 1
+    assert len({tuple(finder(anchors, engine)(block, len(block))) for engine in ENGINES}) == 1
 
 
 @given(
@@ -131,3 +132,32 @@ def test_sampled_lines_have_the_right_numbers() -> None:
     scanned = scan(io.BytesIO(data), ())
     assert len(scanned.sample) > 100
     assert all(text.startswith(f"{line} ") for line, text in scanned.sample.items())
+
+
+def test_of_the_lines_after_a_hit_only_those_that_belong() -> None:
+    parser = LineParser("p", (b"key",), lambda _: {}, after=3, follows=re.compile(rb"^ |x$"))
+    assert [line for line, _, _ in _lines(b"key\n a\nother\nx\n b\n", parser)[0]] == [1, 2, 4]
+
+
+CRI = "2026-01-31T10:11:12.5Z stdout "
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        pytest.param(CRI + "F key\n", [(1, CRI + "F key")], id="whole"),
+        pytest.param(CRI + "P key a\n" + CRI + "F  b\n", [(1, CRI + "P key a b")], id="two pieces"),
+        pytest.param(
+            CRI + "P a \n" + CRI + "P b \n" + CRI + "F key\nkey\n",
+            [(1, CRI + "P a b key"), (4, "key")],
+            id="hit in the last",
+        ),
+        pytest.param(CRI + "P key\n" + CRI + "F key\n", [(1, CRI + "P keykey")], id="hits in both"),
+        pytest.param(CRI + "P key\n" + CRI.replace("out", "err") + "F b\n", [(1, CRI + "P key")], id="another stream"),
+        pytest.param(CRI + "P key\n" + CRI + "P b", [(1, CRI + "P keyb")], id="cut"),
+        pytest.param(CRI + "F a\r\n" + CRI + "P key\r\n" + CRI + "F b\r\n", [(2, CRI + "P keyb")], id="CRLF"),
+    ],
+)
+def test_pieces_of_a_kubernetes_line_are_one_line(data: str, expected: list[tuple[int, str]]) -> None:
+    found = _lines(data.encode(), _parser(b"key"))[0]
+    assert [(line, text.decode()) for line, text, _ in found] == expected

@@ -100,4 +100,5 @@ PARSER = LineParser(
     anchors=(b"Error detected in ", b"returned nan values in its"),
     parse=parse,
     after=80,  # the traceback of the forward call
+    follows=re.compile(rb'File "| {2}|Traceback of forward|Triggered internally'),
 )

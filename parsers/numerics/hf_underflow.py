@@ -110,4 +110,5 @@ PARSER = LineParser(
     anchors=(b"Detected inf/nan during batch_number=", b"*** Starting batch number="),
     parse=parse,
     after=800,  # 21 frames, each with all inputs, outputs and weights of its module
+    follows=re.compile(rb"\d\.\d\de[+-]\d|\b(?:nan|inf) | {10}|frames:|abs min|\*\*\* |not a tensor|\[\.\.\.\]"),
 )

@@ -151,4 +151,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=64,
+    follows=re.compile(rb"\.\.: |\brank\s+\d+: |:\s*$"),
 )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Candidate lines of many files, without their decoration → the frames that line parsers read.
+
+A call of a parser costs the same for one line as for a thousand, so files share it; where a parser fails, each file is
+tried alone and only the one that it fails on is lost.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from parsers import prefixes
+from parsers.parser import LINES, LineParser, Source
+from parsers.scan import Scanned
+from parsers.tables import SCHEMAS, Tables, table
+
+LINES_AT_MOST = 200_000  # then it is time to parse
+TEXT_AT_MOST = 32 << 20
+
+_SAID = ("text", "rank", "local_rank", "task", "host", "time_ns", "time_basis")
+
+
+class Candidates:
+    """The lines that wait for the line parsers."""
+
+    def __init__(self, parsers: Sequence[LineParser]) -> None:
+        self.parsers = tuple(parsers)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in LINES if name != "hit"}
+        self._rows: list[list[int]] = [[] for _ in self.parsers]
+        self._hits: list[list[bool]] = [[] for _ in self.parsers]
+        self._bytes = 0
+
+    def add(self, source: Source, scanned: Scanned, habits: prefixes.Habits) -> None:
+        """Take the candidates of a file; `scanned` no longer holds them afterwards."""
+        columns = self._columns
+        base = len(columns["line"])
+        index = {place: base + row for row, place in enumerate(sorted(scanned.texts))}
+        raws = [scanned.texts[place].decode("utf-8", "replace") for place in index]
+        stripped = [prefixes.strip(raw, habits) for raw in raws]
+        for name in _SAID:
+            columns[name].extend([getattr(line, name) for line in stripped])
+        columns["line"].extend([line for line, _ in index])
+        columns["raw"].extend(raws)
+        for name, value in path_columns(source).items():
+            columns[name].extend([value] * len(raws))
+        for number, candidates in enumerate(scanned.candidates):
+            self._rows[number].extend([index[place] for place, _ in candidates])
+            self._hits[number].extend([is_hit for _, is_hit in candidates])
+        self._bytes += sum(map(len, scanned.texts.values()))
+        scanned.texts, scanned.candidates = {}, []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to parse."""
+        return len(self._columns["line"]) > LINES_AT_MOST or self._bytes > TEXT_AT_MOST
+
+    def parse(self) -> Iterator[tuple[str, Tables]]:
+        """(name of the parser, what it read), and no line is left."""
+        if not self._columns["line"]:
+            return
+        whole = pl.DataFrame(self._columns, schema={name: LINES[name] for name in self._columns})
+        rows, hits = self._rows, self._hits
+        self._clear()
+        for parser, own, is_hit in zip(self.parsers, rows, hits, strict=True):
+            if own:
+                frame = whole[own].with_columns(pl.Series("hit", is_hit, dtype=pl.Boolean)).select(list(LINES))
+                yield from _parse(parser, frame)
+
+
+def _parse(parser: LineParser, frame: pl.DataFrame) -> Iterator[tuple[str, Tables]]:
+    try:
+        yield parser.name, checked(parser.parse(frame))
+    except Exception as error:
+        parts = frame.partition_by("file", maintain_order=True)
+        if len(parts) > 1:
+            for part in parts:
+                yield from _parse(parser, part)
+        else:
+            row = {"file": frame["file"][0], "reason": failed(parser.name, error)}
+            yield parser.name, {"unread": table("unread", [row])}
+
+
+def path_columns(source: Source) -> dict[str, Any]:
+    """What the path of a file tells, as columns of LINES."""
+    path = {"file": source.path, "path_rank": source.rank, "path_local_rank": source.local_rank}
+    return path | {"path_host": source.host, "attempt": source.attempt}
+
+
+def checked(tables: Tables) -> Tables:
+    """The tables, if they have the declared columns; else TypeError."""
+    for name, frame in tables.items():
+        if dict(frame.schema) != dict(SCHEMAS[name]):
+            raise TypeError(f"table {name} has not the declared columns")
+    return tables
+
+
+def failed(name: str, error: Exception) -> str:
+    """Why a file is `unread` where a parser has a defect."""
+    return f"parser {name} failed: {message(error)}"
+
+
+def message(error: Exception) -> str:
+    """An error in one line."""
+    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:300]
