@@ -3,6 +3,8 @@
 Then link, adapter, switch and kernel cannot be told apart without counters from inside the operation: nobody is named.
 """
 
+from collections.abc import Iterable
+
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
@@ -10,7 +12,18 @@ from forensics.incident import BlastRadius, FirstAnomaly, ranges
 
 
 def _is_told_apart(operation: Operation) -> bool:
-    return len({call.signature for call in operation.calls}) > 1
+    """Do the members bring different calls? The two ends of a message do by their nature."""
+    return not _is_message(operation) and len({call.signature for call in operation.calls}) > 1
+
+
+def _is_message(operation: Operation) -> bool:
+    return operation.op.startswith("p2p:")
+
+
+def _links(operations: Iterable[Operation]) -> tuple[tuple[int | str, int | str], ...]:
+    """Both ends of every message: the way between them is under suspicion, not a stage."""
+    ends = {op.members["in"] for op in operations if _is_message(op) and len(op.members["in"]) == 2}
+    return tuple((pair[0], pair[1]) for pair in sorted(ends))
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -34,6 +47,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             kind="hang",
             cause=None,
             suspect_ranks=suspects,
+            links=_links(operations),
             undecided=("all_entered_no_counters",),
             claims=(Claim(text, "for", "flight_recorder", main.refs(3)),),
             first_anomaly=FirstAnomaly(

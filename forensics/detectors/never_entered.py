@@ -141,10 +141,19 @@ def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bo
     """False where more than half of the members look absent and no stack says what they do: then one extra call of the
     few that wait explains as much as a missing call of the many."""
     absent = [rank for rank in operation.members.get("absent", ()) if rank in named]
+    if _ran_through(case, absent) and len(absent) >= len(operation.members.get("in", ())):
+        return False
     if 2 * len(absent) <= operation.size:
         return True
     known = sites(case, tuple(absent))
     return all(known.get(rank) not in (None, "unknown", "teardown", "communication") for rank in absent)
+
+
+def _ran_through(case: Case, ranks: list[int]) -> bool:
+    """Did all of them come to the end of their program without the call?"""
+    ends = {rank for rank in ranks if rank in case.outcomes and case.outcomes[rank].how == "ended"}
+    known = sites(case, tuple(ranks))
+    return bool(ranks) and all(rank in ends or known.get(rank) == "teardown" for rank in ranks)
 
 
 def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Finding:
@@ -159,7 +168,7 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     why = (
         "this backend records no send and recv, and there is no stack of them: one may wait for another"
         if blind
-        else "most members never came: either they miss a call, or the few that wait made one too many"
+        else "either those that never came miss a call, or the few that wait made one too many"
     )
     return Finding(
         detector=DETECTOR.name,
@@ -177,6 +186,13 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     )
 
 
+def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
+    """A ring that lost its entries is another reason than a dump that is missing, and asks for another remedy."""
+    wrapped = case.states.wrapped if case.states is not None else frozenset()
+    reasons: list[Reason] = ["ring_buffer_wrapped"] if wrapped & set(suspects) else []
+    return (*reasons, "culprit_among_missing") if set(suspects) - wrapped else tuple(reasons)
+
+
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
     assert roots is not None
@@ -189,7 +205,7 @@ def _among_lost(case: Case) -> Finding:
         kind="hang",
         cause=None,
         suspect_ranks=suspects,
-        undecided=("culprit_among_missing",),
+        undecided=_why_unknown(case, suspects),
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),
         claims=(
