@@ -29,8 +29,11 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
     steps = case.tables["steps"].filter(
         pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
     )
+    printer = ["file", "rank", "local_rank"]
+    measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
+    measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
-    for _, one in steps.group_by(["file", "rank", "local_rank"], maintain_order=True):
+    for _, one in measured.group_by(printer, maintain_order=True):
         one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
         for name, rate, least in (
             ("TFLOPS", pl.col("tflops"), _LEAST),
