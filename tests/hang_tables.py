@@ -1,8 +1,8 @@
 """The smallest evidence of a hang: rows of dumps, stacks, logs and kernels, and the road that analyze takes over them.
 
-    job = Rows(4, dp=(0, 1, 2, 3))
-    job.dump(0, call("dp", 57)).dump(1, call("dp", 57)).dump(2, call("dp", 57)).dump(3, call("dp", 56, done=True))
-    job.verdict().ranks  # [3]
+job = Rows(4, dp=(0, 1, 2, 3))
+job.dump(0, call("dp", 57)).dump(1, call("dp", 57)).dump(2, call("dp", 57)).dump(3, call("dp", 56, done=True))
+job.verdict().ranks  # [3]
 """
 
 from collections.abc import Iterable, Sequence
@@ -102,7 +102,9 @@ class Rows:
 
     def timeout(self, rank: int, group: str, seq: int, **row: Any) -> "Rows":
         """The watchdog's line of a rank that waited until the end."""
-        return self.event("collective_timeout", rank=rank, group=group, seq=seq, op="all_reduce", value=600_000.0, **row)
+        return self.event(
+            "collective_timeout", rank=rank, group=group, seq=seq, op="all_reduce", value=600_000.0, **row
+        )
 
     def evidence(self) -> Evidence:
         return Evidence("rows", {name: table(name, self.rows[name]) for name in TABLE_NAMES})

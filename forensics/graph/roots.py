@@ -59,6 +59,13 @@ def _by_host_alone(graph: nx.DiGraph, waits: Waits) -> dict[str, list[int]]:
     return {op: ranks for op, ranks in found.items() if ranks}
 
 
+def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
+    """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
+    if not str(message[1]).startswith("p2p:"):
+        return False
+    return any(graph.out_degree(op) for rank in graph.predecessors(message) for op in graph.successors(rank))
+
+
 def find(waits: Waits) -> Roots:
     """Waits → Roots. Linear in nodes and edges, plus one walk per named rank."""
     graph, status = waits.graph, waits.status
@@ -76,7 +83,7 @@ def find(waits: Waits) -> Roots:
             inside = [rank for _, rank in graph.predecessors(node)]
             if len(inside) == 1 and not str(node[1]).startswith("p2p:"):
                 stuck[inside[0]] = str(node[1])
-            elif inside:
+            elif inside and not _held_by_batch(graph, node):
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
     hosts_in = _by_host_alone(graph, waits)
