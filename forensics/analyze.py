@@ -1,4 +1,4 @@
-"""The one road, a step per line: read → attempts → identity → graph → detectors → verdict."""
+"""The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import polars as pl
 from forensics import TOOL_NAME, __version__
 from forensics.attempts import split_attempts
 from forensics.case import Case, Detector, Finding
+from forensics.clocks import clocks_of
 from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
 from forensics.graph.roots import find
@@ -16,7 +17,7 @@ from forensics.graph.states import reconcile
 from forensics.graph.waits import build
 from forensics.identity import expected_ranks, globalise, identify, seen_ranks
 from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
-from forensics.outcomes import outcomes
+from forensics.outcomes import outcomes, recorded_waiting
 from forensics.verdict import choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
@@ -39,13 +40,17 @@ def case_of(
     seen = seen_ranks(whole)
     ends = outcomes(whole)
     states = reconcile(whole, job)
+    ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()))
     stacks = main_stacks(whole)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
     dead = frozenset(rank for rank, end in ends.items() if end.how == "died")
     ended = frozenset(rank for rank, end in ends.items() if end.how == "ended")
     waits = build(states, stacks, job | seen, gave_up, dead, ended)
     roots = find(waits)
-    return Case(whole, attempt, job, seen, identity, ends, states, stacks, waits, roots, known_bad, topology or {})
+    clocks = clocks_of(whole, identity)
+    return Case(
+        whole, attempt, job, seen, identity, ends, states, stacks, waits, roots, known_bad, topology or {}, clocks
+    )
 
 
 def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, str]]:
@@ -74,6 +79,7 @@ def conclude_evidence(
     listed: list[FindingRow] = []
     job: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
+    skew: float | None = None
     split = split_attempts(evidence.tables)
     for attempt, tables in split.items():
         case = case_of(tables, attempt, expected, known_bad, topology)
@@ -81,12 +87,12 @@ def conclude_evidence(
         best, _ = choose(case, findings)
         incidents.append(conclude(case, findings, views(case, best)))
         listed += rows(findings, missing)
-        job, seen = job | case.expected, seen | case.seen
+        job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
     limits = [row.summary for row in listed if not row.ran]
     return Report(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
-        coverage=coverage(evidence.tables, job, seen, len(split)),
+        coverage=coverage(evidence.tables, job, seen, len(split), skew),
         primary=len(incidents) - 1,
         incidents=incidents,
         findings=listed,

@@ -6,7 +6,7 @@ nobody sent on purpose, or an exception that is no consequence of somebody else'
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -60,6 +60,7 @@ class Outcome:
     code: str
     time_ns: int | None
     refs: tuple[Ref, ...]
+    time_basis: str | None = None
 
 
 def signal_of(code: str | None) -> str | None:
@@ -107,14 +108,14 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | No
     place = (reference(row),)
     time = row["time_ns"]
     if code == "0":
-        return Outcome(rank, "ended", None, code, time, place)
+        return Outcome(rank, "ended", None, code, time, place, row["time_basis"])
     if signal == "SIGTERM" or (signal == "SIGKILL" and stopped):
-        return Outcome(rank, "stopped", None, signal, time, place)
+        return Outcome(rank, "stopped", None, signal, time, place, row["time_basis"])
     if signal == "SIGKILL":
-        return Outcome(rank, "died", "killed", signal, time, place)
+        return Outcome(rank, "died", "killed", signal, time, place, row["time_basis"])
     if signal in _CRASH_SIGNALS:
-        return Outcome(rank, "died", "segfault", signal, time, place)
-    return Outcome(rank, "failed", None, signal or code, time, place)
+        return Outcome(rank, "died", "segfault", signal, time, place, row["time_basis"])
+    return Outcome(rank, "failed", None, signal or code, time, place, row["time_basis"])
 
 
 def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
@@ -164,12 +165,25 @@ def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
             result[said.rank] = said if before is None else _with_refs(said, before.refs)
     for row in events.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
         if row["rank"] not in result:
-            result[row["rank"]] = Outcome(row["rank"], "ended", None, "", row["time_ns"], (reference(row),))
+            result[row["rank"]] = Outcome(
+                row["rank"], "ended", None, "", row["time_ns"], (reference(row),), row["time_basis"]
+            )
     return dict(sorted(result.items()))
 
 
+def recorded_waiting(ends: Mapping[int, Outcome], held: frozenset[int]) -> dict[int, Outcome]:
+    """A rank whose own flight record shows it in an open operation was alive and waiting when it dumped: what it raised
+    afterwards is how its wait ended. A signal or a device fault may still be its own."""
+    return {
+        rank: replace(end, how="gave_up") if rank in held and end.how == "died" and end.cause == "exception" else end
+        for rank, end in ends.items()
+    }
+
+
 def _with_refs(outcome: Outcome, refs: tuple[Ref, ...]) -> Outcome:
-    return Outcome(outcome.rank, outcome.how, outcome.cause, outcome.code, outcome.time_ns, outcome.refs + refs)
+    return Outcome(
+        outcome.rank, outcome.how, outcome.cause, outcome.code, outcome.time_ns, outcome.refs + refs, outcome.time_basis
+    )
 
 
 def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
@@ -177,7 +191,9 @@ def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
     listed = list(rows.iter_rows(named=True))
     for row in listed:
         if row["kind"] in _BAD_LOSS:
-            return Outcome(rank, "bad_loss", None, row["code"] or "", row["time_ns"], (reference(row),))
+            return Outcome(
+                rank, "bad_loss", None, row["code"] or "", row["time_ns"], (reference(row),), row["time_basis"]
+            )
     own = [row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"])]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
     if own:
@@ -186,8 +202,18 @@ def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
         if first_wait is None or (own[0]["line"] or 0) <= first_wait:
             specific = next((row for row in own if row["kind"] != "exception"), own[0])
             cause = own_cause(specific["kind"], specific["text"] or "")
-            return Outcome(rank, "died", cause, specific["code"] or "", specific["time_ns"], (reference(specific),))
+            return Outcome(
+                rank,
+                "died",
+                cause,
+                specific["code"] or "",
+                specific["time_ns"],
+                (reference(specific),),
+                specific["time_basis"],
+            )
     if waits:
         row = waits[0]
-        return Outcome(rank, "gave_up", None, row["code"] or row["kind"], row["time_ns"], (reference(row),))
+        return Outcome(
+            rank, "gave_up", None, row["code"] or row["kind"], row["time_ns"], (reference(row),), row["time_basis"]
+        )
     return None
