@@ -126,7 +126,8 @@ def judge(tally: Tally, label: str, incident: Incident, truth: Mapping[str, Any]
             )
         return
     tally.named_anyway += not wrong
-    if verdict.kind != "numerics" or verdict.domain == "workload":
+    from_log = verdict.first_anomaly.module is None
+    if verdict.kind != "numerics" or verdict.domain == "workload" or from_log:
         return  # the statistics that are left show nothing bad, or show it everywhere
     shown = set(verdict.ranks) | set(verdict.suspects.ranks)
     must = set(truth["suspects_must_include"])

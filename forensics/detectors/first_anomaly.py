@@ -7,11 +7,20 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.anomaly_actions import actions_for, to_collect
+from forensics.detectors.anomaly_context import (
+    checkpoint_before,
+    growth_claims,
+    hardware_near,
+    repeat_claims,
+    step_claims,
+)
 from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, ref, value_of, where
 from forensics.graph.births import Births, find_births
+from forensics.graph.growth import headroom_bits
 from forensics.graph.taint import Root
 from forensics.graph.tensor_rules import STATES
-from forensics.incident import Action, Cause, Domain, Reason, Severity, TensorRow, ranges
+from forensics.incident import Cause, Domain, Reason, Severity, TensorRow, ranges
 
 _SHOWN = 200
 _WITNESS = "tensor_stats"
@@ -39,7 +48,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = sorted(roots, key=lambda root: _order(births, root))
-    return (_finding(births, roots, _answer(births, roots)),)
+    return (_finding(case, births, roots, _answer(births, roots)),)
 
 
 def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
@@ -68,8 +77,8 @@ def _answer(births: Births, roots: Sequence[Root]) -> _Answer:
     states = [root for root in arrived if root.birth == "state"]
     if states:  # a bad input of a later pipeline stage may be their doing
         arrived = [root for root in arrived if _same_entrance(births, root, states)]
-    entrances = _entrances(births)
-    if arrived and (states or len({entrances.get(root.rank) for root in arrived}) == 1):
+    alike = len(set(_entrances(births).values())) == 1 and not births.silent
+    if arrived and (states or alike or births.history["kind"].is_in(["send", "recv"]).any()):
         return _named(births, arrived, roots)
     return _suspected(births, roots)
 
@@ -152,6 +161,9 @@ def _suspected(births: Births, roots: Sequence[Root]) -> _Answer:
     sets = [root.suspects for root in roots if root.suspects]
     common = frozenset.intersection(*sets) if sets and all(root.birth == "missing" for root in roots) else frozenset()
     suspects = common or unseen.union(*sets)  # a window may hide a call that nobody recorded
+    suspects |= _unseen_senders(births, suspects)
+    if any(root.birth == "input" for root in roots):
+        suspects |= _earlier_stages(births, roots)
     undecided: list[Reason] = []
     if unseen or any(root.birth == "missing" for root in roots):
         undecided.append("culprit_among_missing")
@@ -159,10 +171,38 @@ def _suspected(births: Births, roots: Sequence[Root]) -> _Answer:
         undecided.append("sampled_statistics")
     if any(root.assumed for root in roots):
         undecided.append("membership_unknown")
+    if any(root.birth == "input" for root in roots):
+        undecided.append("membership_unknown")
     if not undecided:
         undecided.append("tied_explanations")
     cause = _cause(births, lead) if lead.birth in ("comm", "overflow") else None
     return _Answer(lead, (), tuple(sorted(suspects)), tuple(undecided), cause=cause)
+
+
+def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
+    """Silent ranks that may have sent a message to a silent suspect: messages of others show how far they go."""
+    messages = births.ops.filter(pl.col("kind").is_in(["send", "recv"]) & pl.col("peer").is_not_null())
+    ahead = (
+        pl.when(pl.col("kind") == "send")
+        .then(pl.col("peer") - pl.col("rank"))
+        .otherwise(pl.col("rank") - pl.col("peer"))
+    )
+    distances = messages.select(ahead.alias("ahead"))["ahead"].unique().to_list()
+    found, todo = set(suspects), list(suspects & births.silent)
+    while todo:
+        here = todo.pop()
+        new = {here - ahead for ahead in distances} & births.silent - found
+        found |= new
+        todo += new
+    return frozenset(found)
+
+
+def _earlier_stages(births: Births, roots: Sequence[Root]) -> frozenset[int]:
+    """Where no call was recorded, a bad input may have come from any rank that begins its step with another module."""
+    entrances = _entrances(births)
+    hit = {entrances.get(root.rank) for root in roots if root.birth == "input"}
+    others = {rank for rank, entrance in entrances.items() if rank is not None and entrance not in hit}
+    return frozenset(others) | births.silent
 
 
 def _cause(births: Births, root: Root) -> Cause | None:
@@ -180,7 +220,14 @@ def _cause(births: Births, root: Root) -> Cause | None:
         return "bad_input"
     if _disagreeing_forward(births, row) is not None:
         return "nan_birth"
-    return "overflow" if value_of(row) == "inf" else "nan_birth"
+    return "overflow" if value_of(row) == "inf" or _is_exhausted(births, root.at, row) else "nan_birth"
+
+
+def _is_exhausted(births: Births, at: int, row: Row) -> bool:
+    """What went into the operation was within one doubling of the largest number of its format."""
+    peak = births.ops["peak"][at]
+    bits = headroom_bits(peak, row) if peak is not None and births.ops["kind"][at] is None else None
+    return bits is not None and bits < 1
 
 
 def _bad_row(births: Births, at: int) -> Row:
@@ -200,10 +247,13 @@ def _disagreeing_forward(births: Births, row: Row) -> Row | None:
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
-def _finding(births: Births, roots: Sequence[Root], answer: _Answer) -> Finding:
+def _finding(case: Case, births: Births, roots: Sequence[Root], answer: _Answer) -> Finding:
     lead = answer.lead
     row = _bad_row(births, lead.at)
     clean = _clean_before(births, row)
+    local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
+    hardware = hardware_near(case, [_bad_row(births, root.at) for root in local])
+    who = answer.ranks or answer.suspects
     return Finding(
         detector=DETECTOR.name,
         kind="numerics",
@@ -212,13 +262,23 @@ def _finding(births: Births, roots: Sequence[Root], answer: _Answer) -> Finding:
         ranks=answer.ranks,
         links=lead.links,
         suspect_ranks=answer.suspects,
-        domain=answer.domain,
+        domain="infrastructure" if hardware.claims else answer.domain,
+        devices=hardware.devices,
         first_anomaly=first_anomaly(row, lead.rank, describe(clean) if clean else None, answer.cause),
         undecided=answer.undecided,
-        claims=tuple(_claims(births, roots, answer, row, clean)),
+        claims=(
+            *_claims(births, roots, answer, row, clean),
+            *growth_claims(births, row),
+            *repeat_claims(births, births.spread.roots),
+            *step_claims(case, births, row),
+            *hardware.claims,
+        ),
         severity=_severity(births, lead),
-        actions=_actions(answer, row),
-        collect=_collect(answer),
+        actions=(
+            *hardware.actions,
+            *actions_for(answer.cause, lead.ended, who, row, checkpoint_before(case, row["step"])),
+        ),
+        collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),
         summary=_summary(births, answer, row),
     )
@@ -269,42 +329,6 @@ def _severity(births: Births, lead: Root) -> Severity:
         return "minor"
     state = pl.col("base").is_in(list(STATES)) | pl.col("phase").is_in(["grad_sync", "optimizer"])
     return "fatal" if births.rows.filter(state & pl.col("bad") & pl.col("role").is_not_null()).height else "severe"
-
-
-def _actions(answer: _Answer, row: Row) -> tuple[Action, ...]:
-    target = f"step {row['step']}"
-    if answer.lead.ended:
-        return (Action(kind="ignore", target=target, command=None, reason="the parameters were seen clean after it"),)
-    before = f"a checkpoint before step {row['step']}"
-    if answer.cause == "bad_input":
-        batch = f"step {row['step']}, microbatch {row['microbatch']}"
-        return (Action(kind="check_data", target=batch, command=None, reason="the input was bad on arrival"),)
-    if answer.cause == "bad_state":
-        return (Action(kind="rollback", target=before, command=None, reason="parameters were bad before this step"),)
-    if answer.cause == "comm_corruption":
-        ranks = ranges(answer.ranks or answer.suspects)
-        reason = "all inputs of the call were clean, an output was not"
-        return (Action(kind="inspect_network", target=f"ranks {ranks}", command=None, reason=reason),)
-    if answer.cause is None:
-        ranks = ranges(answer.suspects)
-        reason = "the birth was not observed"
-        return (Action(kind="collect_more", target=f"ranks {ranks}" if ranks else target, command=None, reason=reason),)
-    reason = f"{value_of(row)} was born there from clean inputs"
-    return (
-        Action(kind="check_code", target=str(row["module"] or row["op"] or target), command=None, reason=reason),
-        Action(kind="rollback", target=before, command=None, reason="later parameters may hold the bad value"),
-    )
-
-
-def _collect(answer: _Answer) -> tuple[str, ...]:
-    wanted = []
-    if "culprit_among_missing" in answer.undecided:
-        wanted.append(f"tensor statistics of ranks {ranges(answer.suspects) or 'that left none'}")
-    if "sampled_statistics" in answer.undecided:
-        wanted.append("statistics of every step and module around the first bad row")
-    if "membership_unknown" in answer.undecided:
-        wanted.append("the columns group and group_ranks of communications")
-    return tuple(wanted)
 
 
 def _tensor_rows(births: Births, answer: _Answer) -> list[TensorRow]:

@@ -181,8 +181,8 @@ def _operator(asserts: Sequence[Row]) -> str | None:
 # --- spikes ----------------------------------------------------------------------------------------------------------
 
 
-def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, bool] | None:
-    """(onset, first outlier, normal loss, whether it recovered), or None."""
+def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, Row | None] | None:
+    """(onset, first outlier, normal loss, first line that is back at it), or None."""
     finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
     losses = [row["loss"] for row in finite]
     for at in range(2, len(finite)):
@@ -194,7 +194,12 @@ def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, bool] | None:
         stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
         shaken = _shaken(finite, at)
         if (len(before) >= 5 and (shaken or (stays and stays[0]))) or (len(stays) == 3 and all(stays)):
-            return finite[_onset(finite, at)], finite[at], normal, losses[-1] < _STAYS * normal
+            return (
+                finite[_onset(finite, at)],
+                finite[at],
+                normal,
+                next((row for row in finite[at:] if row["loss"] < _STAYS * normal), None),
+            )
     return None
 
 
@@ -219,7 +224,7 @@ def _onset(rows: Sequence[Row], at: int) -> int:
     return at
 
 
-def _spike_finding(onset: Row, outlier: Row, normal: float, recovered: bool) -> Finding:
+def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) -> Finding:
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
@@ -227,7 +232,9 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, recovered: bool) -> 
     if onset is not outlier:
         claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for", _WITNESS,
                                (_line_ref(onset),)))  # fmt: skip
-    after = " It came back later." if recovered else ""
+    after = " It came back later." if calm is not None else ""
+    last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
+    batches = f"the data of steps {onset['step']}-{last}"
     return Finding(
         detector=DETECTOR.name,
         kind="numerics",
@@ -237,8 +244,13 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, recovered: bool) -> 
         first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
         claims=tuple(claims),
         severity=severity,
-        actions=(Action(kind="check_data", target=f"batches from step {onset['step']} on", command=None,
-                        reason="a spike often follows the data or the learning rate"),),
+        actions=(
+            Action(kind="check_data", target=batches, command=None,
+                   reason="a spike often follows the data or the learning rate"),
+            Action(kind="rollback", target=f"a checkpoint before step {onset['step']}", command=None,
+                   reason="it holds the model before the spike"),
+            Action(kind="skip_data", target=batches, command=None, reason="the same data may bring the same spike"),
+        ),
         time_ns=onset["time_ns"],
         summary=f"{text[0].upper()}{text[1:]}; the onset is step {onset['step']}.{after}",
     )  # fmt: skip

@@ -17,6 +17,7 @@ class Births:
     """
 
     rows: pl.DataFrame
+    history: pl.DataFrame  # all rows of the launch
     ops: pl.DataFrame
     spread: Spread
     ranks: frozenset[int]
@@ -57,6 +58,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
     kept = _telling(ops)
     return Births(
         rows=frame.filter(pl.col("step").is_between(first - 1, last)),
+        history=frame,
         ops=kept,
         spread=spread(kept, clean, expected),
         ranks=ranks,

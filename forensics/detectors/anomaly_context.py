@@ -1,0 +1,162 @@
+"""What surrounds a first anomaly: growth before it, births that repeat on one rank or module, hardware, checkpoints."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.case import Case, Claim
+from forensics.detectors.anomaly_rows import Row, ref, where
+from forensics.graph.births import Births
+from forensics.graph.growth import Growth, chance, fastest, growth_of
+from forensics.graph.taint import Root
+from forensics.identity import short_host
+from forensics.incident import Action, Device, Ref
+
+_WITNESS, _KERNEL = "tensor_stats", "kernel"
+_NEAR_BITS = 3.0  # less headroom than this is worth saying
+_GROWN = 4.0
+_RARE = 1e-3  # a place that holds so many births by chance is suspect
+_REPEATS = 3
+_BEFORE_S, _AFTER_S = 1800.0, 5.0  # a hardware record counts from half an hour before to a moment after
+# Xid that report the hardware; the others (13, 31, 43, 45, …) may be the program's doing.
+_HARDWARE = frozenset(
+    f"xid:{number}" for number in (46, 48, 61, 62, 63, 64, 74, 79, 92, 94, 95, 109, 110, 119, 120, 121, 140, 143, 149)
+)
+_DEVICE_KINDS = ("gpu_error", "gpu_lost", "memory_error", "pcie_error")
+
+
+def growth_claims(births: Births, row: Row) -> Iterator[Claim]:
+    """The series of the bad tensor, of what went into its operation, else of the rank's fastest growing output."""
+    inside = births.rows.filter((pl.col("operation") == row["operation"]) & (pl.col("role") == "in"))
+    found = [growth_of(births.history, row)]
+    found += [growth_of(births.history, given) for given in inside.head(2).iter_rows(named=True)]
+    telling = [growth for growth in found if growth is not None and _is_telling(growth)]
+    if not telling and (other := fastest(births.history, row["rank"], row["place"])) is not None:
+        telling.append(other)
+    for growth in telling[:2]:
+        figures = ", ".join(f"step {step}: {value:.4g}" for step, value in growth.series)
+        bits = growth.headroom_bits
+        room = f"; {max(bits, 0):.1f} bits below the largest {growth.row['dtype']}" if bits is not None else ""
+        yield Claim(f"absmax of {where(growth.row)}: {figures}{room}", "for", _WITNESS, (ref(growth.row),))
+
+
+def _is_telling(growth: Growth) -> bool:
+    near = growth.headroom_bits is not None and growth.headroom_bits < _NEAR_BITS
+    return near or growth.factor >= _GROWN
+
+
+def repeat_claims(births: Births, roots: Sequence[Root]) -> Iterator[Claim]:
+    """Births of several steps that fall on one rank (a device) or on one module (the numerics) more often than by chance."""
+    seen = {
+        (births.ops["step"][root.at], root.rank, births.ops["module"][root.at])
+        for root in roots
+        if root.rank is not None
+    }
+    total = len(seen)
+    if len({step for step, _, _ in seen}) < _REPEATS:
+        return
+    modules = max(births.rows["module"].n_unique(), 1)
+    for at, places, text in ((1, len(births.ranks), "rank {}"), (2, modules, "module {}")):
+        name, hits = max(Counter(item[at] for item in seen).items(), key=lambda item: (item[1], str(item[0])))
+        odds = chance(hits, total, 1 / places) if places > 1 else 1.0
+        if hits >= _REPEATS and odds < _RARE:
+            said = f"{text.format(name)} holds {hits} of {total} births; by chance alone that happens once in {1 / odds:.2g}"
+            yield Claim(said, "for", _WITNESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """Records of the devices or hosts that the named ranks run on."""
+
+    claims: tuple[Claim, ...] = ()
+    devices: tuple[Device, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
+    """Errors of the device or host of every rank in `rows` (their first bad rows), shortly before the anomaly.
+
+    They count only if each of the ranks has one, on its device where the record tells it and the rank's is known.
+    """
+    found = [_records(case, row) for row in rows]
+    if not found or not all(found):
+        return Hardware()
+    unique = {(record["file"], record["line"], record["record"]): record for records in found for record in records}
+    records = list(unique.values())
+    hosts = sorted({short_host(record["host"]) for record in records})
+    claims = [
+        Claim(f"{record['host']}: {record['code'] or record['kind']} shortly before it", "for", _KERNEL,
+              (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
+        for record in records[:5]
+    ]  # fmt: skip
+    reason = "its device reported an error shortly before the first bad value"
+    actions = [
+        Action(
+            kind="drain_node",
+            target=host,
+            command=f"scontrol update nodename={host} state=drain reason=gpu_fault",
+            reason=reason,
+        )
+        for host in hosts
+    ]
+    devices = {Device(host=record["host"], pci=record["pci"], index=record["device_index"]) for record in records}
+    return Hardware(tuple(claims), tuple(sorted(devices, key=str)), tuple(actions))
+
+
+def _records(case: Case, row: Row) -> list[Row]:
+    host, pci, when = _place(case, row)
+    if host is None or when is None:
+        return []
+    events = case.tables["events"]
+    fatal = pl.col("kind").is_in(["gpu_lost", "pcie_error"]) | pl.col("code").is_in([*_HARDWARE, "uncorrectable"])
+    timed = pl.col("time_ns").is_not_null() & (pl.col("time_basis").fill_null("utc") != "boot")
+    near = (pl.col("time_ns") / 1e9 - when).is_between(-_BEFORE_S, _AFTER_S)
+    mine = events.filter(pl.col("kind").is_in(_DEVICE_KINDS) & fatal & timed & near & pl.col("host").is_not_null())
+    return [
+        record
+        for record in mine.sort("time_ns", "file", "line").iter_rows(named=True)
+        if short_host(record["host"]) == short_host(host) and _is_same(pci, record["pci"])
+    ]
+
+
+def _is_same(own: str | None, told: str | None) -> bool:
+    """Addresses are printed with and without domain and function."""
+    if own is None or told is None:
+        return True
+    return own.lower().split(".")[0][-5:] == told.lower().split(".")[0][-5:]
+
+
+def _place(case: Case, row: Row) -> tuple[str | None, str | None, float | None]:
+    """(host, PCI address, seconds by the host's clock)."""
+    host, pci = row["host"], None
+    if case.identity.height:
+        known = case.identity.filter(pl.col("rank") == row["rank"])
+        if known.height:
+            host, pci = host or known["host"][0], known["pci"][0]
+    return host, pci, row["timestamp"]
+
+
+def checkpoint_before(case: Case, step: int) -> str:
+    """What to go back to: the newest checkpoint known to be persisted, else saved, before the step."""
+    events = case.tables["events"]
+    for kind in ("checkpoint_persist", "checkpoint_save"):
+        steps = events.filter((pl.col("kind") == kind) & (pl.col("step") < step))["step"].drop_nulls()
+        if len(steps):
+            return f"the checkpoint of step {max(steps.to_list())}"
+    return f"a checkpoint before step {step}"
+
+
+def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
+    """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
+    before = births.history.filter(pl.col("step") < row["step"])["step"].unique().to_list()
+    if before:
+        yield Claim(f"step {max(before)} is the last one observed before it", "for", _WITNESS)
+    later = case.tables["events"].filter(
+        pl.col("kind").is_in(["checkpoint_save", "checkpoint_persist"]) & (pl.col("step") >= row["step"])
+    )
+    if later.height:
+        first = later.sort("step").row(0, named=True)
+        reference = (Ref(file=first["file"], line=first["line"], text=first["text"] or ""),)
+        yield Claim(f"checkpoints from step {first['step']} on may hold the bad value", "for", "checkpoints", reference)
