@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from forensics.clocks import Clocks
 from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
@@ -94,6 +95,7 @@ class Case:
     roots: Roots | None = None
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
+    clocks: Clocks = field(default_factory=Clocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,9 +68,13 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
 
 
 def coverage(
-    tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int], seen: frozenset[int], attempts: int
+    tables: Mapping[TableName, pl.DataFrame],
+    expected: frozenset[int],
+    seen: frozenset[int],
+    attempts: int,
+    skew_bound_s: float | None = None,
 ) -> Coverage:
-    """Evidence tables → Coverage. Skew is null until clocks are compared."""
+    """Evidence tables → Coverage. `skew_bound_s`: of the newest attempt, null where clocks could not be compared."""
     files = tables["files"]
     total, known = int(files["lines"].sum()), int(files["recognised"].sum())
     unreadable = [
@@ -85,7 +89,7 @@ def coverage(
         sources=_sources(tables),
         lines=Lines(total=total, recognised=known, unrecognised=total - known),
         unreadable=unreadable,
-        clock=Clock(),
+        clock=Clock(skew_bound_s=skew_bound_s),
         attempts=attempts,
     )
 

@@ -13,6 +13,7 @@ from forensics.incident import Action, BlastRadius, Cause, FirstAnomaly
 from forensics.outcomes import Outcome
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
+_ALIKE_NS = 1_000_000_000
 _WORDS: dict[str, str] = {
     "killed": "was killed by SIGKILL",
     "segfault": "crashed on a signal",
@@ -41,11 +42,51 @@ def _origin(case: Case, died: list[Outcome]) -> tuple[list[Outcome], bool]:
     hardest = [outcome for outcome in died if outcome.cause and _RANK_ORDER.index(outcome.cause) == best]
     if _RANK_ORDER[best] != "exception":
         return hardest, False
-    stamped = [outcome for outcome in hardest if outcome.time_ns is not None]
-    if len(stamped) == len(hardest) > 1:
-        first = min(outcome.time_ns or 0 for outcome in stamped)
-        return [outcome for outcome in stamped if (outcome.time_ns or 0) - first < 1_000_000_000], False
+    if len(hardest) > 1 and all(outcome.time_ns is not None for outcome in hardest):
+        return _earliest(case, hardest), False
     return hardest, False
+
+
+def _earliest(case: Case, stamped: list[Outcome]) -> list[Outcome]:
+    """Those that no other provably precedes, and what followed within a second by the same clock."""
+    hosts = _hosts(case)
+    by_clock: dict[tuple[str | None, str | None], list[Outcome]] = {}
+    for outcome in stamped:
+        by_clock.setdefault((hosts.get(outcome.rank), outcome.time_basis), []).append(outcome)
+    heads = [min(listed, key=lambda outcome: (outcome.time_ns or 0, outcome.rank)) for listed in by_clock.values()]
+    first = [one for one in heads if not any(_precedes(case, hosts, other, one) for other in heads)]
+    return [
+        outcome
+        for listed in by_clock.values()
+        for outcome in listed
+        if any(one in listed and (outcome.time_ns or 0) - (one.time_ns or 0) < _ALIKE_NS for one in first)
+    ]
+
+
+def _hosts(case: Case) -> dict[int, str]:
+    known = case.identity.select("rank", "host").drop_nulls() if case.identity.height else case.identity
+    return dict(known.iter_rows())
+
+
+def _precedes(case: Case, hosts: dict[int, str], one: Outcome, other: Outcome) -> bool:
+    return one is not other and bool(
+        case.clocks.precedes(
+            one.time_ns or 0,
+            hosts.get(one.rank),
+            other.time_ns or 0,
+            hosts.get(other.rank),
+            basis_a=one.time_basis,
+            basis_b=other.time_basis,
+        )
+    )
+
+
+def _is_tie(case: Case, origins: list[Outcome]) -> bool:
+    """Whether several failed, by clocks that cannot say who was first."""
+    hosts = _hosts(case)
+    clocks = {(hosts.get(outcome.rank), outcome.time_basis) for outcome in origins}
+    stamped = all(outcome.time_ns is not None for outcome in origins)
+    return len(clocks) > 1 and stamped and all(outcome.cause == "exception" for outcome in origins)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -54,6 +95,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not died:
         return ()
     origins, everybody = _origin(case, died)
+    tie = not everybody and _is_tie(case, origins)
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
     cause = first.cause
     ranks = tuple(sorted(outcome.rank for outcome in origins))
@@ -87,15 +129,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             kind="crash",
             cause=cause,
-            strong=not everybody,
-            ranks=() if everybody else ranks,
+            strong=not everybody and not tie,
+            ranks=() if everybody or tie else ranks,
+            suspect_ranks=ranks if tie else (),
+            undecided=("clock_error_exceeds_gap",) if tie else (),
             domain="workload"
             if everybody or cause in ("exception", "gpu_oom")
             else "infrastructure"
             if cause == "gpu_fault"
             else "unknown",
             first_anomaly=FirstAnomaly(
-                rank=None if everybody else first.rank,
+                rank=None if everybody or tie else first.rank,
                 step=step_in_progress(case, first.rank),
                 signature=f"{cause}:{first.code}",
             ),
@@ -107,6 +151,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             + (
                 "; it is the same on most ranks, so no single one is the cause."
                 if everybody
+                else "; the clocks cannot tell which of them was first."
+                if tie
                 else f"; {len(victims)} other ranks only followed."
                 if victims
                 else "."
