@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb, log2
+from math import comb, inf, log2
 from typing import Any
 
 import polars as pl
@@ -41,7 +41,7 @@ def limit(row: Mapping[str, Any]) -> float | None:
 def headroom_bits(value: float, row: Mapping[str, Any]) -> float | None:
     """How many doublings are left before the format overflows."""
     most = limit(row)
-    return log2(most / value) if most is not None and value > 0 else None
+    return log2(most / value) if most is not None and 0 < value < inf else None
 
 
 def growth_of(frame: pl.DataFrame, row: Mapping[str, Any]) -> Growth | None:
