@@ -64,8 +64,11 @@ def draw(number: int, seed: int, large: bool, only: str | None) -> tuple[Job, Fa
 
 def accused(verdict: Verdict, truth: dict[str, Any]) -> list[int]:
     """Ranks that are named though nothing is wrong with them."""
-    allowed = set(truth["ranks"]).union(truth["cycle"], *truth.get("ranks_any", []), truth["fault"]["culprits"])
-    return sorted((set(verdict.ranks) | set(verdict.cycle)) - allowed) if truth["kinds"] != ["healthy"] else verdict.ranks
+    cycle = set(truth["cycle"]).union(truth.get("cycle_may_include", []))
+    allowed = cycle.union(truth["ranks"], *truth.get("ranks_any", []), truth["fault"]["culprits"])
+    return (
+        sorted((set(verdict.ranks) | set(verdict.cycle)) - allowed) if truth["kinds"] != ["healthy"] else verdict.ranks
+    )
 
 
 def is_right(verdict: Verdict, truth: dict[str, Any]) -> bool:
@@ -104,7 +107,9 @@ def judge(tally: Tally, label: str, verdict: Verdict, truth: dict[str, Any], los
     tally.listed += 1
     tally.inside += must <= shown
     if not must <= shown:
-        tally.outside.append(f"{label}: {sorted(must)[:6]} not in {sorted(shown)[:8]} ({verdict.kind}/{verdict.cause}), truth {truth['fault']}")
+        tally.outside.append(
+            f"{label}: {sorted(must)[:6]} not in {sorted(shown)[:8]} ({verdict.kind}/{verdict.cause}), truth {truth['fault']}"
+        )
     if lost and "culprit_among_missing" in truth["undecided"]:
         tally.list_share.append(len(verdict.suspects.ranks) / lost)
 
@@ -124,12 +129,15 @@ def run(incidents: int, seed: int, large: bool, only: str | None, verbose: bool)
         lost = job.world - len(incident.draw.kept.recorders)
         judge(tally, label, verdict, incident.truth, lost)
         if verbose:
-            print(f"{label}: {verdict.kind}/{verdict.cause} {verdict.ranks[:6]} {verdict.cycle[:6]} {verdict.undecided}", flush=True)
+            print(
+                f"{label}: {verdict.kind}/{verdict.cause} {verdict.ranks[:6]} {verdict.cycle[:6]} {verdict.undecided}",
+                flush=True,
+            )
     return tally
 
 
 def share(part: int, whole: int) -> str:
-    """"99.2 % (124 of 125)"."""
+    """ "99.2 % (124 of 125)"."""
     return f"{100 * part / whole:.1f} % ({part} of {whole})" if whole else "none"
 
 
@@ -146,7 +154,9 @@ def main(incidents: int, seed: int, large: bool, only: str | None, verbose: bool
     print(f"innocent rank named            {len(tally.innocent)}")
     print(f"decidable: right               {share(tally.right, tally.decidable)}")
     print(f"undecidable: culprit in list   {share(tally.inside, tally.listed)}")
-    print(f"suspects as share of the lost  median {median(tally.list_share) if tally.list_share else 0:.2f} over {len(tally.list_share)}")
+    print(
+        f"suspects as share of the lost  median {median(tally.list_share) if tally.list_share else 0:.2f} over {len(tally.list_share)}"
+    )
     print(f"healthy stays healthy          {share(tally.healthy_right, tally.healthy)}")
     for kind, counts in sorted(tally.by_class.items()):
         print(f"  {kind:<22} {share(counts['right'], counts['right'] + counts['other'])}")

@@ -11,6 +11,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
 from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.graph.narrow import surely_absent
 from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
 
 
@@ -109,6 +110,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         cause="rank_absent",
         strong=True,
         ranks=named,
+        hosts=_shared_host(case, named, whole=True),
         suspect_ranks=suspects,
         site=where.get(first),
         code=codes(case, named).get(first),
@@ -186,6 +188,18 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     )
 
 
+def _shared_host(case: Case, ranks: tuple[int, ...], *, whole: bool) -> tuple[str, ...]:
+    """The host that several of these ranks share, if all are on it; `whole`: and nobody else is."""
+    if len(ranks) < 2 or not case.identity.height:
+        return ()
+    placed = case.identity.filter(pl.col("rank").is_in(ranks))
+    hosts = placed["host"].unique().to_list()
+    if placed.height < len(ranks) or len(hosts) != 1 or hosts[0] is None:
+        return ()
+    there = case.identity.filter(pl.col("host") == hosts[0]).height
+    return (hosts[0],) if there == len(ranks) or not whole else ()
+
+
 def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
     """A ring that lost its entries is another reason than a dump that is missing, and asks for another remedy."""
     wrapped = case.states.wrapped if case.states is not None else frozenset()
@@ -196,7 +210,9 @@ def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
     assert roots is not None
-    suspects = tuple(sorted(roots.lost))
+    assert case.states is not None and case.waits is not None
+    absent = surely_absent(case.states, case.waits, roots.lost)
+    suspects = tuple(sorted(absent or roots.lost))
     operations = _needing(case, suspects)
     main = operations[0] if operations else None
     text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(suspects)}, of which no usable record exists"
@@ -205,6 +221,7 @@ def _among_lost(case: Case) -> Finding:
         kind="hang",
         cause=None,
         suspect_ranks=suspects,
+        suspect_hosts=_shared_host(case, suspects, whole=False),
         undecided=_why_unknown(case, suspects),
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),

@@ -47,23 +47,27 @@ def _walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) 
     return seen
 
 
-def _by_host_alone(graph: nx.DiGraph, waits: Waits) -> dict[str, list[int]]:
-    """op → its members without a record whose host stands in communication, of operations that need nobody else: all
-    hosts have entered, and the device of such a member may be the one that stopped."""
-    found = {}
+def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], list[Node]]:
+    """Members without a record whose host stands in communication: their device may be the one that stopped.
+
+    (op → such members, of operations that need nobody else: all hosts have entered; all such members)."""
+    alone: dict[str, list[int]] = {}
+    unsure: set[Node] = set()
     for node in graph:
-        if node[0] == "op":
-            needed = [rank for _, rank in graph.successors(node)]
-            if needed and all(waits.status[rank] == "vague" and rank in waits.by_stack for rank in needed):
-                found[str(node[1])] = [rank for rank in needed if not graph.edges[node, ("rank", rank)]["certain"]]
-    return {op: ranks for op, ranks in found.items() if ranks}
-
-
-def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
-    """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
-    if not str(message[1]).startswith("p2p:"):
-        return False
-    return any(graph.out_degree(op) for rank in graph.predecessors(message) for op in graph.successors(rank))
+        if node[0] != "op":
+            continue
+        needed = [rank for _, rank in graph.successors(node)]
+        hosts = [
+            rank
+            for rank in needed
+            if waits.status[rank] == "vague"
+            and rank in waits.by_stack
+            and not graph.edges[node, ("rank", rank)]["certain"]
+        ]
+        unsure |= {("rank", rank) for rank in hosts}
+        if hosts and len(hosts) == len(needed):
+            alone[str(node[1])] = hosts
+    return alone, sorted(unsure)
 
 
 def find(waits: Waits) -> Roots:
@@ -86,10 +90,9 @@ def find(waits: Waits) -> Roots:
             elif inside and not _held_by_batch(graph, node):
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
-    hosts_in = _by_host_alone(graph, waits)
-    unsure = [("rank", rank) for rank in sorted({rank for ranks in hosts_in.values() for rank in ranks})]
+    alone, unsure = _hosts_in(graph, waits)
     if not lost:
-        entered += list(hosts_in)
+        entered += list(alone)
         unsure = []
     roots = [
         *free,

@@ -26,7 +26,8 @@ class States:
     `recorded`: ranks whose dump was read. `partial`: ranks whose dump was cut (its end is missing).
     `counters`: rank, gid, enqueued, completed (collectives only).
     `wrapped`: (rank) of dumps whose ring lost entries and that hold no counters.
-    `blind`: ranks held by a batch of sends and receives whose peers the record does not tell."""
+    `blind`: ranks held by a batch of sends and receives whose peers the record does not tell.
+    `entries`: all recorded operations, narrow (records.entries)."""
 
     groups: pl.DataFrame
     open: pl.DataFrame
@@ -36,6 +37,7 @@ class States:
     counters: pl.DataFrame
     wrapped: frozenset[int]
     blind: frozenset[int]
+    entries: pl.DataFrame
 
 
 def _with_peers(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -223,4 +225,4 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
             _p2p_members(held, groups, operations, recorded),
         ]
     ).unique(["op", "rank"], keep="first", maintain_order=True)
-    return States(groups, held, members.sort("op", "rank"), ranks, partial, counters, wrapped, blind)
+    return States(groups, held, members.sort("op", "rank"), ranks, partial, counters, wrapped, blind, operations)

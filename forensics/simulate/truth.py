@@ -115,7 +115,8 @@ def _cycle(job: Job, plan: Plan, engine: Engine, kept: Kept) -> dict[str, Any]:
     cycle = cycle_ranks(wait_graph(engine))
     if set(cycle) <= kept.recorders:
         return {"causes": ["deadlock_cycle"], "cycle": cycle, "ranks_any": [[], sorted(plan.culprits)]}
-    return {**_unsure(plan.culprits, "deadlock_cycle"), "suspects_must_include": []}
+    # The recorded part of the circle may be shown.
+    return {**_unsure(plan.culprits, "deadlock_cycle"), "suspects_must_include": [], "cycle_may_include": cycle}
 
 
 def _stuck(job: Job, plan: Plan, engine: Engine, kept: Kept) -> dict[str, Any]:
