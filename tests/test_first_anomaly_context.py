@@ -226,3 +226,14 @@ def test_a_mask_that_went_in_is_no_lack_of_headroom() -> None:
         0, "softmax", {**sized(1.0), "min": float("-inf"), "absmax": float("inf"), "inf_count": 2}, "nan", op="softmax"
     )
     assert only(job).cause == "nan_birth"
+
+
+def test_a_process_without_a_rank_is_read_and_never_named() -> None:
+    job = Job()
+    job.op(0, "fc", "ok", "inf")
+    case = job.case()
+    tensors = case.tables["tensors"].with_columns(pl.lit(None, pl.Int64).alias("rank"))
+    (found,) = DETECTOR.detect(replace(case, tables={**case.tables, "tensors": tensors}))
+    assert (found.ranks, found.suspect_ranks, found.first_anomaly.rank) == ((), (), None)
+    assert (found.cause, found.first_anomaly.module) == ("overflow", "fc")
+    assert "-1" not in found.summary

@@ -17,6 +17,11 @@ def value_of(row: Row) -> str:
     return "inf" if row.get("inf") or row.get("bad") else "finite"
 
 
+def speaker(rank: int) -> str:
+    """`rank 3`, or the words for a process whose rank nobody printed."""
+    return f"rank {rank}" if rank >= 0 else "a process without a rank"
+
+
 def where(row: Row) -> str:
     """`blocks.1.fc2 (Linear, output), forward, step 4, microbatch 1`."""
     inner = ", ".join(str(row[name]) for name in ("op", "tensor") if row[name] is not None)
@@ -31,7 +36,7 @@ def where(row: Row) -> str:
 
 def describe(row: Row) -> str:
     """As `where`, with the rank."""
-    return f"rank {row['rank']}: {where(row)}"
+    return f"{speaker(row['rank'])}: {where(row)}"
 
 
 def ref(row: Row) -> Ref:
@@ -39,7 +44,7 @@ def ref(row: Row) -> Ref:
     figures = " ".join(f"{name}={row[name]}" for name in _FIGURES if row[name] is not None)
     names = " ".join(str(row[name]) for name in ("module", "op", "tensor") if row[name] is not None)
     line = row["line"] if row["line"] is not None else row["record"]
-    return Ref(file=str(row["file"]), line=line, text=f"rank {row['rank']} step {row['step']} {names}: {figures}")
+    return Ref(file=str(row["file"]), line=line, text=f"{speaker(row['rank'])} step {row['step']} {names}: {figures}")
 
 
 def first_anomaly(row: Row, rank: int | None, after: str | None, cause: str | None) -> FirstAnomaly:
@@ -48,7 +53,7 @@ def first_anomaly(row: Row, rank: int | None, after: str | None, cause: str | No
     signature = "/".join(str(part) for part in (cause or "unknown", row["phase"], row["module"], row["op"], value))
     return FirstAnomaly(
         time_utc=_time(row["timestamp"]),
-        rank=rank,
+        rank=rank if rank is None or rank >= 0 else None,
         host=row["host"] if rank is not None else None,
         device=row["device"] if rank is not None else None,
         step=row["step"],

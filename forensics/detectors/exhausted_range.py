@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, where
+from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, speaker, where
 from forensics.graph.tensor_ops import read_rows
 from forensics.graph.tensor_rules import FOUND_INF, LARGEST
 from forensics.incident import Action, Cause, ranges
@@ -85,25 +85,27 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
     row = first.row(0, named=True)
     same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
     hit = sorted(set(same["rank"].to_list()))
+    shown = [rank for rank in hit if rank >= 0]
     ran = frame.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))["rank"].n_unique()
     everywhere = 2 * len(hit) >= ran
     share = f"{row['share']:.3g} % {what}"
+    who = f" (ranks {ranges(shown)})" if shown else ""
     return Finding(
         detector=DETECTOR.name,
         kind="numerics",
         cause=cause,
         strong=True,
-        suspect_ranks=() if everywhere else tuple(hit),
+        suspect_ranks=() if everywhere else tuple(shown),
         domain="workload" if everywhere else "unknown",
         first_anomaly=first_anomaly(row, None, None, cause),
         undecided=() if everywhere else ("tied_explanations",),
         claims=(
-            Claim(f"rank {row['rank']}: {where(row)}: {share}; before it was calm", "for", _WITNESS, (ref(row),)),
+            Claim(f"{speaker(row['rank'])}: {where(row)}: {share}; before it was calm", "for", _WITNESS, (ref(row),)),
             *_trend(frame, row),
         ),
         severity="severe",
         actions=_actions(row),
-        summary=f"From step {row['step']} on, {share} in {where(row)} (ranks {ranges(hit)}).",
+        summary=f"From step {row['step']} on, {share} in {where(row)}{f' (ranks {ranges(shown)})' if shown else ''}.",
     )
 
 

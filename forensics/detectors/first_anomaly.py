@@ -15,7 +15,7 @@ from forensics.detectors.anomaly_context import (
     repeat_claims,
     step_claims,
 )
-from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, ref, value_of, where
+from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.births import Births, find_births
 from forensics.graph.growth import headroom_bits
 from forensics.graph.taint import Root
@@ -259,9 +259,9 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: _Answer)
         kind="numerics",
         cause=answer.cause,
         strong=answer.strong,
-        ranks=answer.ranks,
+        ranks=tuple(rank for rank in answer.ranks if rank >= 0),
         links=lead.links,
-        suspect_ranks=answer.suspects,
+        suspect_ranks=tuple(rank for rank in answer.suspects if rank >= 0),
         domain="infrastructure" if hardware.claims else answer.domain,
         devices=hardware.devices,
         first_anomaly=first_anomaly(row, lead.rank, describe(clean) if clean else None, answer.cause),
@@ -297,9 +297,9 @@ def _clean_before(births: Births, row: Row) -> Row | None:
 
 def _claims(births: Births, roots: Sequence[Root], answer: _Answer, row: Row, clean: Row | None) -> list[Claim]:
     rank = row["rank"]
-    claims = [Claim(f"rank {rank}: first bad value, {value_of(row)} in {where(row)}", "for", _WITNESS, (ref(row),))]
+    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", _WITNESS, (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"rank {rank}: last row proven clean before it", "for", _WITNESS, (ref(clean),)))
+        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", _WITNESS, (ref(clean),)))
     forward = _disagreeing_forward(births, row)
     if forward is not None:
         claims.append(Claim("the forward pass of the same module was clean", "for", _WITNESS, (ref(forward),)))
@@ -308,12 +308,12 @@ def _claims(births: Births, roots: Sequence[Root], answer: _Answer, row: Row, cl
     for root in roots:
         if root is not answer.lead:
             other = _bad_row(births, root.at)
-            text = f"rank {other['rank']}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
+            text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
             claims.append(Claim(f"{text} in {where(other)}", "for", _WITNESS, (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = _bad_row(births, at)
-        claims.append(Claim(f"rank {echo}: infected later, in {where(found)}", "for", _WITNESS, (ref(found),)))
+        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", _WITNESS, (ref(found),)))
     if births.silent:
         claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen", _WITNESS))
     if births.spread.conflicts:
@@ -343,7 +343,7 @@ def _tensor_rows(births: Births, answer: _Answer) -> list[TensorRow]:
     unseen = [rank for rank in answer.suspects if rank in births.silent]
     nothing: dict[str, Any] = dict.fromkeys(("step", "microbatch", "phase", "module", "op", "tensor"))
     shown += [TensorRow(rank=rank, value="not observed", role="unobserved", **nothing) for rank in unseen]
-    return shown[:_SHOWN]
+    return [row for row in shown if row.rank >= 0][:_SHOWN]
 
 
 def _summary(births: Births, answer: _Answer, row: Row) -> str:
@@ -358,7 +358,8 @@ def _summary(births: Births, answer: _Answer, row: Row) -> str:
     if len(answer.ranks) == 1:
         verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
         how = verbs.get(answer.cause or "", "made")
-        return f"Rank {answer.ranks[0]} {how} {value} in {place}.{reach}"
+        who = speaker(answer.ranks[0])
+        return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
     if answer.ranks:
         return f"Ranks {ranges(answer.ranks)} hold independent births; the first is {value} in {place}.{reach}"
     if answer.suspects:

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.anomaly_rows import first_anomaly, ref, where
+from forensics.detectors.anomaly_rows import first_anomaly, ref, speaker, where
 from forensics.graph.replicas import Divergence, first_divergence
 from forensics.graph.tensor_ops import read_rows
 from forensics.incident import Action, TensorRow, ranges
@@ -57,8 +57,8 @@ def _finding(divergence: Divergence) -> Finding:
         first_anomaly=first_anomaly(row, None if tie else shown, None, "replica_divergence"),
         undecided=("replica_tie",) if tie else (),
         claims=(
-            Claim(f"rank {row['rank']}: {where(row)}", "for", _WITNESS, (ref(row),)),
-            Claim(f"rank {peer['rank']}: the same tensor, other figures", "for", _WITNESS, (ref(peer),)),
+            Claim(f"{speaker(row['rank'])}: {where(row)}", "for", _WITNESS, (ref(row),)),
+            Claim(f"{speaker(peer['rank'])}: the same tensor, other figures", "for", _WITNESS, (ref(peer),)),
         ),
         severity="severe",
         actions=_actions(everyone if tie else minority, row["step"]),
@@ -109,15 +109,15 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Findin
         kind="numerics",
         cause="replica_divergence",
         strong=True,
-        ranks=(rank,),
-        first_anomaly=first_anomaly(again, rank, f"rank {rank}: {where(forward)}", "replica_divergence"),
+        ranks=(rank,) if rank >= 0 else (),
+        first_anomaly=first_anomaly(again, rank, f"{speaker(rank)}: {where(forward)}", "replica_divergence"),
         claims=(
-            Claim(f"rank {rank}: the forward pass gave other figures", "for", _WITNESS, (ref(forward),)),
-            Claim(f"rank {rank}: {where(again)}", "for", _WITNESS, (ref(again),)),
+            Claim(f"{speaker(rank)}: the forward pass gave other figures", "for", _WITNESS, (ref(forward),)),
+            Claim(f"{speaker(rank)}: {where(again)}", "for", _WITNESS, (ref(again),)),
         ),
         severity="severe",
         actions=_actions((rank,), again["step"]),
-        summary=f"On rank {rank}, the recompute of {where(again)} differs from its forward pass on equal inputs.",
+        summary=f"On {speaker(rank)}, the recompute of {where(again)} differs from its forward pass on equal inputs.",
     )
 
 

@@ -38,10 +38,22 @@ class Rows:
 
 def read_rows(tensors: pl.DataFrame) -> Rows:
     """The table `tensors` → rows with order, role and three-valued badness. Rows of evaluation are left out."""
-    frame = tensors.filter(pl.col("phase").fill_null("") != "eval")
+    frame = _numbered(tensors.filter(pl.col("phase").fill_null("") != "eval"))
     frame, warnings = _one_copy(frame)
     frame = _in_order(frame)
     return Rows(_judged(_with_roles(frame)), warnings)
+
+
+def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """A process whose rank nobody printed gets a negative number of its own, per file; no finding names it."""
+    without = frame.filter(pl.col("rank").is_null())["file"].unique().sort()
+    if not len(without):
+        return frame
+    numbers = pl.DataFrame(
+        {"file": without, "_number": range(-1, -1 - len(without), -1)}, schema_overrides={"_number": pl.Int64}
+    )
+    frame = frame.join(numbers, on="file", how="left", nulls_equal=True, maintain_order="left")
+    return frame.with_columns(pl.coalesce("rank", "_number").alias("rank")).drop("_number")
 
 
 def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
