@@ -33,6 +33,7 @@ class _Worker:
         self.state = flow.states[rank]
         self.step = 0
         self.saved: dict[int, dict[str, _Saved]] = {}
+        self.loss: dict[int, Tensor] = {}
         self.layers = [self.stage * self.job.layers + index for index in range(self.job.layers)]
 
     @property
@@ -92,13 +93,16 @@ class _Worker:
         kept["head"] = saved = _Saved(value)
         value = self._op(saved, "forward", "head", "Linear", [value], ("head.weight",), micro)
         loss = self._op(saved, "forward", "loss", "CrossEntropy", [value], (), micro)
+        self.loss[micro] = loss
         before = flow.losses.get(self.step)
         flow.losses[self.step] = loss if before is None else merged([before, loss])
 
     def _backward(self, micro: int) -> Program:
         kept = self.saved.pop(micro)
         if self.last:
-            gradient = Tensor(mixed("loss", self.step, micro, self.dp, self.flow.launch))
+            loss = self.loss.pop(micro)
+            content = mixed("loss", self.step, micro, self.dp, self.flow.launch)
+            gradient = Tensor(content, loss.bad and "nan", loss.taint if loss.bad else NOBODY)
             gradient = self.flow.injections.gradient(self.step, gradient)
             gradient = yield from self._undo(kept["head"], gradient, micro)
         else:
