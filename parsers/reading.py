@@ -1,5 +1,6 @@
 """Reads members of a bundle as lines or JSON records, in bounded memory, whatever they hold."""
 
+import csv
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -62,6 +63,14 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
     for number, text in text_lines(source):
         if text.strip():
             yield number, json_object(text)
+
+
+def csv_cells(text: str) -> list[str]:
+    """The cells of a row of comma-separated values; of a row that is none, what stands between the commas."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:  # a carriage return inside, a cell without end
+        return text.split(",")
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:

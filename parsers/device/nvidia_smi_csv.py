@@ -7,12 +7,11 @@ Needs the header (`noheader` leaves nothing to go by) and one of index, pci.bus_
 query, without the unit. The stamp has no zone and is read as UTC.
 """
 
-import csv
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import real, text_lines
+from parsers.reading import csv_cells, real, text_lines
 from parsers.rules import integer, pci
 from parsers.tables import Tables, table
 
@@ -56,7 +55,7 @@ def parse(source: Source) -> Tables:
             continue
         if not text.strip():
             continue
-        values = [value.strip() for value in next(csv.reader([text[:65536]]), [])]
+        values = [value.strip() for value in csv_cells(text[:65536])]
         if len(values) != len(names):
             reason = f"{len(values)} values for {len(names)} columns"
             unread.append({"file": source.path, "line": number, "reason": reason})

@@ -27,6 +27,7 @@ import polars as pl
 
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, members, to_row
 from parsers.parser import FileParser, Source
+from parsers.reading import csv_cells
 from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
 BLOCK_BYTES = 8 << 20
@@ -91,7 +92,7 @@ def _keys(line: bytes) -> set[str]:
 
 def _header(line: bytes) -> set[str]:
     text = line.decode("utf-8-sig", "replace").strip()
-    return {cell.strip() for cell in next(csv.reader([text]), [])} if "," in text and "\x00" not in text else set()
+    return {cell.strip() for cell in csv_cells(text)} if "," in text and "\x00" not in text else set()
 
 
 def _telling(keys: set[str]) -> bool:
@@ -105,7 +106,7 @@ def _text(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD
     header: list[str] | None = None
     for number, lines in _blocks(stream, unread):
         if header is None and not (lines and lines[0].lstrip(b"\xef\xbb\xbf \t").startswith(b"{")):
-            header = [cell.strip() for cell in next(csv.reader([lines[0].decode("utf-8-sig", "replace").strip()]), [])]
+            header = [cell.strip() for cell in csv_cells(lines[0].decode("utf-8-sig", "replace").strip())]
             if not _telling(set(header)):
                 header = []
             if header:

@@ -11,13 +11,12 @@ Of each member the last beat becomes an event `other` with code `heartbeat`, wit
 claimed. Who fell silent is for the reader of the tables to say.
 """
 
-import csv
 import json
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import json_object, real, text_lines, whole
+from parsers.reading import csv_cells, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
 _WHO = {"rank", "host", "ip"}
@@ -54,7 +53,7 @@ def parse(source: Source) -> Tables:
             claimed.append(place)
             continue
         else:
-            values = next(csv.reader([text[:65536]]), [])
+            values = csv_cells(text[:65536])
             said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
         made = _event(said, text) if said is not None else None
         if made is None or len(last) >= _MEMBERS:

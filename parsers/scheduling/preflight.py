@@ -20,13 +20,12 @@ One row per node and round; columns, all but `host` or `node` and `ok` optional:
     gpu-017,1,gpu-003,allgather,fail,2.1
 """
 
-import csv
 import json
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import json_object, real, text_lines, whole
+from parsers.reading import csv_cells, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
 _COLUMNS = {
@@ -66,7 +65,7 @@ def parse(source: Source) -> Tables:
             claimed.append(place)
             continue
         else:
-            values = next(csv.reader([text[:65536]]), [])
+            values = csv_cells(text[:65536])
             said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
         made = _event(said, text) if said is not None else None
         if made is None:

@@ -84,7 +84,8 @@ def _phase(category: str, name: str) -> str | None:
 def _timings(
     columns: dict[str, "array[Any]"], steps: list[tuple[int, float, float]], source: Source, rank: int | None
 ) -> pl.DataFrame:
-    whole = pl.DataFrame({name: list(values) for name, values in columns.items()}).cast({"phase": pl.Int64})
+    kinds = {"phase": pl.Int64(), "ts": pl.Float64(), "dur": pl.Float64()}
+    whole = pl.DataFrame({name: list(values) for name, values in columns.items()}, schema=kinds)
     # A profiler step is annotated on the host and on the device: one row, the longer, stands for it.
     known = pl.DataFrame(steps, schema={"step": pl.Int64, "ts": pl.Float64, "dur": pl.Float64}, orient="row")
     known = known.sort("dur").unique("step", keep="last").sort("ts")

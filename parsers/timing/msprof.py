@@ -10,7 +10,6 @@ Times of the table are microseconds, those of the other file milliseconds. A ran
 another: the slow one has the short waits. Rows of type `stage` are sums of others and only claimed.
 """
 
-import csv
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +48,7 @@ def _steps(source: Source) -> Tables:
     names: list[str] = []
     for number, text in text_lines(source):
         place = {"file": source.path, "line": number}
-        values = [value.strip() for value in next(csv.reader([text[:65536]]), [])]
+        values = [value.strip() for value in csv_cells(text[:65536])]
         if not names:
             names = [value.lstrip("\ufeff") for value in values]
             claimed.append(place)
@@ -61,7 +60,9 @@ def _steps(source: Source) -> Tables:
                 continue
             common = place | {"rank": rank, "step": whole(said.get("Step")), "level": 0}
             measured = ((phase, real(said.get(name))) for name, phase in _PHASES.items())
-            rows += [common | {"phase": phase, "value_ms": value / 1e3} for phase, value in measured if value is not None]
+            rows += [
+                common | {"phase": phase, "value_ms": value / 1e3} for phase, value in measured if value is not None
+            ]
         elif text.strip():
             unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
     return {"timings": table("timings", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}

@@ -16,13 +16,12 @@
 The schema is ours: exports differ by version, and are brought into this form by renaming columns.
 """
 
-import csv
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import FileParser, Source
-from parsers.reading import json_object, real, text_lines, whole
+from parsers.reading import csv_cells, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
 _UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3, "value_ms": 1.0}
@@ -60,7 +59,7 @@ def parse(source: Source) -> Tables:
             claimed.append(place)
             continue
         else:
-            values = next(csv.reader([text[:65536]]), []) if '"' in text else text.split(",")
+            values = csv_cells(text[:65536]) if '"' in text else text.split(",")
             said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
         made = _timing(said, source) if said is not None else None
         if made is None:
