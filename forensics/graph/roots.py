@@ -70,6 +70,13 @@ def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], li
     return alone, sorted(unsure)
 
 
+def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
+    """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
+    if not str(message[1]).startswith("p2p:"):
+        return False
+    return any(graph.out_degree(op) for rank in graph.predecessors(message) for op in graph.successors(rank))
+
+
 def find(waits: Waits) -> Roots:
     """Waits → Roots. Linear in nodes and edges, plus one walk per named rank."""
     graph, status = waits.graph, waits.status
