@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import all_bytes, json_object, real, text_lines, whole
+from parsers.reading import all_bytes, csv_cells, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
 _PHASES = {
