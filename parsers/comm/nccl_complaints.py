@@ -106,6 +106,8 @@ _ASIDES = (
        severity="info"),
     _c(r"RAS .*\b(?:[Dd]ead|DEAD)\b", "ras_status", "dead_peer", severity="warning", blames="peer"),
 )  # fmt: skip
+# Moore Threads prints these on healthy machines, too.
+_NOISE = re.compile(r"TOPO Detect Failed|Attribute class of node \w+ not found")
 _TRAIL = re.compile(r"^\S+:\d+(?: \([^)]*\))? -> \d+")
 
 
@@ -116,7 +118,7 @@ def complaint(row: Row) -> dict[str, Any] | None:
         match = _first(text, _ASIDES)
         if match is None:
             return None
-    elif row["level"] not in ("WARN", "ERROR") or _TRAIL.match(text):
+    elif row["level"] not in ("WARN", "ERROR") or _TRAIL.match(text) or _NOISE.search(text):
         return None
     else:
         match = _first(text, _COMPLAINTS)

@@ -26,6 +26,7 @@ _INIT = re.compile(
     r"(?: parent (?P<parent>\S+)(?P<split>.*?))?\s*- ?"
     r"(?P<what>Init START|(?:Init )?COMPLETE|Destroy|Abort|Revoke|Finalize)(?P<tail>.{0,60})"
 )
+_SPLIT_ID = re.compile(r"\bcommId (0x[0-9a-f]{1,16})")  # 2.18 to 2.22 name the new one behind the parent
 _LAYOUT = re.compile(
     rf"comm (?P<comm>\S+) rank (?P<rank>{_N}) nRanks (?P<size>{_N}) nNodes {_N} localRanks {_N} "
     rf"localRank (?P<local>{_N})\b"
@@ -139,12 +140,14 @@ class SetupReader:
         self._ranks.append(claim | {"address": address, "how": f"{row['library']} {what} address"})
 
     def _init(self, row: Row, init: re.Match[str]) -> None:
-        what, size = init["what"], int(init["size"])
+        what, size = _what(init), int(init["size"])
         is_split = bool(init["parent"]) or any(word in (init["api"] or "") for word in ("Split", "Shrink", "Grow"))
         pointer = _pointer(row, init["comm"])
+        split, inner = (init["split"] or "").strip(), _SPLIT_ID.search(init["split"] or "")
+        comm_id = init["id"] or (inner[1] if inner else None)
         detail = {
-            "group_rank": int(init["rank"]), "size": size, "comm": pointer, "comm_id": init["id"],
-            "parent": init["parent"], "split": (init["split"] or "").strip() or None, "api": init["api"],
+            "group_rank": int(init["rank"]), "size": size, "comm": pointer, "comm_id": comm_id,
+            "parent": init["parent"], "split": split or None, "api": init["api"],
             "state": (what + init["tail"]).strip() if what in ("Abort", "Revoke") else None,
         }  # fmt: skip
         kind = _KINDS.get(what, "comm_abort")
@@ -152,7 +155,7 @@ class SetupReader:
         if kind.startswith("comm_init"):
             origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
             group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
-            self.groups.append(group | origin | {"comm": init["id"] or pointer})
+            self.groups.append(group | origin | {"comm": comm_id or pointer})
             claim = {"device_index": device, "pci": _pci(init["bus"])}
             self._claim(row, int(init["rank"]), None if is_split else size, claim)
         own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
@@ -160,7 +163,7 @@ class SetupReader:
         own["detail"] = json.dumps({name: value for name, value in detail.items() if value is not None})
         if row["rank"] is None:
             own |= {"rank": int(init["rank"]), "rank_space": "group"}
-        self.events.append(event(row, kind, group=init["id"] or pointer, **own))
+        self.events.append(event(row, kind, group=comm_id or pointer, **own))
 
     def _claim(self, row: Row, group_rank: int, world: int | None, more: dict[str, Any]) -> None:
         self._processes.add((row["host"], row["pid"]))
@@ -178,6 +181,13 @@ class SetupReader:
         who = {key: row[key] for key in ("rank", "host", "time_ns", "file", "line")} | {"phase": "comm_init"}
         for part, seconds in [("total", found[2]), *_PART.findall(found[3])[:20]]:
             self.timings.append(who | {"name": part, "value_ms": float(seconds) * 1000})
+
+
+def _what(init: re.Match[str]) -> str:
+    """What happened to the communicator; a bare COMPLETE is of the call that is named before it."""
+    if init["what"] != "COMPLETE":
+        return init["what"]
+    return next((word for word in ("Destroy", "Abort", "Revoke", "Finalize") if word in (init["api"] or "")), "COMPLETE")
 
 
 def _pointer(row: Row, comm: str) -> str:

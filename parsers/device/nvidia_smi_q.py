@@ -28,6 +28,7 @@ from parsers.rules import integer, pci
 from parsers.tables import Tables, table
 
 _GPU = re.compile(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
+_VERSION = re.compile(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box
 _FIELD = re.compile(r"^(?P<indent> *)(?P<name>\S[^:]{0,80}?) *(?:: (?P<value>.*)|:)?$")
 _WORDS = {
     "yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "on": 1.0, "off": 0.0,
@@ -49,7 +50,7 @@ _LINES = 400_000
 def accepts(_path: str, head: bytes) -> bool:
     """By the banner or the first fields."""
     start = head[:4096]
-    return b"NVSMI LOG" in start or (b"Attached GPUs" in start and b"Driver Version" in start and b"<" not in start)
+    return b"NVSMI LOG" in start or (b"Attached GPUs" in start and _VERSION.search(start) is not None)
 
 
 def parse(source: Source) -> Tables:

@@ -55,6 +55,7 @@ _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"cleanup items? dropped", 27001),
     )
 )
+_RECOVERED = re.compile(r"mmio-regs access recovered", re.IGNORECASE)
 _ROLE = re.compile(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 
 
@@ -66,7 +67,8 @@ def catalogue() -> dict[int, dict[str, str]]:
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events gpu_error, gpu_lost, link_down, link_up, pcie_error, gpu_oom, config_error with code mt:N or mt:unknown.
+    """events gpu_error, gpu_lost, link_down, link_up, pcie_error, gpu_oom, config_error with code mt:N, mt:recovered or
+    mt:unknown.
 
     A line without an entry counts only where the driver calls it a warning or worse; the others are claimed.
     """
@@ -88,6 +90,8 @@ def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:
     number = _number(body)
     level = _LEVELS.get(head["level"] or head["tag"] or "")
     entry = catalogue().get(number) if number is not None else None
+    if _RECOVERED.search(body):  # for a while the registers could not be reached
+        return {"kind": "pcie_error", "code": "mt:recovered", "severity": "info", "pid": integer(head["pid"])}
     if entry is None and number is None and level is None:
         return None
     detail: dict[str, Any] = {}

@@ -27,6 +27,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.kernel.nvlink5 import decoded
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
@@ -50,18 +51,26 @@ _RESET = re.compile(r"NVRM: .*NV_ERR_RESET_REQUIRED")
 _ADDRESS = re.compile(_PCI)
 _IDENTITY = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{8,40}})")
 _SERIAL = re.compile(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,40})")
+_DRIVER = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module(?: for \S+)?\s+(?P<driver>\d{3}\.\d[\d.]*)")
+# The tables that follow a GSP timeout: the last calls, with their data.
+_HISTORY = re.compile(r"NVRM: (?:GPU\d{1,3} (?:GSP )?RPC |GPU\d{1,3} (?:RPC )?history |\s*(?:entry|-?\d+)\s+(?:function|\d+))")
+_RECOVERY = re.compile(r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]{1,60})\) to 0x\w+ \((?P<now>[^)]{1,60})\)")
+_CONTAINMENT = re.compile(r"^(?P<how>Contained|Uncontained): (?P<unit>[A-Z][A-Z ]{1,20}?)\s*\(")
+_LINK = re.compile(r"NVLink: .{1,60}? (?:on|for) link (?P<link>\d{1,3})")
 _SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}
 _SXID_SEVERITIES = {"fatal": "fatal", "non-fatal": "error", "correctable": "warning"}
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events gpu_error (code xid:N, sxid:N, …) and gpu_lost; devices with uuid and serial number per PCI address."""
+    """events gpu_error (code xid:N, sxid:N, …) and gpu_lost; devices with uuid and serial number per PCI address;
+    settings: the driver's version, where it says that it loads."""
     reader = _Reader()
     for (_file, _host), part in lines.group_by(["file", "host"], maintain_order=True):
         reader.read(part.rows(named=True))
     return {
         "events": table("events", reader.events),
         "devices": table("devices", reader.devices),
+        "settings": table("settings", reader.settings),
         "claimed": claimed(reader.claimed),
     }
 
@@ -70,6 +79,7 @@ class _Reader:
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.devices: list[dict[str, Any]] = []
+        self.settings: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
         self._lost: tuple[Row, str] | None = None
         self._identified: str | None = None
@@ -108,7 +118,9 @@ class _Reader:
             detail["process"] = (process["name"] or "").strip("<>") or None
             rest = rest[process.end() :]
         if cause:
-            detail |= {"caused_by": f"xid:{cause[1]}", "is_consequence_of_other": "yes"}
+            detail |= {"caused_by": f"xid:{cause[1]}", "is_consequence_of_other": "yes", "consequence": True}
+        detail |= _told(int(code), rest)
+        severity = detail.pop("severity", severity)
         if found["instance"].strip():
             detail["instance"] = found["instance"].strip()
         pid = int(process["pid"]) if process and process["pid"].isdigit() else None
@@ -151,7 +163,7 @@ class _Reader:
             code = f"RmInitAdapter {found['code']}"[:100]
             self._event(row, "gpu_lost", _pci(found["pci"]), code=code, severity="fatal")
         else:
-            return bool(_LOST_MIDDLE.search(text) or _INIT_FAILED_MORE.search(text))
+            return any(more.search(text) for more in (_LOST_MIDDLE, _INIT_FAILED_MORE, _HISTORY))
         return True
 
     def _identity(self, row: Row) -> bool:
@@ -163,10 +175,25 @@ class _Reader:
             known = {"pci": self._identified, "uuid": found["uuid"], "metric": "uuid", "text": found["uuid"]}
         elif found := _SERIAL.search(text):
             known = {"pci": self._identified, "metric": "serial", "text": found["serial"]}
+        elif found := _DRIVER.search(text):
+            said = {"name": "driver", "value": found["driver"], "scope": "version"}
+            self.settings.append(said | {key: place[key] for key in ("host", "file", "line")})
+            return True
         else:
             return False
         self.devices.append(place | known)
         return True
+
+
+def _told(code: int, message: str) -> dict[str, Any]:
+    """What the text of some codes says beyond the number."""
+    if recovery := _RECOVERY.search(message):
+        return {"recovery_before": recovery["before"], "recovery": recovery["now"]}
+    if contained := _CONTAINMENT.search(message):
+        return {"containment": contained["how"].lower(), "unit": contained["unit"]}
+    if link := _LINK.search(message):
+        return {"link": int(link["link"])}
+    return decoded(code, message)
 
 
 def _pci(printed: str) -> str:

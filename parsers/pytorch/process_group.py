@@ -70,6 +70,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_INITIALIZED = re.compile(rf"Rank {_N}: [NM]CCL communicator \S+ is initialized")
 _ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
     "operations have failed or timed out. Due to the asynchronous nature",
@@ -81,6 +82,7 @@ _BOILERPLATE = (
     "This may indicate a possible application crash on rank 0",
     "watchdog thread terminated with exception",
     "watchdog thread joined",
+    "DESYNC_DEBUG report",
     "Terminating the process after attempting to dump debug info",
     "No ranks successfully processed in monitoredBarrier",
     "but received errors while waiting for send/recv from rank 0",
@@ -155,7 +157,7 @@ class _Reader:
             if found := pattern.search(text):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
-        return understood or any(words in text for words in _BOILERPLATE)
+        return understood or _INITIALIZED.search(text) is not None or any(words in text for words in _BOILERPLATE)
 
     def _who(self) -> dict[str, Any]:
         return {key: self._group[key] for key in ("rank", "rank_space", "group") if self._group.get(key) is not None}
@@ -277,7 +279,8 @@ def _ranks(text: str) -> list[int]:
 
 
 def _host(address: str) -> str:
-    """`[::ffff:10.0.0.1]:29500` → `10.0.0.1`: an address without its port."""
+    """`[::ffff:10.0.0.1]:29500` or `10.0.0.1, 29500` → `10.0.0.1`: an address without its port."""
+    address = address.split(",")[0]
     inner = re.match(r"^\[([^\]]*)\]", address)
     return (inner[1] if inner else address.rpartition(":")[0] or address).removeprefix("::ffff:")
 
@@ -402,7 +405,7 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
      _plain("store_timeout")),
     (re.compile(r"(?:recvValue|sendBytes|recvVector|recvBytes)\w* failed on SocketImpl\(.*remote=(?P<host>[^)]+)\): "
                 r"(?P<error>.*)"), _plain("peer_closed", "store")),
-    (re.compile(rf"client socket has timed out after (?P<ms>{_N})\s?ms while trying to connect to "
+    (re.compile(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
     (re.compile(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
     (re.compile(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
@@ -421,7 +424,8 @@ PARSER = LineParser(
         b"CCL error in: ", b"CCL error: ",
         b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",
-        b"latest states",
+        b"latest states", b"ranks via TCPStore", b"DESYNC_DEBUG report", b"possible application crash on rank 0",
+        b"CCL communicator ",
     ),
     parse=parse,
     after=24,  # a desync report with its snapshot
