@@ -1,7 +1,8 @@
 """Who is who: rank ↔ host ↔ pid ↔ local rank ↔ device ↔ coordinates, and how each was learnt.
 
 Claims of the `ranks` table are put to a vote per rank and column; then rows of other tables that lack a global rank get
-it where exactly one rank fits (by host and pid, by a per-rank file, by local rank on a single host).
+it where exactly one rank fits (by a per-rank file, by host and pid, by place in a group whose members are known, by
+local rank on a single host). A number that a process group prints is a place in that group, unless it is the default one.
 """
 
 from collections.abc import Mapping
@@ -68,27 +69,42 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's."""
+    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's.
+
+    A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique() for name in _SPEAKING]
-    parts.append(
-        tables["events"]
-        .filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
-        .select("file", "rank")
-        .unique()
-    )
-    single = (
-        pl.concat(parts).unique().group_by("file").agg(pl.col("rank").unique()).filter(pl.col("rank").list.len() == 1)
-    )
+    events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    parts.append(events.filter(~_is_printed()).select("file", "rank").unique())
+    sure = pl.concat(parts).unique()
+    printed = events.filter(_is_printed()).select("file", "rank").unique().join(sure, on="file", how="anti")
+    speaking = pl.concat([sure, printed]).group_by("file").agg(pl.col("rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
-    return single.join(own.select("file"), on="file", how="semi").select(
-        "file", pl.col("rank").list.first().alias("_file")
+    return (
+        speaking.filter(pl.col("rank").list.len() == 1)
+        .join(own.select("file"), on="file", how="semi")
+        .select("file", pl.col("rank").list.first().alias("_file"))
     )
+
+
+def _is_printed() -> pl.Expr:
+    """Whether the rank of an event is no more than a `[Rank N]` in its text."""
+    number = pl.col("text").str.extract(r"\[Rank (\d{1,9})\]").cast(pl.Int64, strict=False)
+    return (number == pl.col("rank")).fill_null(False)
 
 
 def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
-    known = frame.drop_nulls([*keys, "rank"]).select(*keys, "rank").unique()
-    counted = known.group_by(keys).agg(pl.col("rank").unique())
-    return counted.filter(pl.col("rank").list.len() == 1).select(*keys, pl.col("rank").list.first().alias(name))
+    """keys → the rank that more than half of the claims agree on."""
+    votes = frame.drop_nulls([*keys, "rank"]).group_by([*keys, "rank"]).len()
+    return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
+
+
+def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
+    stated = tables["groups"].filter((pl.col("members_space") == "global") & pl.col("group").is_not_null())
+    stated = stated.filter(pl.col("members").list.len() > 0).select("group", "members").unique()
+    single = stated.filter(pl.len().over("group") == 1)
+    place = pl.int_ranges(pl.col("members").list.len(), dtype=pl.Int64)
+    return single.with_columns(place.alias("rank")).explode("members", "rank").rename({"members": "_member"})
 
 
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
@@ -97,6 +113,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     claims = tables["ranks"].with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
+    by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
     by_local = _unique_map(claims, ["local_rank"], "_local") if hosts <= 1 else None
     result = dict(tables)
@@ -107,7 +124,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
         fills = []
         if name == "events":  # a number printed by a process group is not a global rank
             space = pl.col("rank_space")
-            frame = frame.with_columns(pl.when(space.is_null() | (space == "global")).then("rank").alias("_own"))
+            frame = frame.with_columns(
+                pl.when(space.is_null() | (space == "global")).then("rank").alias("_own"),
+                _is_printed().alias("_printed"),
+            )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
         frame = frame.join(by_file, on="file", how="left", maintain_order="left")
@@ -117,6 +137,13 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
             fills += ["_host_pid", "_pid"]
+        if name == "events":
+            # What the file's own records say outvotes a number printed by a group, which may be stale.
+            stale = pl.col("_printed") & pl.col("_file").is_not_null()
+            frame = frame.with_columns(pl.when(~stale).then("_own").alias("_own")).drop("_printed")
+            frame = frame.join(by_group, on=["group", "rank"], how="left", maintain_order="left")
+            frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
+            fills.append("_member")
         if by_local is not None and "local_rank" in frame.columns:
             frame = frame.join(by_local, on="local_rank", how="left", maintain_order="left")
             fills.append("_local")

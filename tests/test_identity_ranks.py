@@ -1,0 +1,71 @@
+"""Whose number is it: global, a place in a group, or stale."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from forensics.identity import globalise, identify
+from parsers.tables import TABLE_NAMES, TableName, table
+
+GROUP = {"group": "7", "members": [8, 24, 40], "members_space": "global", "size": 3, "file": "fr", "record": 0}
+
+
+def _events(*events: dict[str, Any], **rows: list[dict[str, Any]]) -> list[tuple[int | None, str | None]]:
+    place = {"kind": "collective_timeout", "file": "a.log", "line": 1, "time_ns": 1}
+    given = {**rows, "events": [place | event for event in events]}
+    tables: dict[TableName, pl.DataFrame] = {
+        name: table(name, [({} if name == "files" else {"file": "x", "line": 1}) | row for row in given.get(name, [])])
+        for name in TABLE_NAMES
+    }
+    whole = globalise(tables, identify(tables))
+    return whole["events"].select("rank", "rank_space").rows()
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        pytest.param({"rank": 1, "rank_space": "group", "group": "7"}, (24, "global"), id="place in a known group"),
+        pytest.param({"rank": 3, "rank_space": "group", "group": "7"}, (3, "group"), id="no such place"),
+        pytest.param({"rank": 1, "rank_space": "group", "group": "9"}, (1, "group"), id="unknown group"),
+        pytest.param({"rank": 1, "rank_space": "group"}, (1, "group"), id="no group named"),
+        pytest.param({"rank": 1, "rank_space": "global", "group": "7"}, (1, "global"), id="already global"),
+        pytest.param({"rank": 1, "rank_space": "node", "group": "7"}, (1, "node"), id="of a node"),
+    ],
+)
+def test_a_place_in_a_group(event: dict[str, Any], expected: tuple[int, str]) -> None:
+    assert _events(event, groups=[GROUP]) == [expected]
+
+
+def test_a_name_that_two_groups_have_maps_nothing() -> None:
+    other = GROUP | {"members": [9, 25, 41], "file": "fr2"}
+    assert _events({"rank": 1, "rank_space": "group", "group": "7"}, groups=[GROUP, other]) == [(1, "group")]
+
+
+def test_the_same_group_told_by_each_member_is_one() -> None:
+    listed = [GROUP | {"rank": rank, "file": f"fr{rank}"} for rank in (8, 24, 40)]
+    assert _events({"rank": 2, "rank_space": "group", "group": "7"}, groups=listed) == [(40, "global")]
+
+
+FILE = {"file": "a.log", "bytes": 1, "rank": None, "local_rank": 5}
+
+
+def test_a_stale_number_is_outvoted_by_the_initialisation() -> None:
+    claims = [{"rank": 13, "host": "n1", "pid": 40, "file": "a.log", "how": "NCCL init"}]
+    stale = {"rank": 2, "rank_space": "global", "text": "[Rank 2] Watchdog caught collective operation timeout"}
+    other = {"rank": 2, "rank_space": "global", "text": "[Rank 2] aborted", "file": "b.log"}
+    assert _events(stale, other, files=[FILE], ranks=claims) == [(13, "global"), (2, "global")]
+
+
+def test_a_printed_number_counts_where_nothing_else_speaks() -> None:
+    printed = {"rank": 2, "rank_space": "global", "text": "[Rank 2] Watchdog caught collective operation timeout"}
+    silent = {"kind": "exception", "line": 2}
+    assert _events(printed, silent, files=[FILE]) == [(2, "global"), (2, "global")]
+
+
+def test_a_process_that_most_claims_give_one_rank() -> None:
+    claims = [{"rank": rank, "host": "n1", "pid": 40, "line": line} for line, rank in enumerate((13, 13, 2))]
+    events = [{"host": "n1.cluster", "pid": 40}, {"host": "n2", "pid": 41}]
+    assert _events(*events, ranks=claims) == [(13, "global"), (None, None)]
+    tied = [{"rank": rank, "host": "n1", "pid": 40, "line": line} for line, rank in enumerate((13, 2))]
+    assert _events(events[0], ranks=tied) == [(None, None)]
