@@ -1,6 +1,7 @@
 """The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,9 @@ from forensics.graph.states import reconcile
 from forensics.graph.waits import build
 from forensics.identity import expected_ranks, globalise, identify, seen_ranks
 from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.line_templates import files_of_templates
 from forensics.outcomes import outcomes, recorded_waiting
+from forensics.recurrence import mark_repeats
 from forensics.verdict import choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
@@ -80,13 +83,18 @@ def conclude_evidence(
     job: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
     skew: float | None = None
+    identities: list[pl.DataFrame] = []
+    known_lines: frozenset[str] = frozenset()
     split = split_attempts(evidence.tables)
     for attempt, tables in split.items():
         case = case_of(tables, attempt, expected, known_bad, topology)
+        case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
         findings, missing = detect(case, detectors)
         best, _ = choose(case, findings)
         incidents.append(conclude(case, findings, views(case, best)))
         listed += rows(findings, missing)
+        identities.append(case.identity)
+        known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
     limits = [row.summary for row in listed if not row.ran]
     return Report(
@@ -94,7 +102,7 @@ def conclude_evidence(
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=coverage(evidence.tables, job, seen, len(split), skew),
         primary=len(incidents) - 1,
-        incidents=incidents,
+        incidents=mark_repeats(incidents, identities),
         findings=listed,
         environment=[],
         limits=limits,

@@ -96,6 +96,8 @@ class Case:
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
     clocks: Clocks = field(default_factory=Clocks)
+    has_baseline: bool = False  # the bundle holds an earlier attempt
+    known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import polars as pl
 
 from forensics.case import Case, Claim, Finding
 from forensics.detectors.progress import newest
+from forensics.doubts import settle
 from forensics.incident import (
     Action,
     Alternative,
@@ -17,7 +18,6 @@ from forensics.incident import (
     Incident,
     Kind,
     Lost,
-    Reason,
     Status,
     Suspects,
     Verdict,
@@ -122,20 +122,10 @@ def _unknown() -> Finding:
     )
 
 
-def _conflict(best: Finding, others: Sequence[Finding]) -> tuple[Reason, ...]:
-    """Another strong finding of the same kind that names other ranks: say so."""
-    rivals = [
-        f
-        for f in others
-        if f.kind == best.kind and f.strong and f.ranks and best.ranks and not set(f.ranks) & set(best.ranks)
-    ]
-    return ("conflicting_evidence",) if rivals else ()
-
-
 def choose(case: Case, findings: Sequence[Finding]) -> tuple[Finding, tuple[Finding, ...]]:
     """(the finding that is the verdict, the others)."""
     order = sorted(findings, key=_weight)
-    return (order[0], tuple(order[1:])) if order else (_unknown(), ())
+    return (settle(order[0], order[1:]), tuple(order[1:])) if order else (_unknown(), ())
 
 
 def _evidence(claims: Sequence[Claim]) -> list[Evidence]:
@@ -233,7 +223,7 @@ def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
         code=best.code,
         domain=best.domain,
         first_anomaly=anomaly,
-        undecided=list(dict.fromkeys((*best.undecided, *_conflict(best, others)))),
+        undecided=list(best.undecided),
         summary=best.summary,
     )
     alternatives = [

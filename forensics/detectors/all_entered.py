@@ -1,6 +1,7 @@
 """Are all members in the same operation, and none done?
 
-Then link, adapter, switch and kernel cannot be told apart without counters from inside the operation: nobody is named.
+Then link, adapter, switch and kernel cannot be told apart without counters from inside the operation: no rank is named.
+Where several such operations share a host, that host explains them all (graph/overlap.py).
 """
 
 from collections.abc import Iterable
@@ -8,7 +9,8 @@ from collections.abc import Iterable
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, ranges
+from forensics.graph.overlap import Overlap, overlap
+from forensics.incident import Action, BlastRadius, FirstAnomaly, Reason, ranges
 
 
 def _is_told_apart(operation: Operation) -> bool:
@@ -26,6 +28,25 @@ def _links(operations: Iterable[Operation]) -> tuple[tuple[int | str, int | str]
     return tuple((pair[0], pair[1]) for pair in sorted(ends))
 
 
+def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
+    if not case.identity.height or case.roots is None or case.roots.lost:
+        return None
+    place = {rank: host for rank, host in case.identity.select("rank", "host").iter_rows() if host}
+    return overlap([operation.all_ranks for operation in operations], place)
+
+
+def _words(shared: Overlap) -> str:
+    explanations = " or ".join(" and ".join(cover) for cover in shared.covers[:6])
+    return f"{explanations} {'touches' if shared.named else 'touch'}"
+
+
+def _shared_claims(operations: list[Operation], shared: Overlap | None) -> tuple[Claim, ...]:
+    if shared is None:
+        return ()
+    refs = tuple(ref for operation in operations[:3] for ref in operation.refs(1))
+    return (Claim(f"{_words(shared)} all {len(operations)} stalled operations", "for", "flight_recorder", refs),)
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all such operations, where no other root exists."""
     roots, states = case.roots, case.states
@@ -38,6 +59,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     suspects = tuple(
         sorted({rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())})
     )
+    shared = _overlap(case, operations)
+    reasons: tuple[Reason, ...] = ("all_entered_no_counters",)
+    if shared and not shared.named:
+        reasons = ("all_entered_no_counters", "tied_explanations")
     text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
     if main.members.get("unknown"):
         text += f"; {ranks_text(main.members['unknown'])} by the stack alone"
@@ -46,10 +71,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             kind="hang",
             cause=None,
-            suspect_ranks=suspects,
+            hosts=shared.named if shared else (),
+            suspect_ranks=shared.ranks if shared else suspects,
+            suspect_hosts=shared.hosts if shared and not shared.named else (),
             links=_links(operations),
-            undecided=("all_entered_no_counters",),
-            claims=(Claim(text, "for", "flight_recorder", main.refs(3)),),
+            undecided=reasons,
+            claims=(Claim(text, "for", "flight_recorder", main.refs(3)), *_shared_claims(operations, shared)),
             first_anomaly=FirstAnomaly(
                 step=step_in_progress(case),
                 op=main.kind,
@@ -59,8 +86,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"all_entered:{main.kind}:{main.group}",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
+            actions=tuple(
+                Action(kind="inspect_network", target=host, command=None, reason="the stalled groups pass through it")
+                for host in (shared.hosts[:8] if shared else ())
+            ),
             collect=("NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",),
-            summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here.",
+            summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here."
+            + (f" {_words(shared)} all {len(operations)} stalled operations." if shared else ""),
         ),
     )
 

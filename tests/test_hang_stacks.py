@@ -1,0 +1,142 @@
+"""Hangs without flight records: what main threads do, who gives no stack, and which device is idle."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from forensics.analyze import analyze
+from forensics.graph.stacks import Frame, classify
+from tests.hang_tables import SECOND_NS, START_NS, STACKS, Rows
+
+CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
+
+
+def stacks(job: Rows, elsewhere: dict[int, str] | None = None, silent: tuple[int, ...] = (), times: int = 1) -> Rows:
+    """Everybody stands in communication, but these do something else and those give no stack."""
+    for snapshot in range(times):
+        for rank in range(job.world):
+            if rank not in silent:
+                job.stack(rank, (elsewhere or {}).get(rank, "communication"), snapshot)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts"),
+    [
+        ("bloom_2022-05-01_eval_hang_pyspy_2node.txt", []),
+        ("bloom_2022-05-18_eval_hang_innermost_groups_48node.txt", ["jean-zay-iam52"]),
+    ],
+    ids=["t3a two nodes", "t3b 48 nodes"],
+)
+def test_t3_real_stacks_show_the_one_that_loads_data(name: str, hosts: list[str]) -> None:
+    if not (CASES / name).is_file():
+        pytest.skip("the real cases are not here")
+    report = analyze(CASES / name)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.kind, verdict.cause, verdict.site, verdict.ranks) == ("hang", "rank_absent", "data_loading", [])
+    assert set(hosts) <= set(verdict.hosts)
+
+
+def test_t3_the_odd_one_is_named_by_its_place() -> None:
+    verdict = stacks(Rows(16), {5: "data_loading"}, times=2).verdict()
+    assert (verdict.cause, verdict.ranks, verdict.site) == ("rank_absent", [5], "data_loading")
+    assert verdict.undecided == []
+    assert verdict.code is not None
+    assert (verdict.code.file, verdict.code.function) == ("train.py", "get_batch")
+
+
+def test_one_snapshot_cannot_tell_slow_from_stuck() -> None:
+    verdict = stacks(Rows(16), {5: "data_loading"}).verdict()
+    assert (verdict.ranks, verdict.undecided) == ([5], ["single_snapshot"])
+
+
+def test_t3c_two_halves_have_no_odd_one() -> None:
+    """A majority is not health: 32 and 32 say nothing."""
+    verdict = stacks(Rows(64), dict.fromkeys(range(32), "data_loading")).verdict()
+    assert (verdict.ranks, verdict.hosts, verdict.suspects.ranks, verdict.cause) == ([], [], [], None)
+
+
+def test_t3d_silent_processes_of_one_host_point_at_it() -> None:
+    """Three of its eight processes answer no sampler, the others do."""
+    verdict = stacks(Rows(16).placed(), silent=(9, 10, 12), times=2).verdict()
+    assert (verdict.kind, verdict.hosts, verdict.ranks) == ("hang", ["node1"], [])
+    assert (verdict.suspects.ranks, verdict.site) == ([9, 10, 12], "unresponsive")
+    assert (verdict.status, verdict.undecided) == ("hypothesis", ["culprit_among_missing"])
+
+
+def test_t3d_a_host_that_is_silent_as_a_whole_is_only_a_suspect() -> None:
+    """Its stacks may just not have been collected."""
+    verdict = stacks(Rows(32).placed(), silent=tuple(range(8, 16)), times=2).verdict()
+    assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], ["node1"], list(range(8, 16)))
+
+
+def test_t3d_silent_processes_of_several_hosts_are_a_list() -> None:
+    verdict = stacks(Rows(32).placed(), silent=(3, 17), times=2).verdict()
+    assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], [], [3, 17])
+
+
+@pytest.mark.parametrize("silent", [(), tuple(range(8))], ids=["nobody", "half"])
+def test_t3d_nothing_is_said_of_nobody_or_of_half(silent: tuple[int, ...]) -> None:
+    verdict = stacks(Rows(16).placed(), silent=silent, times=2).verdict()
+    assert (verdict.hosts, verdict.suspects.ranks) == ([], [])
+
+
+def test_t3d_a_run_that_ended_well_has_no_silent_process() -> None:
+    job = stacks(Rows(16).placed(), silent=(9, 10))
+    for rank in range(16):
+        job.event("job_end", rank=rank, severity="info")
+    assert job.verdict().kind == "healthy"
+
+
+def test_t3e_a_rank_that_moved_between_snapshots_is_slow() -> None:
+    job = stacks(Rows(8), silent=(7,), times=2).stack(7, "data_loading", 0)
+    verdict = job.stack(7, (("read_shard", "mydata.py", 3), ("get_batch", "train.py", 77)), 1).verdict()
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("slow", "straggler_host", [7])
+
+
+def test_hosts_that_all_wait_for_storage_accuse_what_they_share() -> None:
+    job = stacks(Rows(16).placed(), dict.fromkeys(range(14), "storage_io"), times=2)
+    verdict = job.event("hung_task", host="node0").verdict()
+    assert (verdict.kind, verdict.ranks, verdict.hosts, verdict.site) == ("hang", [], [], "storage_io")
+    assert verdict.undecided == ["collector_is_suspect"]
+
+
+def test_storage_of_one_host_alone_is_not_shared() -> None:
+    verdict = stacks(Rows(8).placed(), dict.fromkeys(range(8), "storage_io"), times=2).verdict()
+    assert "collector_is_suspect" not in verdict.undecided
+
+
+def loads(job: Rows, values: dict[int, float], times: int = 2, metric: str = "dcgm/gputl") -> Rows:
+    for moment in range(times):
+        for rank in range(job.world):
+            job.add("devices", host=job.host(rank), device_index=rank % job.per_host, metric=metric,
+                    value=values.get(rank, 100.0), time_ns=START_NS + moment * 30 * SECOND_NS)  # fmt: skip
+    return job
+
+
+@pytest.mark.parametrize("metric", ["dcgm/gputl", "utilization.gpu", "DCGM_FI_DEV_GPU_UTIL", "utilization"])
+def test_t11_one_device_idle_while_all_others_spin(metric: str) -> None:
+    verdict = loads(Rows(128).placed(), {77: 0.0}, metric=metric).verdict()
+    assert (verdict.kind, verdict.ranks, verdict.status) == ("hang", [77], "hypothesis")
+    assert [(device.host, device.index) for device in verdict.devices] == [("node9", 5)]
+
+
+def test_t11_one_moment_accuses_nobody() -> None:
+    verdict = loads(Rows(128).placed(), {77: 0.0}, times=1).verdict()
+    assert (verdict.ranks, verdict.suspects.ranks, verdict.undecided) == ([], [77], ["single_snapshot"])
+
+
+@pytest.mark.parametrize(
+    ("values", "metric"),
+    [({77: 0.0, 78: 0.0}, "dcgm/gputl"), ({77: 60.0}, "dcgm/gputl"), ({77: 0.0, 3: 50.0}, "dcgm/gputl"), ({77: 0.0}, "dcgm/mcutl")],
+    ids=["two idle", "half busy", "another one in between", "memory, not compute"],
+)
+def test_t11_other_shapes_say_nothing(values: dict[int, float], metric: str) -> None:
+    verdict = loads(Rows(128).placed(), values, metric=metric).verdict()
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], [])
+
+
+def test_the_stacks_of_the_builder_are_what_their_names_say() -> None:
+    sites = {name: classify([Frame(*frame) for frame in frames]).site for name, frames in STACKS.items()}
+    assert sites == {name: "communication" if name == "broadcast" else name for name in STACKS}
