@@ -108,7 +108,9 @@ _FINGERPRINTS = (
     "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda)).{differ}"
 )
 _DIFFER = "Collectives differ in the following aspects: \t Op type: ALLREDUCEvs BROADCAST\t Tensor Tensor shapes: 4vs 5"
-_NCCL_ERROR = "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1331, {}, NCCL version 2.18.1\n"
+_NCCL_ERROR = (
+    "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1331, {}, NCCL version 2.18.1\n"
+)
 
 ERRORS: tuple[Ref, ...] = (
     *(

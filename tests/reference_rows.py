@@ -20,7 +20,9 @@ class Ref:
     only: bool = False
 
 
-def ref(id: str, text: str, table: str | None = "events", /, path: str = "a.log", only: bool = False, **columns: Any) -> Ref:  # noqa: A002
+def ref(
+    id: str, text: str, table: str | None = "events", /, path: str = "a.log", only: bool = False, **columns: Any
+) -> Ref:
     """`detail_x=…` stands for the key `x` of `detail`."""
     named = {name.replace("detail_", "detail.", 1): value for name, value in columns.items()}
     return Ref(id, text, table, named, path, only)

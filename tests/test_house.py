@@ -108,3 +108,13 @@ def test_a_module_is_small_says_what_it_is_and_leaves_nothing_open(path: Path) -
 def test_parsers_are_found_where_the_rules_look() -> None:
     assert len(FORMATS) > 5
     assert len(MODULES) > 20
+
+
+_SAID = ("Printed by: ", "Versions: ", "Source: ")
+
+
+@pytest.mark.parametrize("path", [path for path in FORMATS if _is_registered_form(path)], ids=_name)
+def test_a_parser_says_who_prints_its_lines_in_which_versions_how_they_look_and_whence_it_knows(path: Path) -> None:
+    lines = (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()
+    assert [word for word in _SAID if not any(line.startswith(word) and len(line) > len(word) for line in lines)] == []
+    assert any(line.startswith("    ") for line in lines), "no sample lines"

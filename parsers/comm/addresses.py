@@ -1,12 +1,14 @@
 """Which address belongs to which host: answers of name servers that somebody saved beside the logs.
 
-Printed by: nslookup, host, dig (reverse lookups, all versions). Sample lines:
+Sample lines:
 
     9.0.16.10.in-addr.arpa      name = node7.ib0.cluster.example.
     9.0.16.10.in-addr.arpa domain name pointer node7.cluster.example.
     9.0.16.10.in-addr.arpa. 3600 IN PTR node7.cluster.example.
 
-Source of the form: RFC 1035, section 3.5: the octets of the address in reverse.
+Printed by: nslookup, host, dig.
+Versions: all; the answers to reverse lookups have not changed.
+Source: RFC 1035, section 3.5: the octets of the address in reverse.
 """
 
 import re

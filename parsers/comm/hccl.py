@@ -9,6 +9,9 @@
 
 `[level] module(pid,process):local time [file:line][thread]message`. Codes `EI0001` and up are HCCL's in CANN's own
 catalogue. A rank that a line names is one of the communicator. Who waits reports; the named one is a suspect at most.
+
+Printed by: CANN on Ascend, into plog-*.log, device-*.log and standard output.
+Versions: CANN 5 to 8.
 Source: CANN's public documentation of log files and of collective communication faults.
 """
 

@@ -12,7 +12,11 @@
 The prefix is `host:pid:thread [device]` and is searched for anywhere, because launchers put theirs before it and
 processes cut each other's lines (nccl_records). The number behind a pid is a thread, not a rank; the device is the
 thread's current one. Families: nccl_setup, nccl_collectives, nccl_links, nccl_complaints. Records that none of them
-knows are claimed. Source: the NCCL repository, 2.3.5 to 2.30.7; MetaX' and Moore Threads' public documents.
+knows are claimed.
+
+Printed by: NCCL (NVIDIA), RCCL (AMD), MCCL of Moore Threads and MCCL of MetaX, where NCCL_DEBUG or its kin asks.
+Versions: NCCL 2.2 to 2.30.7; RCCL and MCCL as far as they keep NCCL's words.
+Source: the NCCL repository, 2.3.5 to 2.30.7; MetaX' and Moore Threads' public documents.
 """
 
 import polars as pl

@@ -187,7 +187,9 @@ def _what(init: re.Match[str]) -> str:
     """What happened to the communicator; a bare COMPLETE is of the call that is named before it."""
     if init["what"] != "COMPLETE":
         return init["what"]
-    return next((word for word in ("Destroy", "Abort", "Revoke", "Finalize") if word in (init["api"] or "")), "COMPLETE")
+    return next(
+        (word for word in ("Destroy", "Abort", "Revoke", "Finalize") if word in (init["api"] or "")), "COMPLETE"
+    )
 
 
 def _pointer(row: Row, comm: str) -> str:

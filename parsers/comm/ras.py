@@ -5,7 +5,11 @@
      "peer": {"host": "10.0.0.7", "pid": 4711, "cuda_devs": "5"}, "details": "…"}           (on one line)
 
 Reports are files of their own (ras_text, ras_json); several reports in a row in one text file are read one after the
-other. Monitor lines are looked for everywhere. Source: the NCCL repository and its documentation of RAS, 2.24 to 2.30.
+other. Monitor lines are looked for everywhere.
+
+Printed by: ncclras, or whoever asks NCCL's RAS port.
+Versions: NCCL 2.24 to 2.30; JSON since 2.28.7, monitor mode since 2.29.
+Source: the NCCL repository and its documentation of RAS.
 """
 
 import json

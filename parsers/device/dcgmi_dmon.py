@@ -7,6 +7,10 @@
 
 Columns are read by name, as their order need not be that of the request; the header repeats. Metrics are
 `dcgm/<name>` in lower case. `XID` is the last Xid that DCGM saw, not a count: it becomes a metric and no event.
+
+Printed by: dcgmi dmon of NVIDIA's Data Center GPU Manager.
+Versions: DCGM 2 to 4, with either header (`#Entity` over `ID`, older `# Entity` over `Id`).
+Source: DCGM's user guide and its list of field identifiers.
 """
 
 import re

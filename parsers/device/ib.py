@@ -14,6 +14,10 @@
 
 A metric is `ib/<adapter>/<port>/<field>`; of `state` the value is 1 where the port is active and 0 elsewhere, of
 `rate` it is Gb/s. A port that is down may simply be unused: this is a state and no event.
+
+Printed by: ibstat and ibstatus of infiniband-diags, rdma of iproute2.
+Versions: those that print the forms above; none of them says its version there.
+Source: the man pages of these tools and the kernel's names of port states.
 """
 
 import re

@@ -9,6 +9,10 @@
 
 Metrics per device: `lspci/class`, `lspci/width`, `lspci/speed_gt`, `lspci/width_max`, `lspci/speed_max_gt`,
 `lspci/downgraded`, `lspci/errors`, `lspci/driver`. An idle GPU lowers its link speed: `downgraded` alone is no fault.
+
+Printed by: lspci of pciutils, with -vv or -vvv.
+Versions: pciutils 3.x.
+Source: lspci(8) and the PCI Express capability registers that it spells out.
 """
 
 import re

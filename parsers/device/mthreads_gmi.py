@@ -13,6 +13,10 @@
                                              |      On-die, EDC
 
 `ECC Mode` is N/A where it is off or not there; a mode that differs between hosts is a finding, so it is a setting, too.
+
+Printed by: mthreads-gmi of Moore Threads.
+Versions: 1.9 to 2.4.
+Source: Moore Threads' public documents, and the form of the table itself.
 """
 
 import re

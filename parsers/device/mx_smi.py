@@ -11,6 +11,10 @@
     | 0           4711   python3                            | 40960 MiB               |     (process list)
 
 Other commands print `name : value` blocks under `GPU#0  MXC500  0000:0e:00.0`; their fields become metrics as they are.
+
+Printed by: mx-smi of MetaX.
+Versions: 2.1 and 2.2, with MACA 2.x.
+Source: MetaX' public documents, and the form of the table itself.
 """
 
 import re
@@ -105,9 +109,7 @@ class _Reader:
     def _head(self, place: dict[str, Any], text: str) -> None:
         versions = list(_VERSION.finditer(text[:400]))
         for found in versions:
-            self.settings.append(
-                place | {"name": _NAMES[found["name"]], "value": found["value"], "scope": "version"}
-            )
+            self.settings.append(place | {"name": _NAMES[found["name"]], "value": found["value"], "scope": "version"})
         if stamp := _STAMP.match(text):
             self.time_ns = _time(stamp["stamp"])
         if text.strip() and not versions:

@@ -5,6 +5,10 @@
 
 Needs the header (`noheader` leaves nothing to go by) and one of index, pci.bus_id, uuid. Metrics keep the names of the
 query, without the unit. The stamp has no zone and is read as UTC.
+
+Printed by: nvidia-smi --query-gpu, --query-compute-apps.
+Versions: drivers 450 to 580.
+Source: nvidia-smi --help-query-gpu.
 """
 
 from datetime import UTC, datetime

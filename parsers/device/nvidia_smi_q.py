@@ -16,6 +16,10 @@ The indentation is the structure, so every layout reads alike: a metric is the p
 `ecc errors/volatile/sram uncorrectable parity`. What was renamed carries its newer name: `clocks event reasons` (until
 535.54 `clocks throttle reasons`). `text` is what is printed, with unit; `value` its number, or 1 and 0 for yes and no,
 active and not active, enabled and disabled. `N/A` has no row. The stamp has no zone and is read as UTC.
+
+Printed by: nvidia-smi -q.
+Versions: drivers 450 to 580; SRAM thresholds since 535, event reasons instead of throttle reasons since 535.54.
+Source: nvidia-smi's manual; the indentation of the report itself.
 """
 
 import re

@@ -7,6 +7,10 @@
     |    0   N/A  N/A      8123      C   /usr/bin/python3                           70012MiB |
 
 The process list gives the pid as the host counts it, which the kernel log uses, too. `ERR!` is kept as text.
+
+Printed by: nvidia-smi without arguments.
+Versions: drivers 450 to 580, both widths of the table.
+Source: nvidia-smi's manual, and the form of the table itself.
 """
 
 import re

@@ -12,6 +12,10 @@
 
 A metric is the path of elements: `ecc_errors/volatile/sram_correctable`. The document type is never fetched; a file
 that declares an entity or an attribute list is refused. A cut file gives what stands before the cut.
+
+Printed by: nvidia-smi -q -x.
+Versions: drivers 450 to 580; recovery action and repair state since 580.
+Source: nvidia-smi's manual and its document type.
 """
 
 from typing import Any

@@ -6,6 +6,10 @@
     NVML: Unable to retrieve NVLink information as all links are inactive
 
 Metrics `nvlink/<n>/gb_per_s` (value null where inactive) and `nvlink/active` (links that are up, per GPU).
+
+Printed by: nvidia-smi nvlink -s.
+Versions: drivers 450 to 580.
+Source: nvidia-smi nvlink --help, and the form of the report itself.
 """
 
 import re

@@ -8,6 +8,10 @@ A metric is the name, with the labels that do not say who (sorted) in braces. La
 device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
 DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds. The stamp, where there is one, is in
 milliseconds; a scrape every 15 to 60 s cannot show what is shorter.
+
+Printed by: dcgm-exporter, node-exporter, xpu_timer, or curl of any such end point.
+Versions: text format 0.0.4 of Prometheus.
+Source: Prometheus' documentation of exposition formats; DLRover's xpu_timer.
 """
 
 import re

@@ -7,7 +7,11 @@
     amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
 
 `no … errors detected` is an all-clear that holds the words of the fault; running totals repeat a fault that has been
-reported: both are claimed only. After drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_device.c.
+reported: both are claimed only.
+
+Printed by: the amdgpu driver of Linux.
+Versions: kernels 5.x and 6.x.
+Source: drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_device.c.
 """
 
 import re

@@ -13,6 +13,10 @@
 
 A line of 44 underscores separates sections. The script may hang on a bad device: then the file ends without its last
 line, which is itself worth knowing. Shared: the logs inside (dmesg, journal) are read by the line parsers.
+
+Printed by: nvidia-bug-report.sh of NVIDIA's driver.
+Versions: any; the head of the report names the script's version.
+Source: the script itself, which the driver installs.
 """
 
 import re

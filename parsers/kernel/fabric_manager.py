@@ -7,6 +7,10 @@
 
 The stamp has no zone: time_basis is `local`. Payload lines without a stamp belong to the line above. An NVSwitch error
 number is an SXid. Only warnings and errors become events.
+
+Printed by: NVIDIA's Fabric Manager, into fabricmanager.log.
+Versions: 450 to 575.
+Source: NVIDIA's Fabric Manager user guide.
 """
 
 import re

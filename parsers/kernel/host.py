@@ -17,6 +17,11 @@ nvidia-peermem; kernels 3.10 to 6.x. `Out of memory` exists in an older and a ne
 
 A pid is that of the host; a container counts its own. nvidia-peermem prints its line by the hundred after any death of
 a process that used GPUDirect RDMA: a consequence, severity info.
+
+Printed by: the kernel (mm/oom_kill.c, kernel/watchdog.c, kernel/hung_task.c, arch/x86/mm/fault.c, fs/nfs, block),
+Lustre, GPFS, nvidia-peermem.
+Versions: kernels 3.10 to 6.x; of `Out of memory` both wordings.
+Source: the format strings in these files.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Logs of a host as a whole: kernel ring buffer and system log, whatever their lines say. What single lines mean is read
 by the other parsers; this one says what the file is, and when the host booted.
 
-Printed by: dmesg (plain, -T, --time-format iso, -r), /dev/kmsg, pstore, rsyslog and journalctl (-o short, short-iso).
 Sample lines:
 
     [    1.204511] rtc_cmos 00:03: setting system clock to 2025-06-01T08:30:05 UTC (1748766605)
@@ -15,7 +14,9 @@ A kernel counts seconds since boot. Two kinds of lines tie that to the wall cloc
 that sets the system clock. Each gives a row of `settings`, name boot_time_ns, scope clock: nanoseconds since 1970 at
 boot; utc where the source says so, else boot_time_local_ns (the host's own zone, read as UTC).
 
-Source of the forms: printk and rtc of Linux, util-linux, rsyslog, systemd.
+Printed by: dmesg (plain, -T, --time-format iso, -r), /dev/kmsg, pstore, rsyslog and journalctl (-o short, short-iso).
+Versions: util-linux 2.23 and later, systemd and rsyslog of any age.
+Source: printk and rtc of Linux, util-linux, rsyslog, systemd.
 """
 
 import re

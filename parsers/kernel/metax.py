@@ -9,6 +9,10 @@ Formats after MetaX documents 346, 448, 661 and 866 (old wording first; the EID 
 Modules METAX, MXCD, MXGVM; `Bxxxxx` is a hexadecimal word: domain in bits 31:16, bus 15:8, device 7:3, function 2:0.
 `code` is `eid:0x…`, null for the old wording. Meanings come from data/metax_eid.csv; a code that is not there stays
 as it is. Found in kern.log (Ubuntu), messages (CentOS) and in what mx-report collects.
+
+Printed by: the MetaX kernel driver (modules METAX, MXCD, MXGVM), into kern.log or messages.
+Versions: old wording without, new wording with EID.
+Source: MetaX documents 346, 448, 661 and 866 (developer.metax-tech.com).
 """
 
 import csv

@@ -11,6 +11,10 @@ Format strings after the driver published as dixyes/mtgpu-drv (of the MTT S80 ag
 `code` is `mt:N` where the line belongs to an entry of the catalogue (data/mthreads_events.csv, ids of the
 driver's event report), else `mt:unknown`, and the text tells. A reset reason says *guilty* of the context that caused
 a hang and *innocent* of its victims: `detail.role`. The number in front is a process id of the host.
+
+Printed by: the mtgpu driver of Moore Threads.
+Versions: the driver of the MTT S80 age; server drivers 3.x and 5.x may differ.
+Source: format strings of dixyes/mtgpu-drv @4a83f8b and its inc/mtgpu/mtgpu_event_report.h.
 """
 
 import csv

@@ -14,6 +14,10 @@ Printed by the kernel's mlx5_core, bnxt, ena/efa drivers and net/sched (kernels 
 
 The power line is printed for every adapter of a healthy node, `ACCESS_REG … failed` and an empty cage at boot
 ("Cable unplugged" on a port that nobody uses) are common: they are severity info.
+
+Printed by: the kernel's mlx5_core, bnxt_en, ena, efa, ice, i40e, ixgbe and net/sched, and systemd-networkd.
+Versions: kernels 4.x to 6.x; NETDEV WATCHDOG in both word orders (6.8 changed it).
+Source: the format strings of these drivers; NVSentinel's public patterns.
 """
 
 import re

@@ -15,6 +15,10 @@ Printed by drivers/pci/pcie/aer.c and err.c, drivers/edac, arch/x86 mce and driv
 
 A corrected error is an info or a warning and accuses nobody. What EDAC says at boot (`EDAC MC0: Giving out device …`,
 `EDAC MC: Ver: 3.0.0`) is claimed and makes no event.
+
+Printed by: the kernel (drivers/pci/pcie, drivers/edac, arch/x86 mce, drivers/acpi/apei).
+Versions: kernels 3.10 to 6.x; AER in both wordings (6.9 changed it).
+Source: the format strings in these files.
 """
 
 import re

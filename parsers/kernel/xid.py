@@ -14,8 +14,12 @@
 
 The pid is the host's; for errors bound to a channel it is who allocated that channel, else whoever called just then.
 The driver limits its prints, so counts are lower bounds. Severity and first action come from data/xid.csv and
-data/sxid.csv; a code that is not there stays a `gpu_error` without severity from us. Source: NVIDIA's open kernel
-modules and Xid catalogue.
+data/sxid.csv; a code that is not there stays a `gpu_error` without severity from us.
+
+Printed by: NVIDIA's kernel driver.
+Versions: 340 to 595; process names since 4xx, optional since 570.86, `caused by previous Xid` since 570.124.
+Source: NVIDIA's open kernel modules, Xid catalogue and Fabric Manager guide; data/xid.csv, data/sxid.csv,
+data/nvlink5.csv.
 """
 
 import csv
@@ -53,8 +57,12 @@ _IDENTITY = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{8,40}}
 _SERIAL = re.compile(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,40})")
 _DRIVER = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module(?: for \S+)?\s+(?P<driver>\d{3}\.\d[\d.]*)")
 # The tables that follow a GSP timeout: the last calls, with their data.
-_HISTORY = re.compile(r"NVRM: (?:GPU\d{1,3} (?:GSP )?RPC |GPU\d{1,3} (?:RPC )?history |\s*(?:entry|-?\d+)\s+(?:function|\d+))")
-_RECOVERY = re.compile(r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]{1,60})\) to 0x\w+ \((?P<now>[^)]{1,60})\)")
+_HISTORY = re.compile(
+    r"NVRM: (?:GPU\d{1,3} (?:GSP )?RPC |GPU\d{1,3} (?:RPC )?history |\s*(?:entry|-?\d+)\s+(?:function|\d+))"
+)
+_RECOVERY = re.compile(
+    r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]{1,60})\) to 0x\w+ \((?P<now>[^)]{1,60})\)"
+)
 _CONTAINMENT = re.compile(r"^(?P<how>Contained|Uncontained): (?P<unit>[A-Z][A-Z ]{1,20}?)\s*\(")
 _LINK = re.compile(r"NVLink: .{1,60}? (?:on|for) link (?P<link>\d{1,3})")
 _SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}

@@ -8,8 +8,11 @@
 
 Event `nan_assert`, code = anomaly_mode, op = the function; `detail`: op, output (which of its outputs), forward (where
 the forward call was, frames innermost first). A warning without the error after it (a cut log, or a backward error of
-another kind) is an event `other` with the same code. The rank is the printer's. Source: PyTorch 1.x and 2.x,
-torch/csrc/autograd/python_anomaly_mode.cpp and engine.cpp.
+another kind) is an event `other` with the same code. The rank is the printer's.
+
+Printed by: torch.autograd.set_detect_anomaly.
+Versions: PyTorch 1.x and 2.x.
+Source: torch/csrc/autograd/python_anomaly_mode.cpp and engine.cpp.
 """
 
 import json

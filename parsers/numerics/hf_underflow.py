@@ -14,7 +14,10 @@ Table `tensors`: a row per value, in program order, step = the batch number, mod
 module, absmax = abs max. The smallest magnitude has no column of its own: it is read for NaN only. An event
 `nan_assert` (code debug_underflow_overflow) for each report names in `detail` the first module, op and tensor that was
 not finite. Frames in trace mode (`*** Starting batch number=7 ***`) are read alike, without an event.
-Source: transformers/debug_utils.py, 4.x and 5.x.
+
+Printed by: DebugUnderflowOverflow of Hugging Face Transformers.
+Versions: 4.x and 5.x.
+Source: transformers/debug_utils.py.
 """
 
 import json

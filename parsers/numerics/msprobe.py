@@ -1,12 +1,19 @@
 """Dumps of MindStudio's msprobe (statistics of all tensors of a step): step0/rank3/dump.json and its companions.
 
-dump.json: see msprobe_entries.py. Table `tensors`, `record` = the index of the entry; entries stand in the order of
+    {"task": "statistics", "level": "mix", "data": {"Functional.linear.3.forward": {"output": [{"type": "torch.Tensor",
+      "dtype": "torch.bfloat16", "shape": [8, 4], "Max": 1.5, "Min": -2.0, "Mean": 0.1, "Norm": 9.0}]}}}
+
+What an entry says: see msprobe_entries.py. Table `tensors`, `record` = the index of the entry; entries stand in the order of
 completion, so the order of rows is the program order. The step stands in the path (`step4/`), the rank too (`rank3/`,
 or nothing where a process was alone: `proc4711/`). API entries (`Functional.…`) have no module of their own, op is
 their printed name. A recomputed forward has phase `recompute`. Point-to-point operations of a batch get a row each.
 Figures are numbers, NaN or Infinity tokens, or texts; narrow formats (fp8) have none: null. Of a cut file whole
 entries are kept. stack.json (where each entry was called) and construct.json (which module holds it) are recognised by
-their content; a dump reads without them. Source: MindStudio msprobe 2025 and 2026, core/dump/data_dump.
+their content; a dump reads without them.
+
+Printed by: MindStudio's msprobe, PrecisionDebugger.
+Versions: 2025 and 2026.
+Source: MindStudio msprobe, core/dump/data_dump.
 """
 
 import json

@@ -8,7 +8,11 @@ Table `tensors`. What the figures are of stands in the file's name: actv (forwar
 and grad_reduced (before and after the reduction: grad_in, grad_out in grad_sync), acc_grad (accumulated), param_origin
 and param_updated (before and after the optimizer), exp_avg and exp_avg_sq (optimizer state). chunk = vpp_stage,
 microbatch = micro_step, l2norm = norm, nan_count = nans; the rank stands in the folder's name. Other columns (zeros, id
-…) are left out. Source: MindStudio msprobe, pytorch/monitor (data_writers, module_hook), 2025 and 2026.
+…) are left out.
+
+Printed by: the training monitor of MindStudio's msprobe.
+Versions: 2025 and 2026.
+Source: MindStudio msprobe, pytorch/monitor (data_writers, module_hook).
 """
 
 import io

@@ -12,6 +12,9 @@ nan_check or validation, and the same as `where` in `detail`. Megatron-LM checks
 PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
 finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
+
+Printed by: Megatron-LM, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's).
+Versions: Megatron-LM with and without its rerun state machine; PyTorch where TORCH_NCCL_NAN_CHECK exists.
 Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu.
 """
 

@@ -10,8 +10,11 @@
 
 Events `loss_scale`: value = the scale that holds from then on (null where the line does not say), code = reduced,
 raised, hysteresis or minimum; `rank` is the one that the line names (DeepSpeed prints on rank 0 only, for all).
-Megatron prints its scale in its progress lines instead. Source: DeepSpeed's loss_scaler.py and its ZeRO optimizers
-([deepscale] in 2021), apex amp, fairseq, ColossalAI.
+Megatron prints its scale in its progress lines instead.
+
+Printed by: DeepSpeed, apex amp, fairseq, ColossalAI.
+Versions: DeepSpeed of 2021 ([deepscale]) and later; the others in the wordings above.
+Source: DeepSpeed's loss_scaler.py and ZeRO optimizers, apex amp's scaler, fairseq's and ColossalAI's scalers.
 """
 
 import re

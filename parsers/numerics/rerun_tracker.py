@@ -15,8 +15,11 @@ Events: `nan_assert` where a result was NaN or Inf, else `other`; code = the sta
 first_rerun_not_reproducible = a transient fault, first_rerun_reproducible, second_rerun_not_reproducible = the first
 device computes wrongly, second_rerun_reproducible = not the hardware, rerun_disabled) or the diagnosis
 (transient_error, persistent_error, correct_result, same_device). names_ranks and names_hosts = whom the line names;
-`detail`: where, result, message, job. Source: Megatron-LM core/rerun_state_machine.py; since Python 3.12 the status is
-printed as `RerunValidationStatus.INITIAL_RUN`.
+`detail`: where, result, message, job.
+
+Printed by: Megatron-LM's rerun state machine.
+Versions: those that have the machine; under Python 3.12 the status is `RerunValidationStatus.INITIAL_RUN`.
+Source: Megatron-LM core/rerun_state_machine.py.
 """
 
 import re

@@ -8,7 +8,11 @@ figures are claimed. tensor: activation → `input` (forward), gradient → `gra
 (forward). min, max, mean, l2norm; absmax and amax from cur_amax; overflow_pct, underflow_pct in percent; scale = 1 /
 scale_inv_max, the smallest scale within the tensor; format = the recipe where the line names one. Other figures
 (std, l1_norm, mse, dynamic_range, columnwise ones) are claimed only. Figures are of one rank or of its reduction group,
-which the line does not say. Source: TransformerEngine 2.x, debug/features; its files are named by global rank.
+which the line does not say.
+
+Printed by: TransformerEngine's debug features, through nvdlfw-inspect.
+Versions: TransformerEngine 2.x; files are named by global rank.
+Source: TransformerEngine, debug/features.
 """
 
 import polars as pl

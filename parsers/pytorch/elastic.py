@@ -21,7 +21,11 @@ message is the same, so it is searched for anywhere in the line:
       global_ranks=[8, 9]
 
 An agent's log says nothing of its own rank: `rank` is that of the worker a line is about, null where not printed.
-"First observed" is what this one agent saw first. Source: torch/distributed/elastic (agent, multiprocessing, errors).
+"First observed" is what this one agent saw first.
+
+Printed by: torchrun and torch.distributed.launch.
+Versions: PyTorch 1.9 to 2.15.
+Source: torch/distributed/elastic (agent, multiprocessing, errors).
 """
 
 import json

@@ -2,7 +2,8 @@
 
 Printed by: ProcessGroupNCCL, ProcessGroupMCCL (torch_musa) and, in newer builds, ProcessGroupGloo, on a timeout or on
 request; file name = a prefix of the job's choice and the rank (`nccl_trace_rank_3`, `comm_lib_trace_rank_3`,
-`mccl_trace_rank_3`, `job_dump_3`). Dump schema 2.0 to 2.10. A JSON sample:
+`mccl_trace_rank_3`, `job_dump_3`).
+Versions: dump schema 2.0 to 2.10. A JSON sample:
 
     {"version": "2.9", "nccl_version": "2.27.3",
      "pg_config": {"5": {"name": "5", "desc": "TP", "ranks": "[0, 1]"}},

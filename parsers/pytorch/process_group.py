@@ -14,7 +14,11 @@ the DETAIL wrapper, monitored barriers and the key-value store. Versions 1.9 to 
 
 The number in `[Rank r]` and `[PG … Rank r]` is the rank inside the group; only `[rankN]:` is global. Of the default
 group both are the same. A dump signal names who timed out first, which is seldom the culprit. The `#n` of a desync
-report is a counter of its own, not the sequence number. Source: torch/csrc/distributed/c10d.
+report is a counter of its own, not the sequence number.
+
+Printed by: ProcessGroupNCCL, ProcessGroupMCCL of torch_musa, mcPytorch, ProcessGroupGloo, TCPStore.
+Versions: PyTorch 1.9 to 2.15, torch_musa 1.0 to 2.7.1, mcPytorch 2.0 and 2.4.
+Source: torch/csrc/distributed/c10d; torch_musa's ProcessGroupMCCL.cpp.
 """
 
 import json

@@ -12,8 +12,11 @@
 Ranks that share a file come apart by prefix. Each traceback of a chain ("During handling of the above exception, …")
 is one event `exception`; a traceback without its last line is one, too, with null code. What the message means for
 the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where the rank is known, the traceback is also
-a row of `stacks`: it is where that rank was at its end. Source: the traceback module of CPython, std::terminate of
-libstdc++.
+a row of `stacks`: it is where that rank was at its end.
+
+Printed by: CPython, and programs in C++ that end by an exception.
+Versions: any Python 3.
+Source: the traceback module of CPython, std::terminate of libstdc++.
 """
 
 import json

@@ -15,6 +15,10 @@ Megatron-LM, DeepSpeed, NeMo / Lightning, torchtitan, DLRover's flash checkpoint
 
 A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
 prints "scheduled" at first and "successfully saved" when the files are complete: the latter is a persist.
+
+Printed by: Megatron-LM, DeepSpeed, NeMo and Lightning, torchtitan, DLRover's flash checkpoint, Hugging Face Trainer.
+Versions: those of 2021 to 2025.
+Source: the logging calls of their checkpoint code.
 """
 
 import re

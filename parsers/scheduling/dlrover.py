@@ -8,7 +8,11 @@
     Network check rank 3 status [3: False]
 
 An event line gives job, step and save with its own clock (no zone: local). A node number is the order in DLRover's
-rendezvous, not a rank: `rank_space` and `names_rank_space` are `node`. Source: dlrover/python (training_event, master).
+rendezvous, not a rank: `rank_space` and `names_rank_space` are `node`.
+
+Printed by: DLRover's master, elastic agent and event exporter.
+Versions: 0.3 to 0.6.
+Source: dlrover/python (training_event, master).
 """
 
 import json

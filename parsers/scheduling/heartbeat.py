@@ -9,6 +9,10 @@ Columns: `time` (seconds since 1970, or ISO 8601) and one of `rank`, `host`, `ip
 
 Of each member the last beat becomes an event `other` with code `heartbeat`, with its step; the earlier ones are
 claimed. Who fell silent is for the reader of the tables to say.
+
+Printed by: a site's own collector.
+Versions: 1 of this table.
+Source: this project's own definition of the format.
 """
 
 import json

@@ -6,6 +6,10 @@
       "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
 
 `code` is the reason. Ages ("5m") are relative to a moment that the table does not tell, so such rows have no time.
+
+Printed by: kubectl get events, with -o wide or -o json.
+Versions: events of core/v1 and of events.k8s.io/v1.
+Source: the API reference of Event, and kubectl's printers.
 """
 
 import json

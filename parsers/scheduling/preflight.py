@@ -18,6 +18,10 @@ One row per node and round; columns, all but `host` or `node` and `ok` optional:
     {"host": "gpu-017", "round": 1, "peers": ["gpu-003"], "test": "allgather", "ok": false, "seconds": 3600}
     host,round,peers,test,ok,gb_per_s
     gpu-017,1,gpu-003,allgather,fail,2.1
+
+Printed by: a site's own tool.
+Versions: 1 of this table.
+Source: this project's own definition of the format.
 """
 
 import json

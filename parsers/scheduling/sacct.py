@@ -8,6 +8,10 @@
     4711.0           python     FAILED      1:0
 
 `ExitCode` is "status:signal". A state of RUNNING beside processes that have ended means a job that hangs on.
+
+Printed by: sacct of Slurm.
+Versions: 20.11 to 25.05.
+Source: sacct(1).
 """
 
 import json

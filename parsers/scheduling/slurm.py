@@ -12,6 +12,10 @@
 
 A task number is the global rank where srun starts one task per process; where it starts one launcher per node it is the
 node's number. So it stands in `detail.tasks` and never in `rank`.
+
+Printed by: srun and slurmstepd of Slurm; job scripts (PULSE).
+Versions: 20.11 to 25.05, which changed the words of a cancellation.
+Source: Slurm's srun and slurmstepd; the job scripts of BigScience.
 """
 
 import re

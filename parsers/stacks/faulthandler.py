@@ -15,8 +15,11 @@
 Table: `stacks`, a row per thread and snapshot, `line` = its header, frames innermost first, `status` = "current" for
 the thread that ran the handler. Of dumps appended to one file, a thread seen again begins the next snapshot. The main
 thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken.
-Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file. Source: CPython's
-`Python/traceback.c` and the documentation of `faulthandler`.
+Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file.
+
+Printed by: CPython's faulthandler.
+Versions: 3.8 to 3.14.
+Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`.
 """
 
 import re

@@ -16,7 +16,11 @@ Table `stacks`, a row per thread and snapshot, `line` = its header, thread = LWP
 The pid is what gdb attached to, what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
 where the pid is unknown, the one whose outermost frame starts a program, else `Thread 1` (gdb's numbering of a live
 process; of a core the thread that crashed). Frames of Python that gdb's extension explains are read as such. `unread`:
-a cut file, frames without a thread. Source: gdb 7 to 16, elfutils.
+a cut file, frames without a thread.
+
+Printed by: gdb, cuda-gdb, pstack, eu-stack.
+Versions: gdb 7 to 16, any elfutils.
+Source: the forms of these tools.
 """
 
 import re

@@ -14,6 +14,10 @@ Files that hold little else have parsers of their own (py_spy, faulthandler, nat
 lines elsewhere, each printer's apart. Table `stacks`, a row per thread and snapshot, `line` = its header, frames
 innermost first; events: `segfault` where the interpreter says that it died so, `other` for its other fatal errors.
 `claimed`: the frames. A dump of more than AFTER lines without a header is read up to there.
+
+Printed by: CPython's faulthandler, py-spy and gdb, into an ordinary log.
+Versions: as those of py_spy, faulthandler and native.
+Source: CPython's `Python/traceback.c`, py-spy's `dump.rs`, the form of gdb's backtraces.
 """
 
 import re

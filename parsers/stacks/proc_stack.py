@@ -9,7 +9,11 @@
 
 Table `stacks`, a row per task, `line` = its first frame, frames innermost first, a module in square brackets is the
 frame's file, source `kernel`. pid and thread come from the heading, else from the path; the task whose number is the
-pid is the main one. Source: Linux's fs/proc/base.c.
+pid is the main one.
+
+Printed by: the kernel, through cat or a collector's script.
+Versions: kernels 2.6.29 to 6.x.
+Source: Linux's fs/proc/base.c.
 """
 
 import re

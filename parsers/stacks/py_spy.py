@@ -21,7 +21,11 @@ of each process under the name of its host:
 
 Table: `stacks`, a row per thread and snapshot, `line` = its header (`record` in JSON), frames innermost first. Child
 processes (data loader workers) carry `parent_pid`, and their top process' rank. `unread`: py-spy's own errors, damaged
-lines. Source of the format: py-spy's `dump.rs` and its README.
+lines.
+
+Printed by: py-spy dump, with or without --json, --native, --locals.
+Versions: 0.3 and 0.4.
+Source: py-spy's `dump.rs` and its README.
 """
 
 import re

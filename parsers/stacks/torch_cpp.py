@@ -12,8 +12,11 @@
 Table `stacks`, a row per block, `line` = its head, frames innermost first: source `c10` for where an exception was
 raised (its first frame is the place in the head), source `failed collective` for where an operation was *called* that
 failed later (from the flight recorder, status `called`). Which thread it was is not said: is_main null. Lines after the
-head often carry no prefix: they belong to the head above them. `claimed`: the frames. Source: PyTorch 1.8 to 2.9,
-c10/util/Backtrace.cpp, Exception.cpp, ProcessGroupNCCL.cpp.
+head often carry no prefix: they belong to the head above them. `claimed`: the frames.
+
+Printed by: PyTorch (c10::Error, ProcessGroupNCCL).
+Versions: 1.8 to 2.9.
+Source: c10/util/Backtrace.cpp, Exception.cpp, ProcessGroupNCCL.cpp.
 """
 
 import re

@@ -3,11 +3,19 @@
 A Protocol Buffers message `Stacktrace`: native stacks (1: by gdb, with 1 thread number, 2 name, 3 frames), Python
 stacks (2: by py-spy, with 1 pid, 3 name, 4 thread number, 5 active, 6 owns the interpreter lock, 7 frames), 3 pid, 4
 rank, 11 state of the process. A frame has 1 function, 2 file (with `:line` where known). It is walked by hand: no
-class is built from the file, and the number of fields is limited.
+class is built from the file, and the number of fields is limited. As `protoc --decode_raw` shows one::
+
+    2 { 1: 4711  3: "MainThread"  5: 1  7 { 1: "all_reduce"  2: "distributed_c10d.py:2501" } }
+    3: 4711
+    4: 3
+    11: "S (sleeping)"
 
 Table `stacks`: a row per thread, `record` = its index, frames innermost first, source `py-spy` or `gdb`; `ranks`: rank
-and pid (how = xpu_timer stack). `unread`: a cut message, what stands before the cut is kept. Source: DLRover,
-xpu_timer/protos/hosting_service.proto.
+and pid (how = xpu_timer stack). `unread`: a cut message, what stands before the cut is kept.
+
+Printed by: xpu_timer of DLRover.
+Versions: any that use this protocol.
+Source: DLRover, xpu_timer/protos/hosting_service.proto.
 """
 
 import re

@@ -8,6 +8,10 @@
 Per step: phase `all` (the step), `comm` (kernels of a collective library), `compute` (other kernels), `memcpy`, and
 `optimizer`, `data` and `backward` by their annotations. Sums of durations, in which overlapping streams count twice.
 The file is read as a stream; one event and a few numbers for each are held, whatever its size.
+
+Printed by: torch.profiler (Kineto).
+Versions: PyTorch since 1.8.1, which brought Kineto.
+Source: the Chrome trace format and Kineto's output_json.cpp.
 """
 
 import json

@@ -10,8 +10,12 @@
     ^^^^ Bottom 4 Ranks with lowest  Etpt(TF): 296.02/0, 296.17/2,
     ^^^^ Top    4 Ranks with highest Etpt(TF): 297.28/15, 297.28/11,
 
-The straggler lines name who is fastest and slowest even in a healthy run: severity info. Source: Megatron-LM
-megatron/core/timers.py and utils.py (StragglerDetector). Times per step are of the step printed before them in the log.
+The straggler lines name who is fastest and slowest even in a healthy run: severity info. Times per step are
+of the step printed before them in the log.
+
+Printed by: Megatron-LM.
+Versions: those with --timing-log-level; the straggler lines those with --log-straggler.
+Source: megatron/core/timers.py and utils.py (StragglerDetector).
 """
 
 import json

@@ -8,6 +8,10 @@
 
 Times of the table are microseconds, those of the other file milliseconds. A rank that waits long is waiting for
 another: the slow one has the short waits. Rows of type `stage` are sums of others and only claimed.
+
+Printed by: msprof-analyze of MindStudio.
+Versions: those that write the files above.
+Source: MindStudio's documentation of cluster analysis.
 """
 
 import re

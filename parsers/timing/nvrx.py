@@ -12,6 +12,10 @@
 
 A score is 1 at its best. The lists of worst and best ranks are printed for healthy runs, too: severity info; only a
 line that says straggler names anyone. Relative = against the peers, individual = against its own past.
+
+Printed by: nvidia-resiliency-ext, and NeMo, which prints its reports.
+Versions: 0.2 to 0.5.
+Source: nvidia-resiliency-ext, attribution and straggler reporting.
 """
 
 import re

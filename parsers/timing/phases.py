@@ -14,6 +14,10 @@
     {"rank": 13, "step": 4200, "level": 2, "phase": "comm", "name": "AlltoAll", "ms": 12.5}
 
 The schema is ours: exports differ by version, and are brought into this form by renaming columns.
+
+Printed by: MCTX of MetaX, or a site's own tool.
+Versions: 1 of this table.
+Source: MetaX' public talks on MCTX; this project's own definition of the columns.
 """
 
 from typing import Any

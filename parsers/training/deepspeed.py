@@ -6,7 +6,10 @@
 
 DeepSpeed counts skipped steps from the start: `skipped` is what was added since the printer's line before, as other
 frameworks print it; null in the first line, unless nothing was skipped. Only the first form has a place for a loss.
-Source: DeepSpeed 0.3 to 0.17, runtime/engine.py, runtime/pipe/engine.py, utils/timer.py.
+
+Printed by: DeepSpeed's engine.
+Versions: 0.3 to 0.17.
+Source: DeepSpeed, runtime/engine.py, runtime/pipe/engine.py, utils/timer.py.
 """
 
 import polars as pl

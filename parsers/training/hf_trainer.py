@@ -10,7 +10,11 @@
 A loss of 0.0 beside a grad_norm of nan hides a NaN (`logging_nan_inf_filter`): both are given as printed. A dict
 without its step takes the count of the bar before it in the same file, null where there is none; a Trainer's bar has no
 name before it, and the longest such bar of a file is the one of training. Bars in files without dicts are no steps:
-anything may print a bar. Source: transformers 4.x and 5.x, trainer_callback.py; tqdm; Swift; LLaMA-Factory.
+anything may print a bar.
+
+Printed by: Hugging Face's Trainer, TRL, Swift, LLaMA-Factory, tqdm.
+Versions: transformers 4.x and 5.x.
+Source: trainer_callback.py of transformers; tqdm; Swift; LLaMA-Factory.
 """
 
 import polars as pl

@@ -5,7 +5,11 @@
 
 Step = global_step where it is printed, else the bar's count, which begins anew with each epoch. A bar is drawn again
 and again: of pieces with the same figures the first counts. elapsed_ms is tqdm's smoothed figure. Bars of validation,
-tests and predictions are phase `eval`. Source: Lightning 1.x and 2.x, NeMo 1.x, tqdm.
+tests and predictions are phase `eval`.
+
+Printed by: PyTorch Lightning, NeMo 1, scripts with tqdm's postfix.
+Versions: Lightning 1.x and 2.x, NeMo 1.x.
+Source: the progress bars of Lightning and NeMo; tqdm.
 """
 
 import polars as pl

@@ -17,8 +17,11 @@
 
 Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of every micro-batch was NaN, and count no
 nan iteration for it: `loss_seen` is false then. Steps are as printed. Only lines in which the count and its loss (or
-`done`) stand together are read, because sentences mention steps, too. Source: the logging code of Megatron-LM,
-Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, InternLM, Lightning and of plain scripts.
+`done`) stand together are read, because sentences mention steps, too.
+
+Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, InternLM, Lightning and plain scripts.
+Versions: those of 2020 to 2025.
+Source: the logging code of these projects.
 """
 
 from typing import Any
