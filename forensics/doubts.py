@@ -16,7 +16,9 @@ def settle(best: Finding, others: Sequence[Finding]) -> Finding:
     if not rivals:
         return best
     undecided = tuple(dict.fromkeys((*best.undecided, "conflicting_evidence")))
-    against = " ".join(f"Other witnesses ({', '.join(sorted(_backing(rival)))}) say: {rival.summary}" for rival in rivals)
+    against = " ".join(
+        f"Other witnesses ({', '.join(sorted(_backing(rival)))}) say: {rival.summary}" for rival in rivals
+    )
     weaker = replace(best, strong=False, undecided=undecided, summary=f"{best.summary} {against}")
     if max(len(_backing(rival)) for rival in rivals) < len(_backing(best)):
         return weaker
@@ -38,4 +40,3 @@ def rivals_of(best: Finding, others: Sequence[Finding]) -> list[Finding]:
         if other.kind == best.kind and other.strong and other.ranks and best.ranks
         and not set(other.ranks) & set(best.ranks) and not _backing(other) & _backing(best)
     ]  # fmt: skip
-

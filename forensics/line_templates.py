@@ -23,7 +23,9 @@ def files_of_templates(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, fr
     for file, templates in tables["files"].select("file", "templates").iter_rows():
         for template in templates or ():
             found[_COUNTED.sub("", template)].add(file)
-    told = tables["events"].filter(pl.col("severity").is_in(["warning", "error", "fatal"]) & pl.col("text").is_not_null())
+    told = tables["events"].filter(
+        pl.col("severity").is_in(["warning", "error", "fatal"]) & pl.col("text").is_not_null()
+    )
     for file, text in told.select("file", "text").unique().iter_rows():
         found[_DIGITS.sub("#", text)[:_LONG]].add(file)
     return {template: frozenset(files) for template, files in sorted(found.items())}

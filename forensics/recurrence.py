@@ -44,9 +44,7 @@ def mark_repeats(incidents: Sequence[Incident], identities: Sequence[pl.DataFram
     return [*incidents[:-1], _marked(newest, again, before)] if again else list(incidents)
 
 
-def _marked(
-    incident: Incident, again: Sequence[tuple[str, str]], before: dict[tuple[str, str], list[int]]
-) -> Incident:
+def _marked(incident: Incident, again: Sequence[tuple[str, str]], before: dict[tuple[str, str], list[int]]) -> Incident:
     evidence, actions = list(incident.evidence), list(incident.actions)
     for kind, name in again:
         attempts = ", ".join(str(number) for number in sorted(before[kind, name]))

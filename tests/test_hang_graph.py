@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forensics.analyze import case_of, conclude_evidence
-from forensics.incident import Verdict
+from forensics.graph.next_call import order_of_next
+from forensics.incident import Verdict, ranges
 from forensics.simulate import Fault, Job, Noise, simulate
 from forensics.simulate.outcome import Incident
 from parsers.evidence import Evidence
@@ -27,7 +28,12 @@ def conclude(tables: Frames) -> Verdict:
 
 @pytest.mark.scale
 def test_t2a_one_stall_among_10240() -> None:
-    incident = simulate(Job(tp=8, pp=8, dp=160, microbatches=2, layers=1, steps=1), Fault("rank_absent", ranks=(4711,), site="lock"), 1, RECORDS)
+    incident = simulate(
+        Job(tp=8, pp=8, dp=160, microbatches=2, layers=1, steps=1),
+        Fault("rank_absent", ranks=(4711,), site="lock"),
+        1,
+        RECORDS,
+    )
     verdict = conclude(incident.evidence())
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("hang", "rank_absent", [4711])
 
@@ -94,6 +100,32 @@ def test_t2e_the_same_from_the_one_that_waits_for_it_does() -> None:
     assert receiving(1).verdict().cycle == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("history", "order"),
+    [
+        ("", {}),
+        ("abc", {}),
+        ("abcdabc", {"d": 1, "a": 2, "b": 3, "c": 4}),
+        ("aab", {}),
+        ("xaby" + "zabw" + "zab", {"w": 1, "z": 2, "a": 3, "b": 4}),
+    ],
+    ids=["empty", "nothing repeats", "second round", "an end without a likeness", "the longest likeness wins"],
+)
+def test_the_next_call_follows_from_the_history(history: str, order: dict[str, int]) -> None:
+    assert order_of_next(history) == order
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_operation_named_is_the_one_that_the_culprit_would_have_called_first(seed: int) -> None:
+    """Others wait for it in later ones as well, and more of them."""
+    incident = simulate(Job(tp=2, pp=2, dp=2), Fault("rank_absent", site="lock"), seed, RECORDS)
+    first = incident.truth["first_op"]
+    anomaly = conclude(incident.evidence()).first_anomaly
+    assert anomaly.group is not None
+    assert f"({first['group']})" in anomaly.group or first["group"] == "0"
+    assert anomaly.group_ranks == ranges(first["members"])
+
+
 def pipeline(stop: int, stages: int = 8) -> Rows:
     """Stage `stop` never comes: those behind it wait to receive forwards, those before it to receive backwards."""
     job = Rows(stages, pp=tuple(range(stages)))
@@ -111,7 +143,9 @@ def test_t7_both_sides_of_a_pipeline_point_at_the_stage(stop: int) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_t7_simulated_schedule(seed: int) -> None:
-    incident = simulate(Job(tp=1, pp=8, dp=1, microbatches=8), Fault("rank_absent", ranks=(3,), site="lock"), seed, RECORDS)
+    incident = simulate(
+        Job(tp=1, pp=8, dp=1, microbatches=8), Fault("rank_absent", ranks=(3,), site="lock"), seed, RECORDS
+    )
     assert conclude(incident.evidence()).ranks == [3]
 
 
@@ -164,7 +198,9 @@ def stalled(**event: object) -> Rows:
     idle(waiting(job, range(15), "dp", 9), (15,), "dp", 8)
     for rank in range(15):
         job.timeout(rank, "dp", 9, time_ns=START_NS + 660 * SECOND_NS, time_basis="utc")
-    return job.event(**{"kind": "gpu_error", "host": "node0", "pci": "0000:03:00", "time_basis": "utc", "severity": "error"} | event)  # type: ignore[arg-type]
+    return job.event(
+        **{"kind": "gpu_error", "host": "node0", "pci": "0000:03:00", "time_basis": "utc", "severity": "error"} | event
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -225,9 +261,14 @@ def drawn(job: int, fault: str, seed: int) -> Incident | None:
 
 def shuffled(tables: Frames, rng: random.Random) -> Frames:
     """Rows in another order, files under names that sort the other way round."""
-    names = sorted({name for frame in tables.values() if "file" in frame.columns for name in frame["file"].drop_nulls().to_list()})
+    names = sorted(
+        {name for frame in tables.values() if "file" in frame.columns for name in frame["file"].drop_nulls().to_list()}
+    )
     order = rng.sample(range(len(names)), len(names))
-    renamed = {name: "/".join([*name.split("/")[:-1], f"{place:04d}_{name.split('/')[-1]}"]) for name, place in zip(names, order, strict=True)}
+    renamed = {
+        name: "/".join([*name.split("/")[:-1], f"{place:04d}_{name.split('/')[-1]}"])
+        for name, place in zip(names, order, strict=True)
+    }
     result: Frames = {}
     for name, frame in tables.items():
         mixed = frame.sample(fraction=1.0, shuffle=True, seed=rng.randrange(1 << 20)) if frame.height else frame
@@ -255,7 +296,9 @@ def test_taking_a_source_away_names_nobody_else(data: st.DataObject, fault: str,
     """Less evidence may weaken the answer; it never accuses a rank that has no part in the fault."""
     if incident := drawn(data.draw(st.integers(0, 3)), fault, seed):
         rank = data.draw(st.integers(0, incident.job.world - 1))
-        source: tuple[TableName, ...] = data.draw(st.sampled_from([("operations", "progress", "groups"), ("stacks",), ("events", "steps")]))
+        source: tuple[TableName, ...] = data.draw(
+            st.sampled_from([("operations", "progress", "groups"), ("stacks",), ("events", "steps")])
+        )
         tables = dict(incident.evidence())
         for name in source:
             tables[name] = tables[name].filter((pl.col("rank") != rank).fill_null(True))
@@ -276,7 +319,9 @@ def renumbered(job: Rows, order: dict[int, int]) -> Rows:
     return other
 
 
-@pytest.mark.parametrize("build", [two_stalls, order_inversion, lambda: pipeline(3)], ids=["stalls", "circle", "pipeline"])
+@pytest.mark.parametrize(
+    "build", [two_stalls, order_inversion, lambda: pipeline(3)], ids=["stalls", "circle", "pipeline"]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_other_numbers_for_the_ranks_change_the_names_alone(build: object, seed: int) -> None:
     job: Rows = build()  # type: ignore[operator]

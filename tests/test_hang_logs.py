@@ -118,7 +118,9 @@ def test_t8_groups_short_of_the_same_host_name_it(lost: bool) -> None:
         assert (verdict.ranks, verdict.hosts) == (there, ["node5"])
 
 
-def printing(lines: dict[int, list[str]], hosts: int = 128, attempt: int | None = None, job: Rows | None = None) -> Rows:
+def printing(
+    lines: dict[int, list[str]], hosts: int = 128, attempt: int | None = None, job: Rows | None = None
+) -> Rows:
     """A log per host with the line that all print, and the given ones."""
     job = job or Rows(hosts, per_host=1).placed()
     for rank in range(hosts):
@@ -169,7 +171,9 @@ def relaunched(culprits: tuple[int, int], shift: int) -> Rows:
             slot = (rank + attempt * shift) % 16
             file = f"attempt_{attempt}/fr/rank_{rank}"
             job.add("files", file=file, rank=rank, bytes=1, attempt=attempt)
-            job.add("ranks", rank=rank, host=f"node{slot // 8}", uuid=f"GPU-{slot}", world_size=16, how="log", file=file)
+            job.add(
+                "ranks", rank=rank, host=f"node{slot // 8}", uuid=f"GPU-{slot}", world_size=16, how="log", file=file
+            )
             done = (call("world", 8, done=True),)
             job.dump(rank, *done, *(() if rank == culprit else (call("world", 9),)), file=file)
     return job

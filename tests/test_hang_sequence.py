@@ -76,7 +76,9 @@ def test_t1d_one_call_too_many(end: str) -> None:
     if end == "line":
         job.event("job_end", rank=1, severity="info")
     else:
-        job.stack(1, (("destroy_process_group", "torch/distributed/distributed_c10d.py", 2100), ("main", "train.py", 60)))
+        job.stack(
+            1, (("destroy_process_group", "torch/distributed/distributed_c10d.py", 2100), ("main", "train.py", 60))
+        )
     incident = job.incident()
     verdict = incident.verdict
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("hang", "collective_mismatch", [])

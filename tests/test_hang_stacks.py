@@ -7,7 +7,7 @@ import pytest
 
 from forensics.analyze import analyze
 from forensics.graph.stacks import Frame, classify
-from tests.hang_tables import SECOND_NS, START_NS, STACKS, Rows
+from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
 
@@ -129,7 +129,12 @@ def test_t11_one_moment_accuses_nobody() -> None:
 
 @pytest.mark.parametrize(
     ("values", "metric"),
-    [({77: 0.0, 78: 0.0}, "dcgm/gputl"), ({77: 60.0}, "dcgm/gputl"), ({77: 0.0, 3: 50.0}, "dcgm/gputl"), ({77: 0.0}, "dcgm/mcutl")],
+    [
+        ({77: 0.0, 78: 0.0}, "dcgm/gputl"),
+        ({77: 60.0}, "dcgm/gputl"),
+        ({77: 0.0, 3: 50.0}, "dcgm/gputl"),
+        ({77: 0.0}, "dcgm/mcutl"),
+    ],
     ids=["two idle", "half busy", "another one in between", "memory, not compute"],
 )
 def test_t11_other_shapes_say_nothing(values: dict[int, float], metric: str) -> None:

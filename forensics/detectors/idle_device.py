@@ -70,7 +70,11 @@ def _finding(case: Case, device: _Device, rank: int | None, rows: list[dict[str,
     sure = repeated or has_waited(case)
     ranks = () if rank is None else (rank,)
     who = ranks_text(ranks) if ranks else f"device {pci or index} of {host or 'a host'}"
-    text = f"the device of {who} is idle while {busy} others are busy" if ranks else f"{who} is idle, {busy} others are not"
+    text = (
+        f"the device of {who} is idle while {busy} others are busy"
+        if ranks
+        else f"{who} is idle, {busy} others are not"
+    )
     refs = tuple(
         Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"],
             text=f"{row['metric']} {row['text'] or row['value']}")

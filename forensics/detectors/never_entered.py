@@ -10,6 +10,7 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
+from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.graph.narrow import surely_absent
 from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
@@ -80,6 +81,8 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     if (len(loose) > 1 or (loose and len(named) > len(loose))) or not _outnumbered(case, named, main):
         return _tied(case, named, operations)
     explained = len(roots.waiters) - len(roots.unexplained)
+    first = max(named, key=lambda rank: (roots.free[rank], -rank))
+    main = _next_of(case, first, operations)
     claims = [
         Claim(
             f"{ranks_text(named)} never entered {main.label}; {_members(len(main.members.get('in', ())))} in it"
@@ -102,7 +105,6 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
             )
         )
         undecided = ("culprit_among_missing",)
-    first = max(named, key=lambda rank: (roots.free[rank], -rank))
     where = sites(case, named)
     return Finding(
         detector=DETECTOR.name,
@@ -122,6 +124,31 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
         + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
     )
+
+
+def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
+    """Of the operations that need this rank, the one that its own program would have called first; where its history
+    does not tell, the one with most waiting members."""
+    own = [operation for operation in operations if rank in operation.all_ranks]
+    if len(own) < 2:
+        return own[0] if own else operations[0]
+    mine = case.tables["operations"].filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
+    file = mine.group_by("file").len().sort("len", "file", descending=[True, False])["file"].head(1)
+    calls = mine.filter(pl.col("file").is_in(file.to_list())).sort("record").select("group", "is_p2p", "kind")
+    order = order_of_next(calls.rows())
+
+    def distance(operation: Operation) -> int:
+        kind = None
+        if operation.op.startswith("p2p:"):
+            kind = "send" if operation.op.split(":")[2].split(">")[0] == str(rank) else "recv"
+        same = [
+            far
+            for (group, is_p2p, name), far in order.items()
+            if group == operation.number and is_p2p == (kind is not None) and kind in (None, name)
+        ]
+        return min(same, default=1 << 30)
+
+    return min(own, key=distance)
 
 
 def _members(count: int) -> str:
@@ -196,6 +223,8 @@ def _shared_host(case: Case, ranks: tuple[int, ...], *, whole: bool) -> tuple[st
     hosts = placed["host"].unique().to_list()
     if placed.height < len(ranks) or len(hosts) != 1 or hosts[0] is None:
         return ()
+    if whole and (case.identity["host"].null_count() or case.identity.height < len(case.expected)):
+        return ()  # where somebody's place is not known, he may be there, too
     there = case.identity.filter(pl.col("host") == hosts[0]).height
     return (hosts[0],) if there == len(ranks) or not whole else ()
 

@@ -23,7 +23,9 @@ def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
     place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
     found: dict[str, tuple[str, int | None]] = {}
     files = case.tables["files"].select("file", "host", "rank")
-    events = case.tables["events"].filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
+    events = (
+        case.tables["events"].filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
+    )
     own = {file: ranks[0] for file, ranks in events.iter_rows() if len(ranks) == 1}
     for file, host, told in files.iter_rows():
         rank = own.get(file) if told is None else told
@@ -42,7 +44,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     novel: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for template, files in files_of_templates(case.tables).items():
         who = {printers[file] for file in files if file in printers}
-        if len({name for name, _ in who}) == 1 and not {rank for _, rank in who} & speakers and template not in case.known_lines:
+        if (
+            len({name for name, _ in who}) == 1
+            and not {rank for _, rank in who} & speakers
+            and template not in case.known_lines
+        ):
             novel[next(iter(who))[0]].append((template, min(files)))
     return (_finding(case, *next(iter(novel.items()))),) if len(novel) == 1 else ()
 

@@ -31,7 +31,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", "stacks", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
     if blocked:
-        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", "kernel", refs(blocked)))
+        claims.append(
+            Claim("kernels of these hosts report blocked tasks or storage errors", "for", "kernel", refs(blocked))
+        )
     return (
         Finding(
             detector=DETECTOR.name,
