@@ -249,6 +249,8 @@ def test_evidence_equals_what_the_parsers_read(kind: str, tmp_path: Path) -> Non
         mine, theirs = made[name], found[name].filter(~pl.col("file").is_in(damaged))  # type: ignore[index]
         if name == "stacks":
             theirs = theirs.filter(pl.col("source") == "py-spy")  # a traceback in a log is one, too
+        if name == "ranks":
+            theirs = theirs.filter(pl.col("rank").is_not_null())  # addresses are claims of hosts
         mine, theirs = (frame.select(columns or frame.columns) for frame in (mine, theirs))
         missing = set(map(repr, mine.rows())) - set(map(repr, theirs.rows()))
         assert not missing, (name, sorted(missing)[:3], theirs.head(3).rows())

@@ -368,7 +368,7 @@ def _failure(job: Job, log: str, title: str, rank: int, ended: tuple[int, int], 
     row = {
         "kind": "exit", "time_ns": ns // SECOND * SECOND, "time_basis": "local",
         "code": signal or str(code), "severity": "error", "rank": rank, "rank_space": "global",
-        "local_rank": rank % job.gpus_per_host, "host": job.host(rank), "pid": number, "line": 3,
+        "local_rank": rank % job.gpus_per_host, "host": job.host(rank), "pid": number, "line": 4,
         "text": f"exitcode {code}",
     }  # fmt: skip
     who = {key: row[key] for key in ("rank", "local_rank", "host", "pid", "line")} | {"how": "elastic failure table"}
