@@ -25,9 +25,23 @@ import click
 ANCHORS = 60
 BLOCK_LINES = 64
 LIMITS = {"sparse": (1.25, 0.8, 200), "dense": (1.6, None, None)}
-_WORDS = (
-    ["loading", "shard", "tokenizer", "bucket", "pinned", "memory", "worker", "queue", "prefetch", "cache", "layer", "stage", "schedule", "warm", "flush"]
-)
+_WORDS = [
+    "loading",
+    "shard",
+    "tokenizer",
+    "bucket",
+    "pinned",
+    "memory",
+    "worker",
+    "queue",
+    "prefetch",
+    "cache",
+    "layer",
+    "stage",
+    "schedule",
+    "warm",
+    "flush",
+]
 _COLL = (
     "{host}:{pid}:{tid} [{device}] NCCL INFO AllReduce: opCount {count:x} sendbuff 0x7f{a:010x} recvbuff 0x7f{b:010x} "
     "count {size} datatype 9 op 0 root 0 comm 0x5{comm:011x} [nranks=64] stream 0x5{stream:011x}\n"
