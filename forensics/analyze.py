@@ -7,11 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from forensics import TOOL_NAME, __version__
-from forensics.attempts import split_attempts
+from forensics.attempts import attempts_of
 from forensics.case import Case, Detector, Finding
 from forensics.clocks import clocks_of
 from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
+from forensics.environment import environment
 from forensics.graph.roots import find
 from forensics.graph.stacks import main_stacks
 from forensics.graph.states import reconcile
@@ -85,13 +86,14 @@ def conclude_evidence(
     skew: float | None = None
     identities: list[pl.DataFrame] = []
     known_lines: frozenset[str] = frozenset()
-    split = split_attempts(evidence.tables)
+    attempts = attempts_of(evidence.tables)
+    split = attempts.tables
     for attempt, tables in split.items():
         case = case_of(tables, attempt, expected, known_bad, topology)
         case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
         findings, missing = detect(case, detectors)
         best, _ = choose(case, findings)
-        incidents.append(conclude(case, findings, views(case, best)))
+        incidents.append(attempts.mark(conclude(case, findings, views(case, best))))
         listed += rows(findings, missing)
         identities.append(case.identity)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
@@ -104,8 +106,8 @@ def conclude_evidence(
         primary=len(incidents) - 1,
         incidents=mark_repeats(incidents, identities),
         findings=listed,
-        environment=[],
-        limits=limits,
+        environment=environment(split),
+        limits=[*attempts.limits, *limits],
         files=file_rows(evidence.tables),
     )
 

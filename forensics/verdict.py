@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Finding
-from forensics.detectors.progress import newest
 from forensics.doubts import settle
 from forensics.incident import (
     Action,
@@ -17,13 +16,13 @@ from forensics.incident import (
     FirstAnomaly,
     Incident,
     Kind,
-    Lost,
     Status,
     Suspects,
     Verdict,
     Views,
     ranges,
 )
+from forensics.lost import lost
 
 # A crash that a NaN caused is numerics; a process that died outranks the wait it caused; a mismatch explains a missing call.
 _KIND_ORDER: Sequence[Kind] = ("numerics", "crash", "hang", "slow", "launch", "healthy", "unknown")
@@ -192,16 +191,6 @@ def _actions(finding: Finding, status: Status) -> list[Action]:
     return actions
 
 
-def _lost(case: Case) -> Lost:
-    steps = case.tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))[
-        "step"
-    ]
-    events = case.tables["events"]
-    saved = newest(events.filter(pl.col("kind") == "checkpoint_save")["step"])
-    persisted = newest(events.filter(pl.col("kind") == "checkpoint_persist")["step"])
-    return Lost(last_completed_step=newest(steps), last_saved_step=saved, last_persisted_step=persisted)
-
-
 def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
     """Case and findings → the incident of this attempt."""
     best, others = choose(case, findings)
@@ -243,7 +232,7 @@ def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
         alternatives=alternatives,
         blast_radius=best.blast_radius,
         severity=best.severity,
-        lost=_lost(case),
+        lost=lost(case),
         actions=_actions(best, status),
         views=views,
     )

@@ -7,7 +7,7 @@ Where several such operations share a host, that host explains them all (graph/o
 from collections.abc import Iterable
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.progress import step_in_progress
+from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.graph.overlap import Overlap, overlap
 from forensics.incident import Action, BlastRadius, FirstAnomaly, Reason, ranges
@@ -78,6 +78,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=reasons,
             claims=(Claim(text, "for", "flight_recorder", main.refs(3)), *_shared_claims(operations, shared)),
             first_anomaly=FirstAnomaly(
+                time_utc=opened_utc(main),
                 step=step_in_progress(case),
                 op=main.kind,
                 group=main.group,

@@ -4,7 +4,7 @@ Method: strongly connected components of the wait-for graph with AND nodes (Knap
 """
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.progress import step_in_progress
+from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.incident import BlastRadius, FirstAnomaly, ranges
 
@@ -52,6 +52,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 domain="workload",
                 claims=claims,
                 first_anomaly=FirstAnomaly(
+                    time_utc=opened_utc(first),
                     step=step_in_progress(case, cycle[0]),
                     op=first.kind,
                     group=first.group,

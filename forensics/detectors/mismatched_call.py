@@ -11,7 +11,7 @@ from collections import Counter
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.progress import step_in_progress
+from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Call, Operation, describe, ranks_text
 from forensics.incident import BlastRadius, Code, FirstAnomaly, Reason, ranges
 
@@ -116,6 +116,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             domain="workload",
             claims=claims,
             first_anomaly=FirstAnomaly(
+                time_utc=opened_utc(operation),
                 rank=first.rank if decided else None,
                 step=step_in_progress(case, first.rank),
                 op=f"{first.kind} / {majority[0].kind}",

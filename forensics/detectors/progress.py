@@ -1,8 +1,10 @@
-"""What the training log says of progress: the step that was in progress, the last saved checkpoint."""
+"""What records say of progress: the step that was in progress, when the first member began to wait in an operation."""
 
 import polars as pl
 
 from forensics.case import Case
+from forensics.coverage import iso
+from forensics.graph.operations import Operation
 
 
 def newest(numbers: pl.Series) -> int | None:
@@ -21,3 +23,9 @@ def step_in_progress(case: Case, rank: int | None = None) -> int | None:
         return None
     last = steps.group_by("rank").agg(pl.col("step").max())
     return int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0]) + 1
+
+
+def opened_utc(operation: Operation | None) -> str | None:
+    """When the first of those that stand in an operation made its call, by that host's clock: since then it is open."""
+    calls = operation.calls if operation is not None else ()
+    return iso(min((call.time_created_ns for call in calls if call.time_created_ns), default=None))

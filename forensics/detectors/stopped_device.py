@@ -8,7 +8,7 @@ device agrees (M10), else `kernel_stuck`.
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.progress import step_in_progress
+from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import describe, ranks_text
 from forensics.incident import BlastRadius, Device, FirstAnomaly, ranges
 from forensics.outcomes import reference
@@ -64,6 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             domain="infrastructure" if fault else "unknown",
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
+                time_utc=opened_utc(first),
                 rank=named[0],
                 step=step_in_progress(case, named[0]),
                 op=first.kind,

@@ -1,0 +1,137 @@
+"""Where a log begins anew: the lines of one file at which the next launch of the job starts to print.
+
+Each sign of a restart gives an interval of lines (after, until] in which the launch must have begun; the fewest lines
+that explain all signs of a file are its restarts. Signs: a rendezvous with a higher restart_count or another world size;
+an agent that says it restarts its workers; a rank that starts again under another pid; a job that its scheduler put back
+into the queue; step numbers that fall, where a line between says why, or where the same numbers are printed again.
+
+Fooled by: step numbers that begin anew with each epoch (they fall to the start, and nothing between says why: no sign);
+ranks that print into one file without their number (a fall of a few steps alone is no sign).
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import polars as pl
+
+from parsers.tables import TableName
+
+_DISORDER = 3  # steps that ranks may be apart which print into one file
+_REQUEUED = r"(?i)\brequeue"
+_SIGNS = {"after": pl.Int64(), "until": pl.Int64(), "file": pl.String()}
+# What shows that a launch runs; a restart that nothing of this kind follows never came about.
+_LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load")
+# What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
+_BEGINS = ("job_start", "checkpoint_load", "membership")
+_ENDS = ("exit", "first_failure", "closing_signal", "exception")
+
+
+def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
+    """File → the lines at which another launch begins, ascending; files with one launch are left out."""
+    life = _life(tables)
+    signs = pl.concat([_recounted(tables), _told(tables, life), _new_process(tables), _fallen(tables)])
+    last = dict(life.group_by("file").agg(pl.col("line").max()).iter_rows())
+    found: dict[str, list[int]] = defaultdict(list)
+    # Fewest points that hit every interval: always the nearest end of those not hit yet.
+    for after, until, file in signs.select("after", "until", "file").sort("file", "until", "after").iter_rows():
+        if last.get(file, -1) >= until and not (found[file] and found[file][-1] > after):
+            found[file].append(until)
+    return {file: lines for file, lines in sorted(found.items()) if lines}
+
+
+def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    steps = tables["steps"].filter(pl.col("line").is_not_null() & pl.col("step").is_not_null())
+    return steps.filter((pl.col("phase") == "train").fill_null(True))
+
+
+def _events(tables: Mapping[TableName, pl.DataFrame], *kinds: str) -> pl.DataFrame:
+    return tables["events"].filter(pl.col("kind").is_in(kinds) & pl.col("line").is_not_null())
+
+
+def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """file, line, host, count, size: what an agent says when its workers begin."""
+    counts = tables["settings"].filter((pl.col("name") == "restart_count") & pl.col("line").is_not_null())
+    counts = counts.select("file", "line", "host", pl.col("value").cast(pl.Int64, strict=False).alias("count"))
+    sizes = tables["ranks"].filter((pl.col("how") == "elastic rendezvous") & pl.col("line").is_not_null())
+    sizes = sizes.select("file", "line", pl.col("world_size").alias("size")).unique(["file", "line"])
+    return counts.join(sizes, on=["file", "line"], how="full", coalesce=True).sort("file", "line")
+
+
+def _life(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """file, line of all that only a running launch prints."""
+    parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables)]
+    return pl.concat([part.select("file", "line") for part in parts]).unique().sort("line", "file")
+
+
+def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """An agent counts its restarts; agents of several hosts may say the same number into one file."""
+    said = _rendezvous(tables)
+    changed = pl.col("count") > pl.col("count").cum_max().shift(1).over("file")
+    resized = pl.col("size") != pl.col("size").forward_fill().shift(1).over("file")
+    return (
+        said.with_columns(pl.col("line").shift(1).over("file").alias("after"))
+        .filter(changed.fill_null(False) | resized.fill_null(False))
+        .select("after", pl.col("line").alias("until"), "file")
+    )
+
+
+def _told(tables: Mapping[TableName, pl.DataFrame], life: pl.DataFrame) -> pl.DataFrame:
+    """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
+    said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
+    queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
+    places = pl.concat([said, queued]).select("file", pl.col("line").alias("after")).sort("after")
+    begun = life.with_columns(pl.col("line").alias("until")).sort("until")
+    joined = places.join_asof(
+        begun, left_on="after", right_on="until", by="file", strategy="forward", allow_exact_matches=False,
+        check_sortedness=False,
+    )  # fmt: skip
+    # Before anything ran there was nothing to start again.
+    first = life.group_by("file").agg(pl.col("line").min().alias("first"))
+    joined = joined.join(first, on="file").filter(pl.col("until").is_not_null() & (pl.col("first") <= pl.col("after")))
+    return joined.select("after", "until", "file")
+
+
+def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """The same rank says again that it starts, under a pid that it did not have before."""
+    starts = _events(tables, "job_start").filter(
+        pl.col("pid").is_not_null() & pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
+    )
+    who = ["file", "rank"]
+    starts = starts.sort("file", "line").with_columns(
+        pl.col("line").shift(1).over(who).alias("_before"), pl.col("pid").is_first_distinct().over([*who, "pid"]).alias("_new")
+    )  # fmt: skip
+    new = starts.filter(pl.col("_before").is_not_null() & pl.col("_new"))
+    own = _trained(tables).select("file", "rank", pl.col("line").alias("_step")).sort("_step")
+    new = new.sort("line").join_asof(own, left_on="line", right_on="_step", by=who, check_sortedness=False)
+    after = pl.max_horizontal("_before", "_step").alias("after")
+    return new.select(after, pl.col("line").alias("until"), "file")
+
+
+def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """Step numbers of one printer that fall, or are said again, for a reason; the launch begins where the reason stands."""
+    who = ["file", "rank", "local_rank", "framework"]
+    steps = _trained(tables).select(*who, "line", "step").sort("file", "line", maintain_order=True)
+    falls = steps.with_columns(
+        pl.col("step").shift(1).over(who).alias("_step"), pl.col("line").shift(1).over(who).alias("after")
+    ).filter(pl.col("step") <= pl.col("_step"))
+    queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
+    strong = pl.concat(
+        [part.select("file", "line") for part in (_events(tables, *_BEGINS), queued, _rendezvous(tables))]
+    )
+    begins = pl.concat([part.select("file", "line") for part in (_events(tables, *_LIFE), _rendezvous(tables))])
+    for name, places in (("_why", strong), ("_end", _events(tables, *_ENDS)), ("_begin", begins)):
+        falls = _first_between(falls, places.select("file", "line"), name)
+    far = pl.col("_step") - pl.col("step") > _DISORDER
+    again = far & (2 * pl.col("step") > pl.col("_step"))
+    told = pl.col("_why").is_not_null() | (far & pl.col("_end").is_not_null())
+    return falls.filter(told | again).select("after", pl.coalesce("_begin", "line").alias("until"), "file")
+
+
+def _first_between(falls: pl.DataFrame, places: pl.DataFrame, name: str) -> pl.DataFrame:
+    """`falls` with the first line of `places` after `after` and before `line`, null where there is none."""
+    listed = places.unique().select("file", pl.col("line").alias(name)).sort(name)
+    joined = falls.sort("after").join_asof(
+        listed, left_on="after", right_on=name, by="file", strategy="forward", allow_exact_matches=False,
+        check_sortedness=False,
+    )  # fmt: skip
+    return joined.with_columns(pl.when(pl.col(name) < pl.col("line")).then(name).alias(name))
