@@ -8,11 +8,11 @@ transparent. Where nothing observed explains the waiters, the lost ranks that mu
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.progress import step_in_progress
+from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
+from forensics.graph.narrow import surely_absent
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
-from forensics.graph.narrow import surely_absent
 from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
 
 
@@ -57,6 +57,7 @@ def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> First
     if operation is None:
         return FirstAnomaly(rank=rank, step=step_in_progress(case, rank))
     return FirstAnomaly(
+        time_utc=opened_utc(operation),
         rank=rank,
         step=step_in_progress(case, rank),
         op=operation.kind,
