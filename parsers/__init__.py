@@ -38,7 +38,7 @@ from parsers.pytorch import elastic, flight_recorder, process_group, traceback
 from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
-from parsers.training import deepspeed, hf_trainer, lightning, steps
+from parsers.training import deepspeed, environment, hf_trainer, lightning, steps
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 
@@ -86,6 +86,7 @@ PARSERS: tuple[Parser, ...] = (
     deepspeed.PARSER,
     hf_trainer.PARSER,
     lightning.PARSER,
+    environment.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     rerun_tracker.PARSER,

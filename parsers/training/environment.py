@@ -1,0 +1,137 @@
+"""Environment variables and arguments of a job, as shells, launchers, PyTorch and training programs print them.
+
+    NCCL_IB_TIMEOUT=22                                                       env, printenv, .env files
+    export TORCH_NCCL_ASYNC_ERROR_HANDLING="1"  |  + export NCCL_DEBUG=INFO  |  declare -x NCCL_DEBUG="INFO"
+    mpirun -np 16 -x NCCL_IB_HCA=mlx5_0 …  |  docker run -e NCCL_DEBUG=INFO …
+    [Rank 3] ProcessGroupNCCL initialized with following options:            (1.9 to 1.13: an option per line)
+    NCCL_ASYNC_ERROR_HANDLING: 1
+    [Rank 3] ProcessGroupNCCL initialization options:NCCL_ASYNC_ERROR_HANDLING: 1, TIMEOUT(ms): 1800000, …     (2.0, 2.1)
+    [PG 0 Rank 3] ProcessGroupNCCL initialization options: size: 16, global rank: 3, TIMEOUT(ms): 600000, …    (since 2.2)
+    [PG 0 Rank 3] ProcessGroupNCCL environments: NCCL version: 2.20.5, TORCH_NCCL_BLOCKING_WAIT: 0, …
+      tensor_model_parallel_size ...................... 8                    Megatron-LM, DeepSpeed
+
+Only variables that steer communication, devices or PyTorch are read: a dump of a whole environment holds secrets. A
+variable inside a sentence ("run with NCCL_DEBUG=INFO for details") is advice, not a setting. What NCCL itself says of
+its variables is read by the parser of NCCL.
+
+Printed by: shells (env, export, set -x), mpirun, docker, ProcessGroupNCCL and ProcessGroupMCCL, Megatron-LM, DeepSpeed.
+Versions: PyTorch 1.9 to 2.15; the others in the forms above.
+Source: ProcessGroupNCCL.cpp of PyTorch, arguments.py of Megatron-LM, config.py of DeepSpeed, the shells' own syntax.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, reporter
+from parsers.parser import LineParser
+from parsers.tables import Tables, table
+
+_CHARACTERS = 8192
+_VALUE_CHARACTERS = 500
+_NAME = (
+    r"(?:(?:TORCH_|PYTORCH_)?[NMRHX]CCL|TORCH|PYTORCH|CUDA|MUSA|MACA|HIP|ROCM|HSA|UCX|GLOO|FI|OMPI_MCA|NVTE|GLOG)_[A-Z0-9_]{2,60}"
+    r"|OMP_NUM_THREADS|MASTER_ADDR|MASTER_PORT|PYTHONFAULTHANDLER|FORCE_ACTIVE_WAIT"
+)
+_VALUE = r"(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s'\";]*))"
+_LEAD = re.compile(r"\s*(?:\++ )?(?:(?:export|declare -x|typeset -x|env) )?(?=[A-Z])")
+_ASSIGNED = re.compile(rf"(?P<name>{_NAME})={_VALUE}(?=[\s;]|$);?\s*(?:export \w+)?\s*")
+_PASSED = re.compile(rf"(?<!\S)(?:-x|-e|--env)[ =](?P<name>{_NAME})={_VALUE}(?=\s|$)")
+_OPTIONS = re.compile(
+    r"ProcessGroup[NM]CCL (?:initiali[sz]ation options|environments|initiali[sz]ed with following options) ?:"
+)
+_OPTION = re.compile(
+    r"(?P<name>[A-Z][A-Z0-9_]{3,60}|TIMEOUT\(ms\)|size|global rank|[NM]CCL version): (?P<value>[^,\n]{0,500})"
+)
+_FOLLOWING = re.compile(rf"\s*(?P<name>{_NAME}|TIMEOUT\(ms\)|USE_HIGH_PRIORITY_STREAM): (?P<value>\S{{1,200}})\s*$")
+_OTHER_GROUP = re.compile(r"\[PG (?:ID )?[1-9]\d*\b")
+_ARGUMENT = re.compile(
+    r"(?:^|\]|:)\s*(?P<name>[a-z][a-z0-9]*_\w{1,60}(?= \.{4})|[a-z]\w{1,60}(?= \.{8})) \.{4,60} ?(?P<value>\S.{0,500}?)\s*$"
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """settings (scope environment, argument, version), ranks where PyTorch says the global rank of its process."""
+    reader = _Reader()
+    for row in lines.iter_rows(named=True):
+        reader.read(row, (row["text"] or "")[:_CHARACTERS])
+    return {"settings": table("settings", reader.settings), "ranks": table("ranks", reader.ranks)}
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.settings: list[dict[str, Any]] = []
+        self.ranks: list[dict[str, Any]] = []
+        self._options: tuple[str, int] | None = None  # file and line of a list with an option per line
+
+    def read(self, row: Row, text: str) -> None:
+        if head := _OPTIONS.search(text):
+            self._options = (row["file"], row["line"])
+            self._of_group(row, text, head.end())
+        elif self._options and self._options == (row["file"], row["line"] - 1) and (found := _FOLLOWING.match(text)):
+            self._options = (row["file"], row["line"])
+            self._option(row, found["name"], found["value"])
+        elif row["hit"]:
+            for name, value in _assignments(text):
+                self._setting(row, name, value, "environment")
+            if argument := _ARGUMENT.search(text):
+                self._setting(row, argument["name"], argument["value"], "argument")
+
+    def _of_group(self, row: Row, text: str, begin: int) -> None:
+        """Options of the default group hold for the process; a smaller group's size and timeout are its own."""
+        is_default = _OTHER_GROUP.search(text) is None
+        said = {found["name"]: found["value"].strip() for found in _OPTION.finditer(text, begin)}
+        rank, size = said.pop("global rank", ""), said.pop("size", "")
+        if rank.isdigit() and len(rank) < 10:
+            world = int(size) if is_default and size.isdigit() and len(size) < 10 else None
+            claim = {name: value for name, value in reporter(row).items() if name in ("host", "file", "line")}
+            self.ranks.append(claim | {"rank": int(rank), "world_size": world, "how": "process group options"})
+        for name, value in said.items():
+            if is_default or name not in ("TIMEOUT(ms)", "SPLIT_FROM", "SPLIT_COLOR"):
+                self._option(row, name, value)
+
+    def _option(self, row: Row, name: str, value: str) -> None:
+        if name == "TIMEOUT(ms)":
+            self._setting(row, "process_group_timeout_ms", value, "argument")
+        elif name.endswith(" version"):
+            self._setting(row, name.split()[0].lower(), value, "version")
+        elif re.fullmatch(_NAME, name):
+            self._setting(row, name, value, "environment")
+        else:
+            self._setting(row, name.lower(), value, "argument")
+
+    def _setting(self, row: Row, name: str, value: str, scope: str) -> None:
+        who = {key: told for key, told in reporter(row).items() if key in ("rank", "host", "file", "line")}
+        self.settings.append(who | {"name": name, "value": value[:_VALUE_CHARACTERS], "scope": scope})
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    """Variables that a line sets from its begin on, and those that a launcher is told to pass."""
+    lead = _LEAD.match(text)
+    at = lead.end() if lead else len(text)
+    while found := _ASSIGNED.match(text, at):
+        yield found["name"], _value(found)
+        at = found.end()
+    if lead is None or at == lead.end():
+        for passed in _PASSED.finditer(text):
+            yield passed["name"], _value(passed)
+
+
+def _value(found: re.Match[str]) -> str:
+    return next((found[name] for name in ("double", "single", "bare") if found[name] is not None), "")
+
+
+PARSER = LineParser(
+    name="environment",
+    anchors=(
+        b"CCL_", b"TORCH_", b"CUDA_", b"MUSA_", b"MACA_", b"HIP_", b"ROCM_", b"HSA_", b"UCX_", b"GLOO_", b"FI_",
+        b"OMPI_MCA_", b"NVTE_", b"GLOG_", b"OMP_NUM_THREADS=", b"MASTER_ADDR=", b"MASTER_PORT=", b"PYTHONFAULTHANDLER=",
+        b"FORCE_ACTIVE_WAIT=", b"ProcessGroupNCCL init", b"ProcessGroupNCCL environments", b"ProcessGroupMCCL init",
+        b"ProcessGroupMCCL environments", b" ....",
+    ),
+    parse=parse,
+    after=8,  # an option per line, until 1.13
+    follows=re.compile(rb"^.{0,60}[A-Z][A-Z0-9_]{3,60}(?:\(ms\))?: \S{1,200}\s*$"),
+)  # fmt: skip
