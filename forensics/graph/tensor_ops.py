@@ -22,6 +22,7 @@ from forensics.graph.tensor_rules import (
 )  # fmt: skip
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
+_REPEATS = 1 << 24  # more often than this no tensor comes within one run
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
 _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")
 
@@ -36,12 +37,19 @@ class Rows:
     warnings: tuple[str, ...]
 
 
+_LAST: dict[str, tuple[pl.DataFrame, Rows]] = {}  # frames are never changed: the same frame gives the same rows
+
+
 def read_rows(tensors: pl.DataFrame) -> Rows:
     """The table `tensors` → rows with order, role and three-valued badness. Rows of evaluation are left out."""
+    known = _LAST.get("rows")
+    if known is not None and known[0] is tensors:  # several detectors ask for the rows of one case
+        return known[1]
     frame = _numbered(tensors.filter(pl.col("phase").fill_null("") != "eval"))
     frame, warnings = _one_copy(frame)
-    frame = _in_order(frame)
-    return Rows(_judged(_with_roles(frame)), warnings)
+    rows = Rows(_judged(_with_roles(_in_order(frame))), warnings)
+    _LAST["rows"] = (tensors, rows)
+    return rows
 
 
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -113,10 +121,7 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
         pl.when((pl.col("phase") == "comm") & pl.col("kind").is_null()).then(pl.lit("other")).otherwise(pl.col("kind"))
         .alias("kind")
     )  # fmt: skip
-    run = pl.struct("rank", *_RUN).rle_id()
-    frame = frame.with_columns(run.alias("_run"))
-    frame = frame.with_columns(pl.col("place").cum_count().over("_run", "tensor").alias("_nth"))
-    frame = frame.with_columns(pl.struct("_run", "_nth").rank("dense").alias("operation"))
+    frame = _with_operations(frame)
     base, kind = pl.col("base"), pl.col("kind")
     role = (
         pl.when(base.is_in(list(INPUTS))).then(pl.when(kind == "recv").then(None).otherwise(pl.lit("in")))
@@ -126,7 +131,24 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
         .when(base.is_in(list(STATES)))
         .then(pl.when((pl.col("phase") == "optimizer") & kind.is_null()).then(pl.lit("out")).otherwise(pl.lit("state")))
     )  # fmt: skip
-    return _without_destinations(frame.with_columns(role.alias("role"))).drop("_run", "_nth")
+    return _without_destinations(frame.with_columns(role.alias("role")))
+
+
+def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds `operation`, a number that rows of one operation share. Tensors that repeat within a run are looked for by
+    their hash, and counted only in the runs that have some: few do."""
+    begins = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("rank", *_RUN))
+    frame = frame.with_columns((begins.cum_sum().cast(pl.Int64) * _REPEATS).alias("operation"))
+    mark = pl.col("operation").cast(pl.UInt64) ^ pl.col("tensor").hash(0)
+    repeated = frame.filter(mark.is_duplicated())["operation"].unique()
+    if not len(repeated):
+        return frame
+    some = frame.filter(pl.col("operation").is_in(repeated.implode()))
+    nth = some.select(
+        "place", (pl.col("place").cum_count().over("operation", "tensor") - 1).cast(pl.Int64).alias("_nth")
+    )
+    whole = frame.join(nth, on="place", how="left", maintain_order="left")
+    return whole.with_columns(pl.col("operation") + pl.col("_nth").fill_null(0)).drop("_nth")
 
 
 def _without_destinations(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,6 +13,10 @@ the same as CSV (an empty cell was not observed)::
 NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
 from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
 cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
+Of Parquet files of more than 200,000 rows those are kept that an analysis needs: see stats_window.py.
+
+Printed by: the user's own hooks, in the form that this project defines.
+Versions: 1.
 Source: this project's own definition of the format.
 """
 
@@ -25,6 +29,7 @@ from typing import Any, BinaryIO
 import msgspec
 import polars as pl
 
+from parsers.numerics import stats_window
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, members, to_row
 from parsers.parser import FileParser, Source
 from parsers.reading import csv_cells
@@ -267,14 +272,20 @@ def _parquet(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNR
         rows = int(lazy.select(pl.len()).collect().item())
         if rows > min(MAX_PARQUET_ROWS, 4000 * len(data)):
             return empty("tensors"), [{"bytes": len(data), "reason": f"refused: {rows} rows in {len(data)} bytes"}]
-        frame = lazy.select(name for name in FIELDS if name in names).collect()
+        lazy = lazy.select(name for name in FIELDS if name in names)
+        if "rank" not in names and source.rank is not None:
+            lazy = lazy.with_columns(pl.lit(source.rank, pl.Int64).alias("rank"))
+        schema = lazy.collect_schema()
+        if rows > stats_window.ROWS and stats_window.can_reduce(schema):
+            frame = stats_window.reduced(lazy, schema)
+        else:
+            frame = lazy.with_row_index("record").with_columns(pl.col("record").cast(pl.Int64)).collect()
     except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
         reason = f"not readable as Parquet: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
         return empty("tensors"), [{"bytes": len(data), "reason": reason}]
     unread: list[_UNREAD] = []
     if unknown := sorted(set(names) - SCHEMAS["tensors"].keys()):
         unread.append({"reason": "columns not read: " + ", ".join(unknown[:50])})
-    frame = frame.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("record"))
     return cast_text(frame, unread), unread
 
 
