@@ -107,7 +107,7 @@ def conclude_evidence(
         incidents=mark_repeats(incidents, identities),
         findings=listed,
         environment=environment(split),
-        limits=[*attempts.limits, *limits],
+        limits=[*attempts.limits, *dict.fromkeys(limits)],
         files=file_rows(evidence.tables),
     )
 

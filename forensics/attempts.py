@@ -1,7 +1,7 @@
 """Which launch a record belongs to. Calls, ranks and steps match within one attempt only; attempts are never merged.
 
-Attempts are told apart by torchrun's `attempt_N` folders and run ids, by a scheduler's job ids (launches.py), and by
-restarts inside a log (restarts.py). Other files follow the time of their lines where all attempts carry times of that
+Attempts are told apart by torchrun's `attempt_N` folders and run ids, by a scheduler's job ids (launches.py), by restarts
+inside a log (restarts.py), and by flight records of one rank that count their calls from anew. Other files follow the time of their lines where all attempts carry times of that
 kind; a dump follows its newest entry. What has no usable time belongs to the newest attempt: a dump is overwritten by
 the next launch. What cannot be decided is said, and is a reason of the incidents that it touches.
 
@@ -57,14 +57,16 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     found, doubts = launches(tables, stamps)
     numbers, cuts = _by_folder(tables, found)
     begun = restarts(tables)
+    dumped: list[int] = []
     if len(numbers) < 2:
-        if not begun:
+        dumped = [] if begun else _restarts_of_dumps(tables)
+        if not begun and not dumped:
             return Attempts({numbers[0] if numbers else 0: dict(tables)}, doubts)
-        numbers, cuts = list(range(1 + max(len(lines) for lines in begun.values()))), {}
+        numbers, cuts = list(range(1 + max([len(dumped), *(len(lines) for lines in begun.values())]))), {}
     for file, lines in begun.items():
         if file not in cuts and len(lines) == len(numbers) - 1:
             cuts[file] = _numbered([0, *lines])
-    cuts, more = _placed(tables, cuts, len(numbers), stamps, begun)
+    cuts, more = _placed(tables, cuts, len(numbers), stamps, begun, dumped)
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
 
 
@@ -96,13 +98,20 @@ def _spans(stamps: pl.DataFrame, cuts: Cuts) -> dict[str, dict[int, tuple[int, i
 
 
 def _placed(
-    tables: Mapping[TableName, pl.DataFrame], cuts: Cuts, count: int, stamps: pl.DataFrame, begun: Iterable[str]
+    tables: Mapping[TableName, pl.DataFrame],
+    cuts: Cuts,
+    count: int,
+    stamps: pl.DataFrame,
+    begun: Iterable[str],
+    dumped: list[int],
 ) -> tuple[Cuts, tuple[str, ...]]:
     """Cuts of all files. Files that nothing places are in the newest attempt; (…, doubts about them)."""
     whole = dict(cuts)
     spans = _spans(stamps, cuts)
     starts = {basis: [of[at][0] for at in range(count)] for basis, of in spans.items() if len(of) == count}
     starts = {basis: times for basis, times in starts.items() if times == sorted(times)}
+    if dumped:
+        starts = {"utc": [0, *dumped]}
     whole |= _by_time(stamps.filter(~pl.col("file").is_in(list(cuts)) & pl.col("line").is_not_null()), starts)
     dumps = _newest_entries(tables).filter(~pl.col("file").is_in(list(whole)))
     for file, newest, timeout in dumps.iter_rows():
@@ -129,6 +138,25 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
     found: Cuts = {}
     for file, line, at in marked.unique(["file", "at"], keep="first", maintain_order=True).iter_rows():
         found.setdefault(file, []).append((line if file in found else 0, at))
+    return found
+
+
+def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
+    """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
+    counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""
+    made = tables["operations"].filter(pl.col("line").is_null()).drop_nulls(["rank", "op_id", "time_created_ns"])
+    time, count = pl.col("time_created_ns"), pl.col("op_id")
+    ends = made.group_by("rank", "backend", "file").agg(
+        time.min().alias("first"), time.max().alias("last"), count.min().alias("from"), count.max().alias("to")
+    )
+    ends = ends.sort("rank", "backend", "first", "last", "file").with_columns(
+        pl.col("last", "to").shift(1).over("rank", "backend").name.prefix("before_")
+    )
+    pairs = ends.filter((pl.col("first") > pl.col("before_last")) & (pl.col("from") <= pl.col("before_to")))
+    found: list[int] = []
+    for before, first in pairs.select("before_last", "first").sort("first", "before_last").iter_rows():
+        if not (found and found[-1] > before):
+            found.append(first)
     return found
 
 

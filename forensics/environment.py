@@ -22,7 +22,7 @@ from parsers.tables import TableName
 _ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160
 _ALONE = 4  # as many holders with a value each is by design
 _BY_DESIGN = re.compile(
-    r"(?:^|_)(?:rank|pid|port|id|nodeid|procid|localid|hostname|addr|address|time|date|serial|uuid|pwd|oldpwd)$"
+    r"(?:^|_)(?:rank|pid|(?<!master_)(?:port|addr|address)|id|nodeid|procid|localid|hostname|time|date|serial|uuid|pwd|oldpwd)$"
     r"|^(?:rank|local_rank|group_rank|section|bug_report\w*|restart_count|CUDA_VISIBLE_DEVICES|MUSA_VISIBLE_DEVICES"
     r"|MACA_VISIBLE_DEVICES|RANK_TABLE_FILE)$",
     re.I,

@@ -238,6 +238,29 @@ def test_a_dump_belongs_to_the_attempt_of_its_newest_entry(basis: str, minute: i
     assert found.tables[1 - attempt]["operations"].is_empty()
 
 
+def test_a_dump_that_an_older_launch_left_is_not_read_with_the_new_ones() -> None:
+    """Rank 1 wrote no dump in the second launch: its old one must not make it look absent."""
+    bundle = Bundle()
+    for rank, minutes in ((0, (3, 40)), (1, (2,)), (2, (1, 41))):
+        for launch, minute in enumerate(minutes):
+            for number in (0, 1):
+                bundle.dump(f"dumps{launch}/rank_{rank}", rank, minute + number, op_id=number, record=number)
+    found = bundle.split()
+    assert _files(found, "operations") == {
+        0: ["dumps0/rank_0", "dumps0/rank_1", "dumps0/rank_2"], 1: ["dumps1/rank_0", "dumps1/rank_2"],
+    }  # fmt: skip
+    assert not found.doubts
+
+
+def test_two_dumps_of_one_process_and_the_record_of_another_backend_are_one_attempt() -> None:
+    bundle = Bundle()
+    for at, minute in enumerate((1, 30)):
+        bundle.dump(f"dumps{at}/rank_0", 0, minute, op_id=at * 100)
+    assert list(bundle.split().tables) == [0]
+    bundle.dump("gloo/rank_0", 0, 60, op_id=0, backend="gloo")
+    assert list(bundle.split().tables) == [0]
+
+
 def test_a_kernel_log_follows_the_time_of_its_lines_and_its_clock_holds_for_all() -> None:
     bundle = _two_by_time("utc").file("syslog_node1.txt")
     for line, minute in ((3, 10), (5, 70)):

@@ -58,6 +58,7 @@ def test_the_odd_one_comes_first_in_the_list_and_in_its_row() -> None:
             {"20.31": "node2 mlx5_0", "20.35": "node0 mlx5_0, node1 mlx5_0"}, id="an adapter",
         ),
         pytest.param(_of_ranks("NCCL_SOCKET_IFNAME", "eth0", "lo"), {"eth0": "rank 0", "lo": "rank 1"}, id="an interface"),
+        pytest.param(_of_ranks("MASTER_PORT", "1", "1", "2"), {"2": "rank 2", "1": "ranks 0-1"}, id="where all must meet"),
         pytest.param(_of_ranks("torch", "2.9", "2.9", "2.8"), {"2.8": "rank 2", "2.9": "ranks 0-1"}, id="a version"),
     ],
 )  # fmt: skip
@@ -72,7 +73,7 @@ def test_a_difference_says_who_has_which_value(settings: list[dict[str, Any]], l
         _of_ranks("RANK", "0", "1"),
         _of_ranks("LOCAL_RANK", "0", "1"),
         _of_ranks("SLURM_PROCID", "0", "1"),
-        _of_ranks("MASTER_PORT", "1", "2"),
+        _of_ranks("NCCL_LISTEN_PORT", "1", "2"),
         _of_ranks("CUDA_VISIBLE_DEVICES", "0", "1"),
         _of_ranks("NCCL_DEBUG_FILE", "/logs/rank_0.log", "/logs/rank_1.log"),
         _of_hosts("NCCL_TOPO_FILE", "/etc/node0.xml", "/etc/node1.xml"),
