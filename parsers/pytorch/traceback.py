@@ -52,6 +52,8 @@ _CONSEQUENCE = re.compile(
 )
 _OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
+# A thread or a replica that served one device: the device of the printer, by its own index.
+_OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
 _WORKER = re.compile(
     r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
     r"killed by signal: [\w ]+)"
@@ -200,7 +202,9 @@ class _Reader:
         whole = f"{code}: {message}"
         if code is not None and _CONSEQUENCE.search(whole):
             detail["consequence"] = True
-        same = {"severity": severity, "text": text[:2000]}
+        same: dict[str, Any] = {"severity": severity, "text": text[:2000]}
+        if served := _OF_DEVICE.search(message or ""):
+            same["device_index"] = int(served["device"])
         self.events.append(event(row, "exception", code=code, detail=json.dumps(detail), **same))
         if derived := _derived(whole):
             self.events.append(event(row, **{**same, **derived}))
