@@ -108,6 +108,10 @@ XID: tuple[Ref, ...] = (
     ref("nvrm/lost", "NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.", kind="gpu_lost", pci="0000:5d:00.0"),
     ref("nvrm/lost-at-boot", "NVRM: The NVIDIA GPU 0000:5d:00.0\nNVRM: (PCI ID: 10de:2330) installed in this system has\nNVRM: "
         "fallen off the bus and is not responding to commands.", kind="gpu_lost", pci="0000:5d:00.0"),
+    ref("nvml/lost", "Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost.  Reboot the system to recover this "
+        "GPU", kind="gpu_lost", pci="0000:3b:00.0", code="nvml:GPU is lost"),
+    ref("nvml/lost-numbered", "Unable to determine the device handle for GPU3: 0000:3B:00.0: Unknown Error", kind="gpu_lost",
+        code="nvml:Unknown Error"),
     ref("nvrm/identity", "NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d-0000-1111-2222-333344445555", "devices",
         pci="0000:5d:00", uuid="GPU-0a1b2c3d-0000-1111-2222-333344445555"),
     ref("nvrm/serial", "NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d\nNVRM: GPU Board Serial Number: 1650023000000", "devices",
@@ -214,6 +218,7 @@ PCI_AND_HOST: tuple[Ref, ...] = (
 _MT = "MTGPU:(Error):   512-  519: "
 
 VENDORS: tuple[Ref, ...] = (
+    ref("mthreads/mtml", "pymtml error: MTML_ERROR_GPU_IS_LOST", kind="gpu_lost", code="mtml:669"),
     ref("mthreads/fatal", "MTGPU:(Fatal):   512: Device status not OK! [1204]", code="mt:2002", pid=512),
     ref("mthreads/error-thread", f"{_MT}ECC fault GPU=0x00000001 FW=0x00000000 [1204]", code="mt:4001", pid=512),
     ref("mthreads/warn", "MTGPU:(Warn):    512: something odd [1204]", code="mt:unknown", severity="warning"),

@@ -7,6 +7,7 @@ Format strings after the driver published as dixyes/mtgpu-drv (of the MTT S80 ag
     MTGPU: mtlink: local link ID:2 remote link ID:5 link down
     [MTGPU P2P][ERROR][mtgpu_p2p_map][88] map failed
     MUSA: 4711: MMU page fault detected (Core 0 MMU Status: 0x4)
+    MTML_ERROR_GPU_IS_LOST                                            (the management library's error 669)
 
 `code` is `mt:N` where the line belongs to an entry of the catalogue (data/mthreads_events.csv, ids of the
 driver's event report), else `mt:unknown`, and the text tells. A reset reason says *guilty* of the context that caused
@@ -33,7 +34,7 @@ from parsers.tables import Tables, table
 
 _HEAD = re.compile(
     r"(?:MTGPU:\((?P<level>Fatal|Error|Warn|Mesg)\)|MTGPU|MUSA):(?: +(?P<pid>\d{1,10})(?:- *(?P<tid>\d{1,10}))?:)?\s*"
-    r"|\[(?:MTGPU P2P|DMA|MISC|BOARD)\]\[(?P<tag>ERROR|WARN|INFO)\]"
+    r"|(?P<mtml>MTML_ERROR_GPU_IS_LOST)|\[(?:MTGPU P2P|DMA|MISC|BOARD)\]\[(?P<tag>ERROR|WARN|INFO)\]"
 )
 _LEVELS = {"Fatal": "fatal", "Error": "error", "ERROR": "error", "Warn": "warning", "WARN": "warning"}
 _PCI = re.compile(r"\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b")
@@ -94,6 +95,8 @@ def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:
     number = _number(body)
     level = _LEVELS.get(head["level"] or head["tag"] or "")
     entry = catalogue().get(number) if number is not None else None
+    if head["mtml"]:
+        return {"kind": "gpu_lost", "code": "mtml:669", "severity": "fatal"}
     if _RECOVERED.search(body):  # for a while the registers could not be reached
         return {"kind": "pcie_error", "code": "mt:recovered", "severity": "info", "pid": integer(head["pid"])}
     if entry is None and number is None and level is None:
@@ -129,6 +132,6 @@ def _number(body: str) -> int | None:
 
 PARSER = LineParser(
     name="mthreads",
-    anchors=(b"MTGPU:", b"MUSA: ", b"[MTGPU P2P][", b"[DMA][", b"[MISC][", b"[BOARD]["),
+    anchors=(b"MTGPU:", b"MUSA: ", b"[MTGPU P2P][", b"[DMA][", b"[MISC][", b"[BOARD][", b"MTML_ERROR_GPU_IS_LOST"),
     parse=parse,
 )

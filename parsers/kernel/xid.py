@@ -11,6 +11,7 @@
     NVRM: fallen off the bus and is not responding to commands.
     NVRM: GPU 0000:5d:00.0: RmInitAdapter failed! (0x62:0xffff:2477)
     NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d-…
+    Unable to determine the device handle for GPU 0000:5D:00.0: GPU is lost.  Reboot …            (nvidia-smi)
 
 The pid is the host's; for errors bound to a channel it is who allocated that channel, else whoever called just then.
 The driver limits its prints, so counts are lower bounds. Severity and first action come from data/xid.csv and
@@ -44,6 +45,10 @@ _SXID = re.compile(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P
 _SXID_CLASS = re.compile(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<link>\d{1,3}))?", re.IGNORECASE)
 _SXID_MORE = re.compile(r"^(?:Severity \d|Data \{|Severity)")
 _LOST = re.compile(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")
+# What nvidia-smi prints of a device that does not answer.
+_NO_HANDLE = re.compile(
+    rf"Unable to determine the device handle for (?:GPU ?\d{{0,3}}:? ?)?{_PCI}: (?P<why>GPU is lost|Unknown Error)"
+)
 _LOST_HEAD = re.compile(rf"NVRM: The NVIDIA (?:probed )?GPU {_PCI}")
 _LOST_MIDDLE = re.compile(r"NVRM: \(PCI ID: (?P<id>[0-9a-fA-F:]{4,12})\)")
 _LOST_TAIL = re.compile(r"NVRM: fallen off the bus and is not responding")
@@ -158,6 +163,8 @@ class _Reader:
         text = row["text"]
         if found := _LOST.search(text):
             self._event(row, "gpu_lost", _pci(found["pci"]), code="fallen_off_the_bus", severity="fatal")
+        elif found := _NO_HANDLE.search(text):
+            self._event(row, "gpu_lost", _pci(found["pci"]), code=f"nvml:{found['why']}", severity="fatal")
         elif found := _LOST_HEAD.search(text):
             self._lost = (row, _pci(found["pci"]))
         elif _LOST_TAIL.search(text):
@@ -223,7 +230,7 @@ def _described(name: str, code: str) -> dict[str, Any]:
 
 PARSER = LineParser(
     name="xid",
-    anchors=(b"NVRM: ", b"SXid (", b"rm_init_adapter failed"),
+    anchors=(b"NVRM: ", b"SXid (", b"rm_init_adapter failed", b"Unable to determine the device handle"),
     parse=parse,
     after=2,
 )
