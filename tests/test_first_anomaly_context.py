@@ -237,3 +237,17 @@ def test_a_process_without_a_rank_is_read_and_never_named() -> None:
     assert (found.ranks, found.suspect_ranks, found.first_anomaly.rank) == ((), (), None)
     assert (found.cause, found.first_anomaly.module) == ("overflow", "fc")
     assert "-1" not in found.summary
+
+
+def test_a_gradient_received_before_says_nothing_of_the_next_batch() -> None:
+    """1F1B: the first stage receives the gradient of micro-batch 0 and then begins micro-batch 1 with its own data."""
+    job = Job()
+    for rank in range(2):
+        job.op(rank, "embed", "ok", "ok", microbatch=0)
+        job.row(rank, "output", "ok", op="recv", peer=rank + 2, tag=9, phase="comm", module="up", microbatch=0)
+        job.op(rank, "embed", "nan" if rank == 1 else "ok", "nan" if rank == 1 else "ok", microbatch=1)
+    for rank in (2, 3):
+        job.op(rank, "head", "ok", "ok", microbatch=0)
+        job.row(rank, "input", "ok", op="send", peer=rank - 2, tag=9, phase="comm", module="up", microbatch=0)
+    found = only(job)
+    assert (found.ranks, found.cause, found.first_anomaly.microbatch) == ((1,), "bad_input", 1)

@@ -265,6 +265,7 @@ def operations(frame: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
     way = ("rank", "launch")
     before = pl.col("kind").shift(1).over(*way, "step")
+    another = (pl.col("microbatch") != pl.col("microbatch").shift(1).over(*way, "step")).fill_null(False)
     return ops.with_columns(
         pl.col("last_ok").forward_fill().shift(1).over(*way).alias("prev_ok"),
         (
@@ -272,6 +273,6 @@ def operations(frame: pl.DataFrame) -> pl.DataFrame:
             & pl.col("kind").is_null()
             & (pl.col("chunk").fill_null(0) == 0)
             & (pl.col("place").cum_count().over(*way, "step", "microbatch", "chunk") == 1)
-            & ~before.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]).fill_null(False)
+            & ~(before.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]) & ~another).fill_null(False)
         ).alias("opens"),
     )
