@@ -29,5 +29,9 @@ def signature_of(document: bytes | None, analyze: Callable[[], Report]) -> dict[
 
 def compare(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> tuple[list[str], bool]:
     """(a line per field that either has, equal fields marked "="; whether all agree)."""
-    rows = [f"{'=' if a[name] == b[name] else '≠'} {name:<8} {a[name] or '-'}  |  {b[name] or '-'}" for name in _FIELDS if a[name] or b[name]]
+    rows = [
+        f"{'=' if a[name] == b[name] else '≠'} {name:<8} {a[name] or '-'}  |  {b[name] or '-'}"
+        for name in _FIELDS
+        if a[name] or b[name]
+    ]
     return rows, all(a[name] == b[name] for name in _FIELDS)
