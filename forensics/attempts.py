@@ -53,8 +53,7 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     """Evidence tables → attempts. A bundle with one attempt is passed on as it is."""
-    stamps = spans_of(tables)
-    found, doubts = launches(tables, stamps)
+    found, doubts = launches(tables)
     numbers, cuts = _by_folder(tables, found)
     begun = restarts(tables)
     dumped: list[int] = []
@@ -66,7 +65,7 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     for file, lines in begun.items():
         if file not in cuts and len(lines) == len(numbers) - 1:
             cuts[file] = _numbered([0, *lines])
-    cuts, more = _placed(tables, cuts, len(numbers), stamps, begun, dumped)
+    cuts, more = _placed(tables, cuts, len(numbers), spans_of(tables), begun, dumped)
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
 
 

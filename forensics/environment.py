@@ -85,10 +85,7 @@ def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, st
         (short_host(h), p): r for h, p, r in claims.select("host", "pid", "rank").drop_nulls().unique().iter_rows()
     }
     held: dict[str, dict[Holder, str]] = defaultdict(dict)
-    columns = settings.select("name", "value", "scope", "rank", "host", "pid", "file").unique(maintain_order=True)
-    for name, value, scope, rank, host, pid, file in columns.iter_rows():
-        if name is None or _BY_DESIGN.search(name):
-            continue
+    for name, value, scope, rank, host, pid, file in _telling(settings).iter_rows():
         place = short_host(host or hosts.get(file) or "")
         who = rank if rank is not None else known.get((place, pid))
         device = scope.partition(" ")[2] if scope and scope.startswith(("gpu ", "nic ")) else ""
@@ -96,6 +93,17 @@ def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, st
             place = file
         held[name][("" if who is None else str(who), place, device)] = _SAME.get(value.strip().lower(), value.strip())
     return dict(held)
+
+
+def _telling(settings: pl.DataFrame) -> pl.DataFrame:
+    """name, value, scope, rank, host, pid, file; of a setting that all hold alike, and that is in order, one row."""
+    rows = settings.select("name", "value", "scope", "rank", "host", "pid", "file").drop_nulls("name")
+    kinds = rows.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.col("value").first())
+    names = {name: (values, value) for name, values, value in kinds.iter_rows() if not _BY_DESIGN.search(name)}
+    alike = [name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), {})]
+    all_alike = pl.col("name").is_in(alike)
+    kept = pl.col("name").is_in(list(names)) & (~all_alike | pl.col("name").is_first_distinct())
+    return rows.filter(kept).unique(maintain_order=True)
 
 
 def _general(value: str, holder: Holder) -> str:

@@ -40,7 +40,7 @@ def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).sort("file", "line", nulls_last=True)
 
 
-def launches(tables: Mapping[TableName, pl.DataFrame], stamps: pl.DataFrame) -> tuple[list[Launch], tuple[str, ...]]:
+def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tuple[str, ...]]:
     """(launches in order of time, what could not be decided). Files that name no launch are in none."""
     named: dict[str, Launch] = {}
     has_folders = tables["files"]["attempt"].is_not_null().any()
@@ -51,7 +51,7 @@ def launches(tables: Mapping[TableName, pl.DataFrame], stamps: pl.DataFrame) -> 
             named.setdefault(name, Launch({name}, [])).files.append(file)
     if len(named) < 2:
         return list(named.values()), ()
-    ranks, spans = _ranks(tables), dict(_spans(stamps))
+    ranks, spans = _ranks(tables), dict(_spans(spans_of(tables)))
     for one in named.values():
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)

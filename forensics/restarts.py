@@ -28,9 +28,10 @@ _ENDS = ("exit", "first_failure", "closing_signal", "exception")
 
 def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     """File → the lines at which another launch begins, ascending; files with one launch are left out."""
-    life = _life(tables)
-    signs = pl.concat([_recounted(tables), _told(tables, life), _new_process(tables), _fallen(tables)])
-    last = dict(life.group_by("file").agg(pl.col("line").max()).iter_rows())
+    signs = pl.concat([_recounted(tables), _told(tables), _new_process(tables), _fallen(tables)])
+    if not signs.height:
+        return {}
+    last = dict(_life(tables, signs).group_by("file").agg(pl.col("line").max()).iter_rows())
     found: dict[str, list[int]] = defaultdict(list)
     # Fewest points that hit every interval: always the nearest end of those not hit yet.
     for after, until, file in signs.select("after", "until", "file").sort("file", "until", "after").iter_rows():
@@ -57,10 +58,11 @@ def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return counts.join(sizes, on=["file", "line"], how="full", coalesce=True).sort("file", "line")
 
 
-def _life(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """file, line of all that only a running launch prints."""
+def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.DataFrame:
+    """file, line of all that only a running launch prints, in the files of `those`."""
     parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables)]
-    return pl.concat([part.select("file", "line") for part in parts]).unique().sort("line", "file")
+    listed = [part.join(those.select("file").unique(), on="file", how="semi").select("file", "line") for part in parts]
+    return pl.concat(listed).unique().sort("line", "file")
 
 
 def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -75,11 +77,12 @@ def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _told(tables: Mapping[TableName, pl.DataFrame], life: pl.DataFrame) -> pl.DataFrame:
+def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
     said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
     places = pl.concat([said, queued]).select("file", pl.col("line").alias("after")).sort("after")
+    life = _life(tables, places)
     begun = life.with_columns(pl.col("line").alias("until")).sort("until")
     joined = places.join_asof(
         begun, left_on="after", right_on="until", by="file", strategy="forward", allow_exact_matches=False,
@@ -111,6 +114,9 @@ def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """Step numbers of one printer that fall, or are said again, for a reason; the launch begins where the reason stands."""
     who = ["file", "rank", "local_rank", "framework"]
     steps = _trained(tables).select(*who, "line", "step").sort("file", "line", maintain_order=True)
+    # Where no line says a lower number than the line before it, no printer does.
+    down = (pl.col("step").diff() <= 0) & (pl.col("file") == pl.col("file").shift(1))
+    steps = steps.join(steps.filter(down).select("file").unique(), on="file", how="semi", maintain_order="left")
     falls = steps.with_columns(
         pl.col("step").shift(1).over(who).alias("_step"), pl.col("line").shift(1).over(who).alias("after")
     ).filter(pl.col("step") <= pl.col("_step"))
