@@ -237,15 +237,24 @@ def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
     return (*reasons, "culprit_among_missing") if set(suspects) - wrapped else tuple(reasons)
 
 
+def _lonely_claim(lonely: tuple[int, ...]) -> tuple[Claim, ...]:
+    if not lonely:
+        return ()
+    text = f"{ranks_text(lonely)} may have a stopped device: the other members of the call that it is in left no record"
+    return (Claim(text, "unseen", "coverage"),)
+
+
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
     assert roots is not None
     assert case.states is not None and case.waits is not None
     absent = surely_absent(case.states, case.waits, roots.lost)
-    suspects = tuple(sorted(absent or roots.lost))
-    operations = _needing(case, suspects)
+    silent = tuple(sorted(absent & roots.lost or roots.lost))
+    lonely = tuple(sorted(absent - roots.lost if absent else roots.lonely))
+    suspects = tuple(sorted({*silent, *lonely}))
+    operations = _needing(case, silent)
     main = operations[0] if operations else None
-    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(suspects)}, of which no usable record exists"
+    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(silent)}, of which no usable record exists"
     return Finding(
         detector=DETECTOR.name,
         kind="hang",
@@ -257,10 +266,13 @@ def _among_lost(case: Case) -> Finding:
         blast_radius=_blast(case, operations),
         claims=(
             Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
-            Claim(f"{ranks_text(suspects)}: no flight record, no stack", "unseen", "coverage"),
+            Claim(f"{ranks_text(silent)}: no usable flight record", "unseen", "coverage"),
+            *_lonely_claim(lonely),
         ),
-        collect=(f"flight-recorder dump and stack of {ranks_text(suspects)}",),
-        summary=f"Undecided: the culprit is among {ranks_text(suspects)}, which left no usable record; {len(roots.waiters)} ranks wait"
+        collect=(f"flight-recorder dump and stack of {ranks_text(silent)}",),
+        summary=f"Undecided: the culprit is among {ranks_text(silent)}, which left no usable record"
+        + (f", or {ranks_text(lonely)}, alone in a call with such ranks" if lonely else "")
+        + f"; {len(roots.waiters)} ranks wait"
         + (f" in {main.label}." if main else "."),
     )
 

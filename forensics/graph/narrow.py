@@ -95,7 +95,8 @@ def _next_call_is(known: _Records, before: list[dict[str, object]], witness: int
 
 
 def surely_absent(states: States, waits: Waits, lost: frozenset[int]) -> frozenset[int]:
-    """Of the lost ranks those that must be absent from an operation that observed ranks wait in."""
+    """Ranks of which one must be the culprit: lost ones that are absent from an operation that observed ranks wait in,
+    with the one rank that waits in it where it is alone."""
     needed: dict[str, int] = {}
     for rank in sorted(lost):
         for _, op in waits.graph.predecessors(("rank", rank)):
@@ -114,5 +115,6 @@ def surely_absent(states: States, waits: Waits, lost: frozenset[int]) -> frozens
         rows = order[(witness,)].filter(pl.col("record") < record).sort("record", descending=True).head(_LOOK_BACK)
         before = rows.select("gid", "seq", "is_p2p", "kind", "peer", "done").rows(named=True)
         if _next_call_is(known, before, witness, needed[op]):
-            found.add(needed[op])
+            # One member alone in it may itself be what stopped, after the other was through; two at once are not.
+            found |= {needed[op]} if waits.graph.in_degree(("op", op)) > 1 else {needed[op], witness}
     return frozenset(found)

@@ -19,6 +19,7 @@ class Roots:
     """waiters: observed ranks that wait. free: rank → how many waiters lead to it (culprit candidates that some open
     operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
     the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.
+    lonely: waiters whose own device may be what stopped, because the other members of their operation left no record.
     lost_reach: all lost ranks that could be the culprit when nothing observed explains the waiters.
     unexplained: waiters that reach no observed root."""
 
@@ -28,6 +29,7 @@ class Roots:
     entered: tuple[str, ...]
     stuck: dict[int, str]
     lost: frozenset[int]
+    lonely: frozenset[int]
     lost_reach: frozenset[int]
     unexplained: frozenset[int]
 
@@ -70,6 +72,19 @@ def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], li
     return alone, sorted(unsure)
 
 
+def _lonely(graph: nx.DiGraph) -> set[int]:
+    """Ranks alone in a collective of devices whose other members left no record: the others may have completed it, and
+    this rank's own device may be the one that stopped."""
+    found: set[int] = set()
+    for node, data in graph.nodes(data=True):
+        if node[0] == "op" and not data["host_bound"] and not str(node[1]).startswith("p2p:"):
+            inside = list(graph.predecessors(node))
+            unknown = [edge["certain"] for _, _, edge in graph.out_edges(node, data=True)]
+            if len(inside) == 1 and unknown and not any(unknown):
+                found.add(inside[0][1])
+    return found
+
+
 def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
     """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
     if not str(message[1]).startswith("p2p:"):
@@ -109,6 +124,7 @@ def find(waits: Waits) -> Roots:
     explained = _walk(graph.predecessors, roots)
     unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
     reach = _walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
+    lonely = frozenset(rank for rank in _lonely(graph) if ("rank", rank) in reach)
     needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
     shares = {
         rank: sum(
@@ -125,6 +141,7 @@ def find(waits: Waits) -> Roots:
         tuple(sorted(entered)),
         dict(sorted(stuck.items())),
         needed_lost,
+        lonely if needed_lost else frozenset(),
         frozenset(rank for _, rank in lost),
         unexplained,
     )

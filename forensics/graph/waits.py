@@ -125,12 +125,13 @@ def build(
     sites = _sites(stacks)
     status, by_stack, loose = _status(states, sites, gave_up, dead, ranks)
     status.update(dict.fromkeys(sorted(ended), "free"))
+    host_bound = frozenset(states.groups.filter(pl.col("backend").is_in(UNRECORDED_P2P))["gid"].to_list())
     graph: nx.DiGraph = nx.DiGraph()
     for rank in sorted(status):
         graph.add_node(("rank", rank))
     held = states.open.unique("op", keep="first", maintain_order=True)
     for op, gid, kind, seq in held.select("op", "gid", "kind", "seq").iter_rows():
-        graph.add_node(("op", op), gid=gid, kind=kind, seq=seq)
+        graph.add_node(("op", op), gid=gid, kind=kind, seq=seq, host_bound=gid in host_bound)
     for op, rank, state in states.members.iter_rows():
         if rank not in status:
             status[rank] = "lost"
@@ -145,8 +146,7 @@ def build(
         elif state != "done":
             certain = state != "unknown" or status[rank] in ("dead", "free")
             graph.add_edge(("op", op), ("rank", rank), state=state, certain=certain)
-    host_bound = states.groups.filter(pl.col("backend").is_in(UNRECORDED_P2P))["gid"]
-    by_stack |= _attach_by_stack(graph, status, sites, frozenset(host_bound.to_list()))
+    by_stack |= _attach_by_stack(graph, status, sites, host_bound)
     for rank, value in status.items():
         graph.nodes[("rank", rank)]["status"] = value
     return Waits(graph, status, by_stack, loose)
