@@ -14,6 +14,7 @@ _EVIDENCE: tuple[TableName, ...] = (
     "groups",
     "operations",
     "progress",
+    "transfers",
     "stacks",
     "tensors",
     "steps",

@@ -32,6 +32,7 @@ _SPEAKING: tuple[TableName, ...] = ("ranks", "steps", "stacks", "settings")
 _RANKED: tuple[TableName, ...] = (
     "operations",
     "progress",
+    "transfers",
     "stacks",
     "tensors",
     "steps",

@@ -4,7 +4,7 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
-from parsers.comm import addresses, hccl, nccl, nccl_collectives, ras
+from parsers.comm import addresses, hccl, nccl, nccl_collectives, proxy_dump, ras
 from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
@@ -51,6 +51,7 @@ PARSERS: tuple[Parser, ...] = (
     proc_stack.PARSER,
     xpu_timer_stack.PARSER,
     ras.REPORT,
+    proxy_dump.COUNTERS,
     bug_report.PARSER,
     nvidia_smi_xml.PARSER,
     nvidia_smi_q.PARSER,
@@ -77,6 +78,7 @@ PARSERS: tuple[Parser, ...] = (
     nccl.PARSER,
     hccl.PARSER,
     ras.MONITOR,
+    proxy_dump.DUMP,
     addresses.PARSER,
     elastic.PARSER,
     traceback.PARSER,

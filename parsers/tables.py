@@ -17,6 +17,7 @@ TableName = Literal[
     "links",
     "operations",
     "progress",
+    "transfers",
     "stacks",
     "tensors",
     "steps",
@@ -143,6 +144,27 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "last_completed": _INT,
         "time_ns": _INT,
         "how": _TEXT,
+        **_PLACE,
+    },
+    # How far the transfers inside an operation are, per rank, channel and way. Counts are of steps since it began.
+    "transfers": {
+        "rank": _INT,
+        "host": _TEXT,
+        "pid": _INT,
+        "comm": _TEXT,
+        "group": _TEXT,  # name or description
+        "seq": _INT,  # as operations.seq
+        "op_count": _INT,  # NCCL's own number, as printed: collectives even, messages odd
+        "channel": _INT,
+        "peer": _INT,  # the other end, group-local rank
+        "direction": _TEXT,  # send | recv; null where the source does not tell
+        "state": _TEXT,  # ready | progress | posting | receiving | flushing | waiting_for_device | sending | done
+        "total": _INT,
+        "posted": _INT,  # buffers offered
+        "received": _INT,  # arrived from the network
+        "transmitted": _INT,  # send: handed to the network; recv: handed to the device
+        "done": _INT,  # send: the network says that it is out; recv: the device has taken it
+        "time_ns": _INT,
         **_PLACE,
     },
     # One row per thread and snapshot.
