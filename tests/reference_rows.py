@@ -21,8 +21,8 @@ class Ref:
 
 
 def ref(
-    id: str, text: str, table: str | None = "events", /, path: str = "a.log", only: bool = False, **columns: Any
+    label: str, text: str, table: str | None = "events", /, path: str = "a.log", only: bool = False, **columns: Any
 ) -> Ref:
     """`detail_x=…` stands for the key `x` of `detail`."""
     named = {name.replace("detail_", "detail.", 1): value for name, value in columns.items()}
-    return Ref(id, text, table, named, path, only)
+    return Ref(label, text, table, named, path, only)

@@ -1,27 +1,12 @@
 """The first NaN or Inf: 41 situations, numbered T01 to T41; the name says what must hold."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
-from tests.tensor_rows import NAN, OK, Job, case_of
-
-
-def answer(job: Job, expected: Any = (), without: Any = ()) -> Finding:
-    found = DETECTOR.detect(job.case(expected, without))
-    assert len(found) == 1
-    assert found[0].kind == "numerics"
-    return found[0]
-
-
-def spread_over(job: Job, ranks: range, step: int = 0, bad: tuple[int, ...] = (1,)) -> None:
-    """The gradient all_reduce of a step: one member's NaN becomes everybody's."""
-    values = {rank: ("nan" if rank in bad else "ok", "nan") for rank in ranks}
-    job.reduce(values, list(ranks), step=step)
+from tests.first_anomaly_answers import answer, spread_over
+from tests.tensor_rows import OK, Job
 
 
 def test_t01_nan_before_the_first_call() -> None:
@@ -390,163 +375,6 @@ def test_t28_a_skipped_step_does_not_hide_the_real_root() -> None:
     assert (found.ranks, found.first_anomaly.step, found.severity) == ((1,), 3, "fatal")
 
 
-def test_t35_restart_with_repeated_steps() -> None:
-    """The newest launch counts: what an earlier one did at the same step numbers is another story."""
-    job = Job()
-    for culprit in (0, 1):
-        for step in range(3):
-            bad = step == 2
-            for rank in range(2):
-                job.op(rank, "fc", "ok", "nan" if bad and rank == culprit else "ok", step=step)
-            if bad:
-                spread_over(job, range(2), step=step, bad=(culprit,))
-    assert answer(job).ranks == (1,)
-
-
-def test_t36_messages_match_by_tag() -> None:
-    job = Job()
-    common: dict[str, Any] = {"module": "p2p", "phase": "comm"}
-    job.op(0, "a", "ok", "ok", chunk=0)
-    job.op(0, "b", "ok", "nan", chunk=1)
-    job.row(0, "input", "ok", op="send", peer=1, tag=10, **common)
-    job.row(0, "input", "nan", op="send", peer=1, tag=11, **common)
-    job.row(1, "output", "nan", op="recv", peer=0, tag=11, **common)
-    job.row(1, "output", "ok", op="recv", peer=0, tag=10, **common)
-    found = answer(job)
-    assert (found.ranks, found.links) == ((0,), ())
-
-
-def test_t37_group_described_by_name_only_on_some_ranks() -> None:
-    job = Job()
-    for rank in range(3):
-        job.op(rank, "fc", "ok", "nan" if rank == 1 else "ok")
-    for rank in range(3):
-        members = [0, 1, 2] if rank == 0 else None
-        job.reduce({rank: ("nan" if rank == 1 else "ok", "nan")}, group="g7", group_ranks=members)
-    found = answer(job)
-    assert found.ranks == (1,)
-    without = answer(job, without=[1])
-    assert (without.ranks, without.suspect_ranks) == ((), (1,))
-
-
-def test_t37_conflicting_member_lists_are_said() -> None:
-    job = Job()
-    job.op(0, "fc", "ok", "nan")
-    job.op(1, "fc", "ok", "ok")
-    job.reduce({0: ("nan", "nan")}, [0, 1])
-    job.reduce({1: ("ok", "nan")}, [0, 1, 2])
-    found = answer(job)
-    assert found.ranks == (0,)
-    assert any(claim.direction == "against" and "different members" in claim.text for claim in found.claims)
-
-
-def test_t38_sum_overflow_is_no_link_fault() -> None:
-    job = Job()
-    big = {**OK, "absmax": 60_000.0}
-    job.reduce({0: (big, "inf"), 1: (big, "inf")}, [0, 1], dtype="float16", reduce_op="sum")
-    found = answer(job)
-    assert (found.ranks, found.cause, found.links) == ((), "overflow", ())
-
-
-def test_t40_the_same_rows_in_two_files_count_once() -> None:
-    job = Job()
-    for name in ("a.jsonl", "b.jsonl"):
-        job.op(0, "fc", "ok", "nan", file=name)
-    job.op(1, "fc", "ok", "ok")
-    assert answer(job).ranks == (0,)
-
-
-def test_t40_of_two_files_that_differ_the_longer_is_used() -> None:
-    job = Job()
-    job.op(0, "fc", "ok", "nan", file="short.jsonl")
-    job.op(0, "fc", "ok", "ok", file="long.jsonl")
-    job.op(0, "fc2", "ok", "nan", file="long.jsonl")
-    found = answer(job)
-    assert found.first_anomaly.module == "fc2"
-    assert any("short.jsonl differs" in claim.text for claim in found.claims)
-
-
-def test_bad_batch() -> None:
-    job = Job()
-    for rank in range(2):
-        value = "nan" if rank == 0 else "ok"
-        job.op(rank, "embed", value, value)
-    spread_over(job, range(2), bad=(0,))
-    found = answer(job)
-    assert (found.ranks, found.cause) == ((0,), "bad_input")
-
-
-def test_arrival_through_an_unrecorded_message_is_not_named() -> None:
-    """Rank 0 made it; rank 1 is the next pipeline stage, and no send or recv was recorded."""
-    job = Job()
-    job.op(0, "embed", "ok", "nan")
-    job.op(1, "head", "nan", "nan")
-    assert answer(job).ranks == (0,)
-
-
-def test_a_silent_rank_is_suspected_where_no_call_was_recorded() -> None:
-    job = Job()
-    job.op(0, "embed", "ok", "nan")
-    for rank in (1, 2):
-        job.op(rank, f"stage{rank}", "ok", "ok")
-        job.op(rank, f"tail{rank}", "nan" if rank == 2 else "ok", "nan" if rank == 2 else "ok")
-    found = answer(job, expected=range(3), without=[0])
-    assert (found.ranks, found.suspect_ranks) == ((), (0, 2))
-
-
-def test_attempts_in_two_folders_are_two_stories() -> None:
-    job = Job()
-    for attempt, culprit in ((0, 0), (1, 1)):
-        for rank in range(2):
-            value = "nan" if rank == culprit else "ok"
-            job.op(rank, "fc", "ok", value, attempt=attempt, file=f"attempt_{attempt}/rank_{rank}.jsonl")
-    assert answer(job).ranks == (1,)
-
-
-def test_t22_a_file_cut_before_the_step_changes_nothing() -> None:
-    job = Job()
-    for step in range(3):
-        for rank in range(3):
-            if rank == 2 and step == 2:
-                continue
-            job.op(rank, "fc", "ok", "nan" if (rank, step) == (1, 2) else "ok", step=step)
-        if step == 2:
-            job.reduce({0: ("ok", "nan"), 1: ("nan", "nan")}, range(3), step=step)
-    assert answer(job).ranks == (1,)
-
-
-def test_a_bad_shard_is_its_owners_state() -> None:
-    """FSDP: the parameter is the input of its all_gather; slice i of the output belongs to member i."""
-    job = Job()
-    columns: dict[str, Any] = {"op": "all_gather", "phase": "comm", "module": "fc", "group": "dp", "group_ranks": [0, 1, 2]}
-    for rank in range(3):
-        job.row(rank, "param", "nan" if rank == 2 else "ok", **columns)
-        for member in range(3):
-            job.row(rank, f"output.{member}", "nan" if member == 2 else "ok", **columns)
-    found = answer(job)
-    assert (found.ranks, found.cause) == ((2,), "bad_state")
-
-
-def test_norm_and_mean_alone_are_never_bad() -> None:
-    job = Job()
-    job.op(0, "fc", "ok", {**OK, "l2norm": float("inf"), "mean": float("nan")}, dtype="float16")
-    assert DETECTOR.detect(job.case()) == ()
-
-
-def test_found_inf_flag_is_bad_above_zero() -> None:
-    job = Job()
-    job.row(0, "output", {"absmax": 0.0, "nan_count": 0, "inf_count": 0}, module="found_inf", op="check")
-    assert DETECTOR.detect(job.case()) == ()
-    job.row(0, "output", {"absmax": 1.0, "nan_count": 0, "inf_count": 0}, module="found_inf", op="check", step=1)
-    assert answer(job).first_anomaly.step == 1
-
-
-def test_evaluation_is_left_out() -> None:
-    job = Job()
-    job.op(0, "fc", "ok", "nan", phase="eval")
-    assert DETECTOR.detect(job.case()) == ()
-
-
 @settings(max_examples=40, deadline=None)
 @given(order=st.permutations(list(range(8))), gone=st.sets(st.integers(0, 7), max_size=2))
 def test_order_of_rows_of_ranks_never_matters_and_no_innocent_is_named(order: list[int], gone: set[int]) -> None:
@@ -562,10 +390,3 @@ def test_order_of_rows_of_ranks_never_matters_and_no_innocent_is_named(order: li
     for found in first:
         assert set(found.ranks) <= {5}
         assert 5 in {*found.ranks, *found.suspect_ranks}
-
-
-def test_values_of_each_spelling() -> None:
-    job = Job()
-    job.op(0, "fc", "ok", {"max": float("nan")})
-    assert answer(job).first_anomaly.value == "nan"
-    assert NAN["nan_count"] == 3

@@ -65,7 +65,14 @@ def test_nan_spellings(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("Infinity", "inf"), ("-Infinity", "-inf"), ('"Inf"', "inf"), ('"-inf"', "-inf"), ("1e400", "inf"), ('"2.5"', "2.5")],
+    [
+        ("Infinity", "inf"),
+        ("-Infinity", "-inf"),
+        ('"Inf"', "inf"),
+        ('"-inf"', "-inf"),
+        ("1e400", "inf"),
+        ('"2.5"', "2.5"),
+    ],
 )
 def test_infinite_spellings(text: str, value: str) -> None:
     assert read(ROW.replace("1.5", text))["tensors"]["max"].to_list() == [float(value)]
@@ -91,7 +98,9 @@ def test_group_ranks(text: str, members: list[int] | None) -> None:
 
 
 def test_nested_shapes() -> None:
-    assert read(ROW.replace('"max"', '"shape": [[1, 2], [3]], "max"'))["tensors"]["shape"].to_list() == ["[[1, 2], [3]]"]
+    assert read(ROW.replace('"max"', '"shape": [[1, 2], [3]], "max"'))["tensors"]["shape"].to_list() == [
+        "[[1, 2], [3]]"
+    ]
 
 
 CSV = "step,module,tensor,max,nan_count,group_ranks\n"

@@ -89,7 +89,7 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
     ran = frame.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))["rank"].n_unique()
     everywhere = 2 * len(hit) >= ran
     share = f"{row['share']:.3g} % {what}"
-    who = f" (ranks {ranges(shown)})" if shown else ""
+
     return Finding(
         detector=DETECTOR.name,
         kind="numerics",

@@ -94,7 +94,9 @@ def _shared_site(births: Births, roots: Sequence[Root]) -> Root | None:
         hit = {root.rank for root in found if root.rank is not None}
         if len(hit) > 2:
             same = pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
-            ran = set(births.history.filter(same)["rank"].to_list())  # of large files a clean rank shows it in few steps
+            ran = set(
+                births.history.filter(same)["rank"].to_list()
+            )  # of large files a clean rank shows it in few steps
             if any(2 * len(hit) >= len(replicas & ran) for replicas in (ran, _replicas(births, found[0]))):
                 return found[0]
     return None

@@ -44,7 +44,10 @@ def _series(steps: pl.DataFrame, events: pl.DataFrame) -> Sequence[Sequence[Row]
     """Scales in the order of their lines, per file and rank."""
     lines = steps.filter(pl.col("loss_scale").is_not_null() & (pl.col("phase").fill_null("train") == "train"))
     names = ("file", "rank", "line", "step", "time_ns")
-    both = [lines.select(*names, pl.col("loss_scale").alias("scale")), events.select(*names, pl.col("value").alias("scale"))]
+    both = [
+        lines.select(*names, pl.col("loss_scale").alias("scale")),
+        events.select(*names, pl.col("value").alias("scale")),
+    ]
     whole = pl.concat(both).filter(pl.col("scale").is_finite()).sort("file", "line", nulls_last=True)
     return [part.to_dicts() for part in whole.partition_by("file", "rank", maintain_order=True)]
 

@@ -32,7 +32,9 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     others = pl.concat(
         [
             tables[name]
-            .filter(pl.col("rank").is_not_null() & pl.col("record").is_not_null() & ~pl.col("how").eq_missing(pl.lit("ras")))
+            .filter(
+                pl.col("rank").is_not_null() & pl.col("record").is_not_null() & ~pl.col("how").eq_missing(pl.lit("ras"))
+            )
             .select("rank", "file")  # what RAS says of a rank is no record of its own
             for name in ("progress", "groups")
         ]

@@ -203,7 +203,14 @@ def _deaths(incident: "Incident", rank: int) -> Iterator[Line]:
     )
     error = "ValueError: sample 88121 has 0 tokens"
     text = [f"[rank{rank}]: Traceback (most recent call last):", *(f"[rank{rank}]:   {frame}" for frame in frames)]
-    row = {"kind": "exception", "code": "ValueError", "severity": "error", "rank": rank, "text": error, "line": len(text)}
+    row = {
+        "kind": "exception",
+        "code": "ValueError",
+        "severity": "error",
+        "rank": rank,
+        "text": error,
+        "line": len(text),
+    }
     yield Line(path(job, rank, "stderr"), "\n".join([*text, f"[rank{rank}]: {error}"]), row=row)
 
 
