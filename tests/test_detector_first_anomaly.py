@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from forensics.detectors.first_anomaly import DETECTOR
 from tests.first_anomaly_answers import answer, spread_over
-from tests.tensor_rows import OK, Job
+from tests.tensor_rows import OK, Job, case_of
 
 
 def test_t01_nan_before_the_first_call() -> None:
