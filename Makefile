@@ -4,6 +4,7 @@
 #   make test    all tests
 #   make check   format, lint, strict types
 #   make bench   the speed of reading beside ripgrep (which must be there); MB=256 for a short run
+#   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run)
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -13,9 +14,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
 MB ?= 2048
+N ?= 1000
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench lock clean
+.PHONY: demo test check format bench bench-accuracy lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -36,6 +38,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
+
+bench-accuracy: $(READY)
+	$(BIN)/python benchmarks/accuracy.py --incidents $(N)
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml
