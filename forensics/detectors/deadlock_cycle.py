@@ -42,6 +42,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims += (
                 Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for", "stacks"),
             )
+        if only_p2p and not any(operation.members.get("absent") for operation in operations):
+            findings.append(_undelivered(case, cycle, operations, claims))
+            continue
         findings.append(
             Finding(
                 detector=DETECTOR.name,
@@ -67,6 +70,35 @@ def detect(case: Case) -> tuple[Finding, ...]:
             )
         )
     return tuple(findings)
+
+
+def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation], claims: tuple[Claim, ...]) -> Finding:
+    """Messages that both ends have issued, in batches that wait for each other: nobody missed a call or changed the
+    order, so what lies between them is under suspicion as much as their devices."""
+    groups = sorted({operation.group for operation in operations})
+    ends = {(ranks[0], ranks[1]) for operation in operations if len(ranks := operation.all_ranks) == 2}
+    return Finding(
+        detector=DETECTOR.name,
+        kind="hang",
+        cause=None,
+        suspect_ranks=cycle,
+        links=tuple(sorted(ends)),
+        undecided=("all_entered_no_counters",),
+        claims=claims,
+        first_anomaly=FirstAnomaly(
+            time_utc=opened_utc(operations[0]),
+            step=step_in_progress(case, cycle[0]),
+            op=operations[0].kind,
+            group=operations[0].group,
+            group_ranks=ranges(operations[0].all_ranks),
+            seq=operations[0].seq,
+            signature="undelivered:" + "/".join(groups),
+        ),
+        blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=groups),
+        collect=("NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends",),
+        summary=f"Undecided: {ranks_text(cycle)} have issued the messages that they exchange over {', '.join(groups)}, "
+        "and none arrives; the way between them and their devices look alike here.",
+    )
 
 
 DETECTOR = Detector("deadlock_cycle", ("operations",), detect)
