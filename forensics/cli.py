@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from forensics.case import Case
     from forensics.incident import Incident, Report
+    from parsers import Evidence
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED = 1, 2, 3, 130
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -72,28 +73,27 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _analyze(bundle: str, **options: Any) -> "Report":
-    from forensics.analyze import analyze
-    from parsers import BundleError
+def _read(bundle: str) -> "Evidence":
+    from parsers import BundleError, read
 
     with _progress() as progress:
         try:
-            return analyze(bundle, progress=progress, **options)
+            return read(bundle, progress=progress)
         except BundleError as error:
             raise Unreadable(str(error)) from error
+
+
+def _analyze(bundle: str) -> "Report":
+    from forensics.analyze import conclude_evidence
+
+    return conclude_evidence(_read(bundle))
 
 
 def _cases(bundle: str) -> "list[Case]":
     from forensics.analyze import case_of
     from forensics.attempts import split_attempts
-    from parsers import BundleError, read
 
-    with _progress() as progress:
-        try:
-            evidence = read(bundle, progress=progress)
-        except BundleError as error:
-            raise Unreadable(str(error)) from error
-    return [case_of(tables, attempt) for attempt, tables in split_attempts(evidence.tables).items()]
+    return [case_of(tables, attempt) for attempt, tables in split_attempts(_read(bundle).tables).items()]
 
 
 def _write(target: str, content: bytes) -> None:
@@ -181,10 +181,13 @@ def analyze(
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
     if json_file == "-" and markdown == "-":
         raise click.UsageError("only one of --json - and --markdown - can have standard output")
-    report = _analyze(bundle, expected_ranks=expected_ranks, topology=topology, known_bad=known_bad)
+    from forensics.analyze import conclude_evidence
+
+    evidence = _read(bundle)
+    report = conclude_evidence(evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology)
     wrote = _outputs(report, html, json_file, markdown)
     if tables:
-        wrote += _write_tables(bundle, tables)
+        wrote += _write_tables(evidence, tables)
     if "-" not in (json_file, markdown):
         from reports import terminal
 
@@ -221,13 +224,9 @@ def _outputs(report: "Report", html: str | None, json_file: str | None, markdown
     return [name for name in wrote if name != "-"]
 
 
-def _write_tables(bundle: str, folder: str) -> list[str]:
-    from parsers import read
-
-    if bundle == "-":
-        raise click.UsageError("--tables needs a bundle that can be read twice; save standard input to a file first")
+def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, frame in read(bundle).tables.items():
+    for name, frame in evidence.tables.items():
         frame.write_parquet(Path(folder) / f"{name}.parquet")
     return [folder]
 

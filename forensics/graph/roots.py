@@ -20,7 +20,6 @@ class Roots:
     operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
     the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.
     lonely: waiters whose own device may be what stopped, because the other members of their operation left no record.
-    lost_reach: all lost ranks that could be the culprit when nothing observed explains the waiters.
     unexplained: waiters that reach no observed root."""
 
     waiters: frozenset[int]
@@ -30,7 +29,6 @@ class Roots:
     stuck: dict[int, str]
     lost: frozenset[int]
     lonely: frozenset[int]
-    lost_reach: frozenset[int]
     unexplained: frozenset[int]
 
 
@@ -142,6 +140,5 @@ def find(waits: Waits) -> Roots:
         dict(sorted(stuck.items())),
         needed_lost,
         lonely if needed_lost else frozenset(),
-        frozenset(rank for _, rank in lost),
         unexplained,
     )
