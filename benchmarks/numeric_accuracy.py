@@ -6,13 +6,12 @@ The evidence is handed over as tables; tests show that the way through bytes giv
 """
 
 import random
-import sys
-from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
+from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
 from forensics.incident import Incident
@@ -27,24 +26,6 @@ JOBS = (
     Job(tp=4, pp=2, dp=3, steps=3, microbatches=2, layers=1), Job(tp=1, pp=1, dp=8, ep=4, steps=4, microbatches=1),
 )  # fmt: skip
 CALLS = ("stated",) * 6 + ("named", "bare", "none")
-
-
-@dataclass
-class Tally:
-    """What is counted over all incidents."""
-
-    total: int = 0
-    innocent: list[str] = field(default_factory=list)
-    decidable: int = 0
-    right: int = 0
-    wrong: list[str] = field(default_factory=list)
-    listed: int = 0
-    inside: int = 0
-    outside: list[str] = field(default_factory=list)
-    named_anyway: int = 0
-    quiet: int = 0
-    quiet_right: int = 0
-    by_kind: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 def draw(number: int, seed: int, only: str | None) -> tuple[Job, NumericFault, NumericNoise, Model]:
@@ -116,7 +97,7 @@ def judge(tally: Tally, label: str, incident: Incident, truth: Mapping[str, Any]
         if wrong:
             tally.wrong.append(f"{label}: {wrong}; {said}")
         return
-    tally.by_kind[kind]["right" if not wrong else "other"] += 1
+    tally.count(kind, not wrong)
     if truth["decidable"]:
         tally.decidable += 1
         tally.right += not wrong
@@ -156,33 +137,17 @@ def run(first: int, incidents: int, seed: int, only: str | None, verbose: bool) 
     return tally
 
 
-def share(part: int, whole: int) -> str:
-    """As in 99.2 % (124 of 125)."""
-    return f"{100 * part / whole:.1f} % ({part} of {whole})" if whole else "none"
-
-
 @click.command()
-@click.option("--incidents", default=600, show_default=True)
-@click.option("--first", default=0, show_default=True, help="Number of the first incident: to run in slices.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--only", type=click.Choice([*NUMERIC_KINDS]), help="One kind of fault.")
-@click.option("-v", "verbose", is_flag=True)
-def main(incidents: int, first: int, seed: int, only: str | None, verbose: bool) -> None:
+@slices(600, NUMERIC_KINDS)
+def main(incidents: int, first: int, seed: int, only: str | None, kept: Path | None, verbose: bool) -> None:
     """Print the report; exit 1 where an innocent rank was named."""
-    tally = run(first, incidents, seed, only, verbose)
-    print(f"incidents                      {tally.total} from {first}, seed {seed}")
-    print(f"innocent rank named            {len(tally.innocent)}")
-    print(f"decidable: root exactly right  {share(tally.right, tally.decidable)}")
-    print(
-        f"others: culprit named or list  {share(tally.inside, tally.listed)}; exactly right anyway {tally.named_anyway}"
+    tally = together(run(first, incidents, seed, only, verbose), kept)
+    named = f"{share(tally.inside, tally.listed)}; exactly right anyway {tally.named_anyway}"
+    tally.close(
+        ("decidable: root exactly right", share(tally.right, tally.decidable)),
+        ("others: culprit named or list", named),
+        ("no fault, no finding", share(tally.quiet_right, tally.quiet)),
     )
-    print(f"no fault, no finding           {share(tally.quiet_right, tally.quiet)}")
-    for kind, counts in sorted(tally.by_kind.items()):
-        print(f"  {kind:<22} {share(counts['right'], counts['right'] + counts['other'])}")
-    for title, rows in (("INNOCENT", tally.innocent), ("WRONG", tally.wrong), ("NOT IN LIST", tally.outside)):
-        for row in rows[:40]:
-            print(title, row)
-    sys.exit(bool(tally.innocent))
 
 
 if __name__ == "__main__":
