@@ -209,7 +209,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "checksum": _TEXT,
         "timestamp": _FLOAT,
         "group": _TEXT,
-        "group_ranks": _INTS,
+        "group_ranks": _TEXT,  # global ranks in group order, as rank_list.rank_text writes them: "0-3,8"
         "call": _INT,
         "peer": _INT,
         "tag": _INT,

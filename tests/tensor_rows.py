@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
+from parsers.rank_list import rank_text
 from parsers.tables import TABLE_NAMES, table
 
 OK: dict[str, Any] = {"nan_count": 0, "inf_count": 0, "absmax": 1.0, "min": -1.0, "max": 1.0}
@@ -43,7 +44,7 @@ class Job:
         """One all_reduce: rank → (what it gave, what it got)."""
         columns = {"op": "all_reduce", "module": "grad", "phase": "grad_sync"} | columns
         if members is not None:
-            columns = {"group": "dp", "group_ranks": list(members)} | columns
+            columns = {"group": "dp", "group_ranks": rank_text(members)} | columns
         for rank, (given, got) in values.items():
             if given is not None:
                 self.row(rank, "grad_in", given, **columns)

@@ -155,7 +155,7 @@ def test_t10_receive_buffer_says_nothing() -> None:
 def test_t10_destination_of_a_gather_says_nothing() -> None:
     job = Job()
     for rank in range(2):
-        columns = {"op": "all_gather_into_tensor", "phase": "comm", "module": "g", "group_ranks": [0, 1]}
+        columns = {"op": "all_gather_into_tensor", "phase": "comm", "module": "g", "group_ranks": "0-1"}
         job.row(rank, "input.0", "nan", numel=8, **columns)
         job.row(rank, "input.1", "ok", numel=4, **columns)
         job.row(rank, "output", "ok", numel=8, **columns)
@@ -241,7 +241,7 @@ def test_t17_expert_exchange_reaches_some_peers() -> None:
     for rank in range(4):
         job.op(rank, "expert", "ok", "nan" if rank == 2 else "ok")
     for rank in range(4):
-        columns = {"op": "all_to_all", "phase": "comm", "module": "moe", "group": "ep", "group_ranks": [0, 1, 2, 3]}
+        columns = {"op": "all_to_all", "phase": "comm", "module": "moe", "group": "ep", "group_ranks": "0-3"}
         for peer in range(4):
             job.row(rank, f"input.{peer}", "nan" if rank == 2 and peer in (0, 3) else "ok", numel=4, **columns)
         for peer in range(4):

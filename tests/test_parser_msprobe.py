@@ -88,7 +88,7 @@ def test_nested_tensors_of_all_kinds_of_entries() -> None:
     assert (rows[0]["dtype"], rows[0]["shape"], rows[0]["numel"]) == ("float16", "[2, 3]", 6)
     assert rows[7]["checksum"] == "00ff"
     reduced = rows[11]
-    assert (reduced["group"], reduced["group_ranks"], reduced["reduce_op"]) == ("ab12", [0, 3], "sum")
+    assert (reduced["group"], reduced["group_ranks"], reduced["reduce_op"]) == ("ab12", "0,3", "sum")
     assert (rows[13]["peer"], rows[13]["tag"]) == (5, 9)
     assert (rows[14]["peer"], rows[14]["tag"], rows[14]["group"]) == (6, 1, "cd")
 

@@ -90,9 +90,9 @@ def test_rank_of_the_path_fills_in() -> None:
 
 @pytest.mark.parametrize(
     ("text", "members"),
-    [("[0, 1, 5]", [0, 1, 5]), ('"0-3,8"', [0, 1, 2, 3, 8]), ("null", None), ('"0-99999999999"', None), ("[]", None)],
+    [("[0, 1, 5]", "0-1,5"), ('"3,0 - 2,8"', "3,0-2,8"), ("null", None), ('"0-99999999999"', None), ("[]", None)],
 )
-def test_group_ranks(text: str, members: list[int] | None) -> None:
+def test_group_ranks(text: str, members: str | None) -> None:
     tables = read(ROW.replace('"max"', f'"group_ranks": {text}, "max"'))
     assert tables["tensors"]["group_ranks"].to_list() == [members]
 

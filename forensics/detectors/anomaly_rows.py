@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.incident import FirstAnomaly, Ref, ranges
+from parsers.rank_list import rank_list
 
 Row = Mapping[str, Any]
 _FIGURES = ("nan_count", "inf_count", "min", "max", "absmax", "mean", "l2norm", "checksum")
@@ -66,7 +67,7 @@ def first_anomaly(row: Row, rank: int | None, after: str | None, cause: str | No
         value=value,
         after=after,
         group=row["group"],
-        group_ranks=ranges(row["group_ranks"]) if row["group_ranks"] is not None else None,
+        group_ranks=ranges(rank_list(row["group_ranks"]) or ()) if row["group_ranks"] is not None else None,
         seq=row["call"] if row["call"] is not None else row["seq"],
         signature=signature,
     )

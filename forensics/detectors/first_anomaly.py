@@ -21,6 +21,7 @@ from forensics.graph.growth import headroom_bits
 from forensics.graph.taint import Root
 from forensics.graph.tensor_rules import STATES
 from forensics.incident import Cause, Domain, Reason, Severity, TensorRow, ranges
+from parsers.rank_list import rank_list
 
 _SHOWN = 200
 _WITNESS = "tensor_stats"
@@ -52,7 +53,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
-    return frozenset(tensors["group_ranks"].drop_nulls().unique().explode().drop_nulls().to_list())
+    return frozenset(rank for text in tensors["group_ranks"].drop_nulls().unique() for rank in rank_list(text) or ())
 
 
 def _order(births: Births, root: Root) -> tuple[int, int, int, int]:
@@ -110,7 +111,7 @@ def _replicas(births: Births, root: Root) -> set[int]:
     )
     own = sync.filter(pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module)
     groups = own["group_ranks"].drop_nulls()
-    return set(groups[0].to_list()) if len(groups) else set(births.ranks | births.silent)
+    return set(rank_list(groups[0]) or ()) if len(groups) else set(births.ranks | births.silent)
 
 
 def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:

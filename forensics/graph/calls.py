@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from parsers.rank_list import rank_list
+
 _ROOTED = ("broadcast", "scatter", "reduce", "gather")
 
 
@@ -43,7 +45,7 @@ def match(ops: pl.DataFrame) -> list[Call]:
 
 
 def _members(row: Mapping[str, Any]) -> tuple[int, ...] | None:
-    return tuple(row["group_ranks"]) if row["group_ranks"] else None
+    return rank_list(row["group_ranks"]) if row["group_ranks"] else None
 
 
 class _Groups:

@@ -20,6 +20,7 @@ from forensics.graph.tensor_rules import (
     STATES,
     UNINITIALISED,
 )  # fmt: skip
+from parsers.rank_list import rank_list
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
@@ -159,8 +160,10 @@ def _without_destinations(frame: pl.DataFrame) -> pl.DataFrame:
     candidates = frame.filter(pl.col("kind").is_in(list(DESTINATION_FIRST)) & (pl.col("role") == "in"))
     slots = candidates.with_columns(pl.col("tensor").str.extract(r"^[^.]+\.(\d+)", 1).alias("slot"))
     many = slots.filter(pl.col("slot").n_unique().over("operation") > 1)
+    sizes = {text: len(rank_list(text) or ()) for text in many["group_ranks"].drop_nulls().unique()}
+    size = pl.col("group_ranks").replace_strict(sizes, default=None, return_dtype=pl.UInt32)
     sliced = (
-        (pl.col("slot").n_unique() == pl.col("group_ranks").list.len().first())
+        (pl.col("slot").n_unique() == size.first())
         & (pl.col("numel").n_unique() == 1)
         & (pl.col("kind").first() != "all_gather")
     )

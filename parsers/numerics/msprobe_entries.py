@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from parsers.rank_list import rank_text
+
 MAX_DEPTH = 32  # of nested lists and dicts
 _PHASES = "forward|backward|parameters_grad"
 _NAME = re.compile(
@@ -163,8 +165,8 @@ def _communication(op: str, entry: dict[str, Any], found: _Found) -> Row:
     made: Row = {"reduce_op": found.reduce_op}
     if isinstance(found.group, dict):
         ranks, name = found.group.get("group_ranks"), found.group.get("group_id")
-        if isinstance(ranks, list) and all(_integer(rank) is not None for rank in ranks):
-            made["group_ranks"] = ranks
+        if isinstance(ranks, list) and ranks and all(_integer(rank) is not None and rank >= 0 for rank in ranks):
+            made["group_ranks"] = rank_text(ranks)
         made["group"] = name if isinstance(name, str) else None
     end = _ROOTED.get(op) or _PEERS.get(op)
     if end is not None:

@@ -4,20 +4,17 @@ Not a parser: the format itself, with its source, is in tensor_stats.py.
 """
 
 import json
-import re
-from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 import polars as pl
 
+from parsers.rank_list import normal, rank_text
 from parsers.tables import SCHEMAS, conform
 
-MAX_MEMBERS = 1_000_000
 FIELDS = tuple(name for name in SCHEMAS["tensors"] if name not in ("file", "line", "record"))
 _BIGGEST = 2**63 - 1
 _Integer = Annotated[int, msgspec.Meta(ge=-_BIGGEST, le=_BIGGEST)]
-_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 Row = Any  # a ROW: msgspec builds the class from the schema, so that no column is spelled twice
 
 
@@ -71,25 +68,6 @@ def _whole(number: float) -> int:
     return int(number)
 
 
-@lru_cache(maxsize=65_536)
-def members(raw: bytes) -> list[int] | None:
-    """`[0, 1, 2]`, or a text of ranges such as `"0-3,8"`, in group order; None where it is neither."""
-    text = raw.decode("utf-8", "replace").strip()
-    if text in ("", "null"):
-        return None
-    inner = text.strip('"[] ')
-    found: list[int] = []
-    for part in inner.split(","):
-        match = _RANGE.fullmatch(part)
-        if match is None:
-            return None
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last - first + len(found) > MAX_MEMBERS:
-            return None
-        found += range(first, last + 1)
-    return found
-
-
 def cast_text(frame: pl.DataFrame, unread: list[dict[str, Any]]) -> pl.DataFrame:
     """Columns of any type → the types of `tensors`; what cannot be read becomes null and one `unread` row a column."""
     made = []
@@ -110,11 +88,11 @@ def cast_text(frame: pl.DataFrame, unread: list[dict[str, Any]]) -> pl.DataFrame
 
 def _typed(name: str, series: pl.Series) -> pl.Series:
     kind = SCHEMAS["tensors"][name]
-    if name == "group_ranks" and series.dtype == pl.String:
-        return pl.Series(name, [None if text is None else members(text.encode()) for text in series], kind)
+    if name == "group_ranks":
+        return _members(series)
     if name == "shape" and series.dtype.is_nested():
         return pl.Series(name, [None if shape is None else json.dumps(_plain(shape)) for shape in series], kind)
-    if series.dtype.is_nested() and name != "group_ranks":
+    if series.dtype.is_nested():
         return pl.Series(name, [None] * len(series), kind)
     if series.dtype != pl.String or kind == pl.String():
         return series.cast(kind, strict=False)
@@ -124,6 +102,19 @@ def _typed(name: str, series: pl.Series) -> pl.Series:
         return number
     whole = number.round().cast(pl.Int64, strict=False)  # "3.0" is an integer, "3.5" is none
     return text.cast(pl.Int64, strict=False).fill_null(whole.set(number != number.floor(), None))
+
+
+def _members(series: pl.Series) -> pl.Series:
+    """Lists of ranks, or texts of them → the one text for each; few different ones come in many rows."""
+    distinct = series.drop_nulls().unique()
+    if series.dtype == pl.String:
+        texts = [normal(text) for text in distinct]
+    elif series.dtype == pl.List and series.dtype.inner.is_integer():  # type: ignore[attr-defined]
+        texts = [rank_text(rank for rank in ranks if rank is not None) or None for ranks in distinct]
+    else:
+        return pl.Series(series.name, [None] * len(series), pl.String)
+    told = pl.DataFrame({"told": distinct, "text": pl.Series(texts, dtype=pl.String)})
+    return series.to_frame("told").join(told, on="told", how="left", maintain_order="left")["text"].alias(series.name)
 
 
 def _plain(value: Any) -> Any:

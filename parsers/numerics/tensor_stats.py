@@ -30,8 +30,9 @@ import msgspec
 import polars as pl
 
 from parsers.numerics import stats_window
-from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, members, to_row
+from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, to_row
 from parsers.parser import FileParser, Source
+from parsers.rank_list import normal
 from parsers.reading import csv_cells
 from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
@@ -213,7 +214,7 @@ def _shape(raw: bytes) -> str | None:
 
 def _memberships(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
     raw = [bytes(value) for value in values]
-    read = [members(value) for value in raw]
+    read = [normal(value.decode("utf-8", "replace")) for value in raw]
     for place, value, found in zip(places, raw, read, strict=True):
         if found is None and value not in (b"", b"null", b'""'):
             reason = f"{name} is no list of ranks: {value.decode('utf-8', 'replace')[:40]!r}"

@@ -10,6 +10,7 @@ import polars as pl
 from forensics.simulate.job import Job
 from forensics.simulate.numerics.flow import Row
 from forensics.simulate.numerics.model import Form, Model, Tensor
+from parsers.rank_list import rank_text
 from parsers.tables import conform
 
 COLUMNS = (
@@ -122,7 +123,7 @@ def frame(rows: Sequence[tuple[Any, ...]], file: str, attempt: int | None, fmt: 
     types = {name: pl.Float64() for name in ("min", "max", "mean", "l2norm", "absmax", "timestamp")}
     made = pl.DataFrame(columns, schema_overrides={name: kind for name, kind in types.items() if name in columns})
     made = made.with_columns(
-        pl.Series("group_ranks", ranks, dtype=pl.List(pl.Int64)), pl.lit(attempt, pl.Int64).alias("attempt"),
+        pl.Series("group_ranks", [told and rank_text(told) for told in ranks], dtype=pl.String), pl.lit(attempt, pl.Int64).alias("attempt"),
         pl.lit(file).alias("file"), pl.int_range(pl.len(), dtype=pl.Int64).alias("record"),
     )  # fmt: skip
     line = pl.col("record") + 1 if fmt == "jsonl" else pl.lit(None, pl.Int64)
