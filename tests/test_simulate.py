@@ -280,3 +280,10 @@ def test_command_writes_bundle_and_truth(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "x" / "truth.json").read_text())["fault"]["kind"] == "kernel_stuck"
     assert (tmp_path / "x" / "bundle" / "fr" / "nccl_trace_rank_15").stat().st_size > 1000
     assert CliRunner().invoke(main, [str(tmp_path / "y"), "--tp", "0"]).exit_code == 2
+
+
+def test_recorders_are_dumped_after_all_that_ends_has_ended() -> None:
+    """Also where hosts have enqueued many calls behind the last one that a GPU finished."""
+    hung = simulate(Job(tp=1, pp=1, dp=8, schedule="zero3", microbatches=8), Fault("kernel_stuck"), 1)
+    for number, rank in enumerate(hung.engine.ranks):
+        assert all(op.completed <= hung.until(number) for op in rank.ops if op.completed != NEVER)

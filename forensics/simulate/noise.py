@@ -96,7 +96,6 @@ def rest_time(engine: Engine) -> float:
     """When the last host came to rest, ms."""
     latest = max(rank.clock for rank in engine.ranks)
     for rank in engine.ranks:
-        for op in rank.ops[-8:]:
-            if op.completed != NEVER:
-                latest = max(latest, op.completed)
+        # A host may have enqueued many calls behind the last one that its GPU finished.
+        latest = max(latest, *(op.completed for op in rank.ops if op.completed != NEVER), 0.0)
     return latest + 1.0
