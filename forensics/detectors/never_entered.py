@@ -10,7 +10,8 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
-from forensics.graph.narrow import surely_absent
+from forensics.graph.logged import logged_waits
+from forensics.graph.narrow import possible_culprits
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
@@ -248,10 +249,11 @@ def _among_lost(case: Case) -> Finding:
     roots = case.roots
     assert roots is not None
     assert case.states is not None and case.waits is not None
-    absent = surely_absent(case.states, case.waits, roots.lost)
-    silent = tuple(sorted(absent & roots.lost or roots.lost))
-    lonely = tuple(sorted(absent - roots.lost if absent else roots.lonely))
-    suspects = tuple(sorted({*silent, *lonely}))
+    logged = logged_waits(case.tables["events"], case.states)
+    possible = possible_culprits(case.states, case.waits, roots, logged)
+    lonely = tuple(sorted(possible & roots.lonely))
+    silent = tuple(sorted(possible - roots.lonely))
+    suspects = tuple(sorted(possible))
     operations = _needing(case, silent)
     main = operations[0] if operations else None
     text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(silent)}, of which no usable record exists"

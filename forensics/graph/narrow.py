@@ -1,120 +1,342 @@
-"""Which lost ranks must be absent? Replays what the positions of observed ranks allow.
+"""Which ranks can be the one that holds all others up? Replays what the positions of observed ranks allow for lost ones.
 
-A lost rank u is needed by an open operation X. Some member r of X is in it, and its record shows the order of calls before
-X. The last of them that u took part in, too, and that is done, u has passed. If u has also passed its own counterpart of
-every call between that one and X (same kind of group, same number, completed by an observed member of u's group), then
-X is the next call of u. Where u is the only member that X still needs, u is not in it because it never came (were two
-members missing, one of them might wait in X for the other).
-
-Ranks of one communicator run the same program between two of its calls up to the groups that each uses; that is what the
-word counterpart stands on (tensor-parallel mates, replicas of a stage).
+A lost rank has entered every collective that an observed member has completed, every transfer that its peer has, and
+whatever stands before these in its program (graph/programs.py); it has not entered an operation that waits for it alone.
+Between the two it may be held by a call of which another member may be missing, and so be a mere victim of that member.
+The walk from a waiting rank over all that may hold it up ends at the ranks that may be the cause; one rank that is to
+explain every waiter lies on the walk of each. What the records do not tell (no twin, an unknown group, a peer without a
+common number) leads to every lost rank.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
+import networkx as nx
 import polars as pl
 
+from forensics.graph.logged import Waiting
+from forensics.graph.programs import Call, Program, Programs, TransferKey
+from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
 
-_LOOK_BACK = 400  # entries before the open one
-_WITNESSES = 2  # members of an operation whose order is read
-_SENDS = ("send", "isend")
+_END = 1 << 30
+Node = tuple[
+    str, object, object
+]  # ("rank", r, limit), ("op", id, None), ("call", gid, seq), ("role", desc, None), _ANY
+_ANY: Node = ("any", None, None)
 
 
-@dataclass(slots=True)
-class _Records:
-    """What is needed of the records, as plain dictionaries, filled for the ranks in question."""
-
-    members: dict[int, list[int]]
-    role: dict[int, str | None]
-    of_role: dict[tuple[str | None, int], list[int]]  # (role, rank) → gids
-    completed: Mapping[tuple[int, int], int]  # (rank, gid) → newest collective done
-    sent: Mapping[tuple[int, int, int, bool], int] = field(
-        default_factory=dict
-    )  # (rank, gid, peer index, sends) → newest
+def unrecorded(waits: Waits, states: States) -> frozenset[int]:
+    """Ranks whose own record does not tell what holds them."""
+    told = frozenset(states.open["rank"].to_list()) | states.blind
+    vague = {rank for rank, status in waits.status.items() if status == "vague" and rank in waits.by_stack}
+    return frozenset({rank for rank, status in waits.status.items() if status == "lost"} | vague) - told
 
 
-def _records(states: States, lost: frozenset[int]) -> _Records:
-    groups = states.groups.filter("whole")
-    members = {gid: list(ranks) for gid, ranks in groups.select("gid", "members").iter_rows()}
-    role: dict[int, str | None] = dict(groups.select("gid", "desc").iter_rows())
-    of_role: dict[tuple[str | None, int], list[int]] = {}
-    for gid, ranks in members.items():
-        for rank in lost.intersection(ranks):
-            of_role.setdefault((role[gid], rank), []).append(gid)
-    counted = states.counters.filter(pl.col("completed").is_not_null()).select("rank", "gid", "completed")
-    completed = {(rank, gid): done for rank, gid, done in counted.iter_rows()}
-    p2p = (
-        states.entries.filter(pl.col("is_p2p") & pl.col("peer").is_not_null() & (pl.col("done") | pl.col("superseded")))
-        .group_by("rank", "gid", "peer", pl.col("kind").is_in(_SENDS).alias("sends"))
-        .agg(pl.col("seq").max())
-    )
-    sent = {(rank, gid, peer, sends): seq for rank, gid, peer, sends, seq in p2p.iter_rows()}
-    return _Records(members, role, of_role, completed, sent)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a lost rank may be. `after`: the last place in its program that it has surely entered. `before`: the first
+    that it has surely not."""
+
+    program: Program
+    after: int
+    before: int = _END
 
 
-def _counterparts(known: _Records, gid: int, lost: int) -> list[int]:
-    """The groups of the lost rank that play the part of this one."""
-    return [other for other in known.of_role.get((known.role.get(gid), lost), ()) if other != gid]
+class _Replay:
+    """What each lost rank may be held by. `held`: those whose log tells it."""
 
+    def __init__(self, states: States, waits: Waits, lost: frozenset[int], logged: Mapping[int, Waiting]) -> None:
+        self.states, self.waits, self.lost = states, waits, lost
+        self.held = {rank: waiting for rank, waiting in logged.items() if rank in lost}
+        self.programs = Programs(states, lost)
+        counted = states.counters.filter(~pl.col("rank").is_in(sorted(lost)) & pl.col("completed").is_not_null())
+        self._done: dict[int, int] = dict(counted.group_by("gid").agg(pl.col("completed").max()).iter_rows())
+        first = states.open.filter(~pl.col("is_p2p")).select("rank", "gid", "seq")
+        in_log = {(rank, call.gid, call.seq) for rank, call in self.held.items() if not call.is_p2p}
+        self._inside = frozenset(first.iter_rows()) | in_log
+        self._launch = dict(states.open.filter("is_p2p").select("rank", pl.struct("gid", "seq")).iter_rows())
+        self._overlapping = self._roles_that_overlap()
+        self.transfers_of = lru_cache(maxsize=None)(self._transfers_of)
+        self.places: dict[int, _Place] = {}
+        for rank in sorted(lost):
+            if program := self.programs.of(rank):
+                self.places[rank] = _Place(program, max(self._entered(rank, program), self._logged(rank, program)))
+        self._spread()
 
-def _has_passed(known: _Records, row: Mapping[str, object], witness: int, lost: int) -> bool:
-    """Whether the lost rank has its counterpart of this entry of the witness behind it."""
-    gid = int(str(row["gid"])) if row["gid"] is not None else None
-    if gid is None or gid not in known.members:
-        return False
-    own = [gid] if lost in known.members[gid] else _counterparts(known, gid, lost)
-    if len(own) != 1:
-        return False
-    mine = known.members[own[0]]
-    if not row["is_p2p"]:
-        newest = max((known.completed.get((rank, own[0]), -1) for rank in mine if rank != lost), default=-1)
-        return newest >= int(str(row["seq"]))
-    if row["peer"] is None or len(mine) != len(known.members[gid]):
-        return False
-    place, at = int(str(row["peer"])), known.members[gid].index(witness)
-    if lost != mine[at] or place >= len(mine):
-        return False
-    sends = row["kind"] in _SENDS
-    reference = known.sent.get((known.members[gid][place], gid, at, not sends))
-    observed = known.sent.get((mine[place], own[0], at, not sends))
-    return reference is not None and observed is not None and observed >= reference
+    def _roles_that_overlap(self) -> frozenset[str | None]:
+        """Groups whose calls run beside others: somebody has a later call of another kind behind an open one."""
+        rows = self.states.entries.filter(~pl.col("rank").is_in(sorted(self.lost)))
+        last = pl.col("record").filter("done").max().over("rank")
+        open_before = rows.filter(~pl.col("is_p2p") & ~pl.col("done") & (pl.col("record") < last))
+        return frozenset(self.programs.role.get(gid) for gid in open_before["gid"].drop_nulls().unique())
 
+    # --- what a lost rank has surely entered -------------------------------------------------------------------------
 
-def _next_call_is(known: _Records, before: list[dict[str, object]], witness: int, lost: int) -> bool:
-    """`before`: the witness's entries before the operation, newest first."""
-    for row in before:
-        shared = row["gid"] is not None and lost in known.members.get(int(str(row["gid"])), ())
-        if shared and not row["is_p2p"] and row["done"]:
-            return True
-        if not (row["kind"] == "coalesced" or _has_passed(known, row, witness, lost)):
+    def _transfers_of(self, rank: int, peer: int) -> Mapping[TransferKey, int]:
+        """Key → place in the rank's program or record."""
+        place = self.places.get(rank)
+        calls = place.program.calls if place else () if rank in self.lost else self.programs.record(rank)
+        return {key: at for at, key in self.programs.transfers(calls, rank, peer)}
+
+    def _received(self, key: TransferKey, rank: int, peer: int) -> bool:
+        """Has the observed peer ended this transfer?"""
+        at = self.transfers_of(peer, rank).get(key)
+        return at is not None and self.programs.record(peer)[at].done
+
+    def _entered(self, rank: int, program: Program) -> int:
+        calls = program.calls
+        peers = {call.peer for call in calls if call.peer is not None and call.peer not in self.lost}
+        keys = {at: (key, peer) for peer in sorted(peers) for at, key in self.programs.transfers(calls, rank, peer)}
+        for at in range(len(calls) - 1, -1, -1):
+            call = calls[at]
+            if call.is_p2p:
+                if at in keys and self._received(keys[at][0], rank, keys[at][1]):
+                    return self._start_of_launch(program, at) - 1
+            elif call.gid is not None and self._done.get(call.gid, -1) >= call.seq:
+                return at
+        return -1
+
+    def _logged(self, rank: int, program: Program) -> int:
+        """The last place that it has entered by its log."""
+        if rank not in self.held:
+            return -1
+        gid, seq, is_p2p, _ = self.held[rank]
+        if not is_p2p:
+            return program.at.get((gid, seq), -1)
+        return next(
+            (at - 1 for at, call in enumerate(program.calls) if call.is_p2p and (call.gid, call.seq) == (gid, seq)), -1
+        )
+
+    def may_have_stopped(self, rank: int) -> bool:
+        """Is this rank in a call that its log names because its own device never finished it?"""
+        gid, seq, is_p2p, _ = self.held[rank]
+        if is_p2p:
             return False
-    return False
+        alone = not any((other, gid, seq) in self._inside for other in self.programs.members[gid] if other != rank)
+        others = [
+            self.places.get(other) for other in self.programs.members[gid] if other != rank and other in self.lost
+        ]
+        observed = len(self.programs.members[gid]) - 1 - len(others)
+        behind = all(place is None or place.before > place.program.at.get((gid, seq), -1) for place in others)
+        return self._done.get(gid, -1) >= seq or (alone and not observed and behind)
+
+    @staticmethod
+    def _start_of_launch(program: Program, at: int) -> int:
+        """Transfers of one batch are one kernel: its parts end together."""
+        call = program.calls[at]
+        while at and (before := program.calls[at - 1]).is_p2p and (before.gid, before.seq) == (call.gid, call.seq):
+            at -= 1
+        return at
+
+    def _spread(self) -> None:
+        """What a lost rank has surely completed, the lost members of that call have surely entered."""
+        todo = list(self.places)
+        while todo:
+            rank = todo.pop()
+            place = self.places[rank]
+            newest = {
+                call.gid: call.seq
+                for call in place.program.calls[: max(place.after, 0)]
+                if not call.is_p2p and call.gid is not None and call.role not in self._overlapping
+            }
+            for gid, seq in newest.items():
+                for other in (
+                    self.lost.intersection(self.programs.members[gid]) if self._done.get(gid, -1) < seq else ()
+                ):
+                    its = self.places.get(other)
+                    at = its.program.at.get((gid, seq), -1) if its else -1
+                    if its and at > its.after:
+                        self.places[other] = _Place(its.program, at)
+                        todo.append(other)
+
+    def bound(self, op: str, rank: int, inside: int) -> None:
+        """`op` waits for this lost rank alone, one of the members that are in it is `inside`."""
+        limit, place = self.limit(op, rank, inside), self.places.get(rank)
+        if place and place.after < limit < place.before:
+            self.places[rank] = _Place(place.program, place.after, limit)
+
+    def limit(self, op: str, rank: int, inside: int) -> int:
+        """Place of an operation, or of the batch that it is part of, in a lost rank's program; far behind its end if not known."""
+        place = self.places.get(rank)
+        if place is None:
+            return _END
+        if not op.startswith("p2p:"):
+            gid, _, seq = op.partition(":")
+            return place.program.at.get((int(gid), int(seq)), _END)
+        theirs, record = self.transfers_of(inside, rank), self.programs.record(inside)
+        sender = op.rpartition(":")[2].partition(">")[0] == str(inside)
+        waiting = [key for key, at in theirs.items() if not record[at].done and record[at].sends == sender]
+        at = self.transfers_of(rank, inside).get(waiting[0], _END) if waiting else _END
+        return at if at == _END else self._start_of_launch(place.program, at)
+
+    def has_entered(self, rank: int, gid: int, seq: int) -> bool:
+        """Whether a member, lost or not, has surely called this collective."""
+        if self._done.get(gid, -1) >= seq or (rank, gid, seq) in self._inside:
+            return True
+        place = self.places.get(rank)
+        return place is not None and place.program.at.get((gid, seq), _END) <= place.after
+
+    # --- what may hold whom -------------------------------------------------------------------------------------------
+
+    def next(self, node: Node) -> Iterator[Node]:
+        """All that may hold this one up."""
+        kind, one, two = node
+        if kind == "rank" and isinstance(one, int):
+            yield from self._holding_lost(one, two) if one in self.lost else self._holding_observed(one)
+        elif kind == "op":
+            yield from self._missing(str(one))
+        elif kind == "call" and isinstance(one, int) and isinstance(two, int):
+            for member in self.programs.members[one]:
+                if not self.has_entered(member, one, two):
+                    yield self._rank(member, (one, two))
+        elif kind == "role":
+            for rank in sorted(self.lost):
+                if all(self.programs.role[gid] != one for gid in self.programs.groups_of.get(rank, ())):
+                    yield ("rank", rank, _END)
+
+    def _rank(self, rank: int, call: tuple[int, int] | None = None, limit: int = _END) -> Node:
+        place = self.places.get(rank)
+        if place is None:
+            return ("rank", rank, None)
+        at = place.program.at.get(call, _END) if call else limit
+        return ("rank", rank, min(at, place.before))
+
+    def _holding_observed(self, rank: int) -> Iterator[Node]:
+        if rank in self.states.blind:
+            yield _ANY
+        if ("rank", rank) in self.waits.graph:
+            yield from (("op", op, None) for _, op in self.waits.graph.successors(("rank", rank)))
+
+    def _missing(self, op: str) -> Iterator[Node]:
+        graph = self.waits.graph
+        inside = min(rank for _, rank in graph.predecessors(("op", op)))
+        for _, rank in graph.successors(("op", op)):
+            if rank not in self.lost:
+                yield ("rank", rank, None)
+            elif op.startswith("p2p:") or not self.has_entered(rank, *map(int, op.split(":"))):
+                yield self._rank(rank, limit=self.limit(op, rank, inside))
+
+    def _holding_lost(self, rank: int, limit: object) -> Iterator[Node]:
+        place = self.places.get(rank)
+        logged = self.held.get(rank)
+        if logged and not (logged.is_p2p and place is None):
+            yield from self._holding_logged(rank, logged)
+            return
+        if place is None or not isinstance(limit, int):
+            yield _ANY
+            return
+        calls = place.program.calls
+        if limit > len(calls):
+            yield _ANY  # behind what its twin has enqueued
+        for at, call in enumerate(calls[:limit]):
+            if at > place.after or not call.waited or call.role in self._overlapping:
+                yield from self._holding_at(rank, at, call)
+
+    def _holding_logged(self, rank: int, call: Waiting) -> Iterator[Node]:
+        """Who may be missing in the call that the rank's log names."""
+        if not call.is_p2p:
+            if self._done.get(call.gid, -1) < call.seq:
+                yield ("call", call.gid, call.seq)
+            return
+        for at, one in enumerate(self.places[rank].program.calls):
+            if one.is_p2p and (one.gid, one.seq) == (call.gid, call.seq):
+                yield from self._holding_at(rank, at, one)
+
+    def _holding_at(self, rank: int, at: int, call: Call) -> Iterator[Node]:
+        """Who may be missing in this call of a lost rank."""
+        if call.gid is None:
+            yield ("role", call.role, None)  # a group of lost ranks alone
+        elif not call.is_p2p:
+            if self._done.get(call.gid, -1) < call.seq:
+                yield ("call", call.gid, call.seq)
+        elif call.peer is None:
+            yield _ANY
+        else:
+            yield from self._other_end(rank, call.peer, at)
+
+    def _other_end(self, rank: int, peer: int, at: int) -> Iterator[Node]:
+        key = next((key for key, place in self.transfers_of(rank, peer).items() if place == at), None)
+        its = None if key is None else self.transfers_of(peer, rank).get(key)
+        if peer in self.lost:
+            place = self.places.get(peer)
+            if place is None or its is None or its > place.after:
+                yield self._rank(
+                    peer, limit=_END if its is None or place is None else self._start_of_launch(place.program, its)
+                )
+            return
+        call = None if its is None else self.programs.record(peer)[its]
+        if call is None or not (call.done or self._launch.get(peer) == {"gid": call.gid, "seq": call.seq}):
+            yield ("rank", peer, None)
 
 
-def surely_absent(states: States, waits: Waits, lost: frozenset[int]) -> frozenset[int]:
-    """Ranks of which one must be the culprit: lost ones that are absent from an operation that observed ranks wait in,
-    with the one rank that waits in it where it is alone."""
-    needed: dict[str, int] = {}
-    for rank in sorted(lost):
-        for _, op in waits.graph.predecessors(("rank", rank)):
-            if not op.startswith("p2p:") and waits.graph.out_degree(("op", op)) == 1:
-                needed[op] = rank
-    held = states.open.filter(pl.col("op").is_in(sorted(needed))).sort("op", "rank")
-    firsts = held.group_by("op", maintain_order=True).head(_WITNESSES).select("op", "rank", "record")
-    if not firsts.height:
-        return frozenset()
-    known = _records(states, lost)
-    order = states.entries.join(firsts.select("rank").unique(), on="rank", how="semi").partition_by(
-        "rank", as_dict=True
-    )
-    found: set[int] = set()
-    for op, witness, record in firsts.iter_rows():
-        rows = order[(witness,)].filter(pl.col("record") < record).sort("record", descending=True).head(_LOOK_BACK)
-        before = rows.select("gid", "seq", "is_p2p", "kind", "peer", "done").rows(named=True)
-        if _next_call_is(known, before, witness, needed[op]):
-            # One member alone in it may itself be what stopped, after the other was through; two at once are not.
-            found |= {needed[op]} if waits.graph.in_degree(("op", op)) > 1 else {needed[op], witness}
+def _alone(replay: _Replay, lonely: frozenset[int]) -> frozenset[int]:
+    """Of the ranks that are alone in a call, those of which all other members may have ended it."""
+    found = set()
+    for rank in lonely:
+        for _, op in replay.waits.graph.successors(("rank", rank)):
+            others = [other for _, other in replay.waits.graph.successors(("op", op))]
+            places = [(replay.places.get(other), replay.limit(op, other, rank)) for other in others]
+            if all(place is None or place.before > limit or limit == _END for place, limit in places):
+                found.add(rank)
     return frozenset(found)
+
+
+def possible_culprits(
+    states: States, waits: Waits, roots: Roots, logged: Mapping[int, Waiting] | None = None
+) -> frozenset[int]:
+    """Ranks of which one must hold all unexplained waiters up, if it is one: lost ones, and observed ones that are alone
+    in a call whose other members are lost. `logged`: in which call a lost rank waits by its log. Where no single rank
+    can be it, all lost ones that are needed."""
+    lost = unrecorded(waits, states)
+    everybody = roots.lost | roots.lonely
+    replay = _Replay(states, waits, lost, logged or {})
+    for op in (node for node in waits.graph if node[0] == "op" and waits.graph.out_degree(node) == 1):
+        inside = [rank for _, rank in waits.graph.predecessors(op)]
+        ((_, needed),) = waits.graph.successors(op)
+        # One member alone in it may itself be what stopped, after the other was through.
+        if needed in lost and (len(inside) > 1 or str(op[1]).startswith("p2p:")):
+            replay.bound(str(op[1]), needed, min(inside))
+    waiting = [
+        ("rank", rank, None)
+        for rank in roots.unexplained
+        if waits.graph.out_degree(("rank", rank)) and rank not in lost
+    ]
+    waiting_by_log = {rank for rank in replay.held if not replay.may_have_stopped(rank)}
+    may_be = lost - waiting_by_log | _alone(replay, roots.lonely)
+    own = {rank: 1 << place for place, rank in enumerate(sorted(may_be))}
+    masks = _reached(replay, waiting, own)
+    common = (1 << len(own)) - 1
+    for node in waiting:
+        common &= masks[node]
+    return frozenset(rank for rank, bit in own.items() if common & bit) or everybody
+
+
+def _reached(replay: _Replay, starts: Sequence[Node], own: Mapping[int, int]) -> dict[Node, int]:
+    """Node → the ranks, as bits, that it may lead to."""
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(starts)
+    todo: list[Node] = list(starts)
+    while todo:
+        node = todo.pop()
+        for other in replay.next(node):
+            if other not in graph:
+                todo.append(other)
+            graph.add_edge(node, other)
+    whole = nx.condensation(graph)
+    masks: dict[int, int] = {}
+    found: dict[Node, int] = {}
+    for part in reversed(list(nx.topological_sort(whole))):
+        mask = 0
+        for later in whole.successors(part):
+            mask |= masks[later]
+        for node in whole.nodes[part]["members"]:
+            if node == _ANY:
+                mask |= (1 << len(own)) - 1
+            elif node[0] == "rank":
+                mask |= own.get(node[1], 0)
+        masks[part] = mask
+        found.update(dict.fromkeys(whole.nodes[part]["members"], mask))
+    return found

@@ -13,7 +13,7 @@ import polars as pl
 from forensics.graph.records import details, entries, groups_of, one_dump_per_rank
 from parsers.tables import TableName
 
-_SENDS = ("send", "isend")
+SENDS = ("send", "isend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _first_open(
     told = pl.concat([collective, p2p.filter(pl.col("peer_rank").is_not_null()).drop("pair")])
     blind = frozenset(held["rank"].to_list()) - frozenset(told["rank"].to_list())
     gid, rank, peer = (pl.col(name).cast(pl.String) for name in ("gid", "rank", "peer_rank"))
-    is_send = pl.col("kind").is_in(_SENDS)
+    is_send = pl.col("kind").is_in(SENDS)
     pair = pl.concat_str(
         [pl.lit("p2p:"), gid, pl.lit(":"), pl.when(is_send).then(rank).otherwise(peer), pl.lit(">"), pl.when(is_send).then(peer).otherwise(rank)]
     )  # fmt: skip
@@ -172,7 +172,7 @@ def _p2p_members(
     own = p2p.select("op", "rank", pl.lit("in").alias("state"))
     other = p2p.select("op", "gid", "seq", pl.col("peer_rank").alias("rank"), pl.col("rank").alias("peer_rank"), "kind")
     other = other.join(own.select("op", "rank"), on=["op", "rank"], how="anti")
-    is_send = pl.col("kind").is_in(_SENDS)
+    is_send = pl.col("kind").is_in(SENDS)
     theirs = operations.filter("is_p2p").join(other.select("rank", "gid").unique(), on=["rank", "gid"], how="semi")
     mates = (
         _with_peers(theirs, groups)
