@@ -29,7 +29,10 @@ def _links(operations: Iterable[Operation]) -> tuple[tuple[int | str, int | str]
 
 
 def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
+    """Only where every member's record shows it in: one that is not may have stopped, and so stall the others' calls."""
     if not case.identity.height or case.roots is None or case.roots.lost:
+        return None
+    if any(operation.members.get("unknown") for operation in operations):
         return None
     place = {rank: host for rank, host in case.identity.select("rank", "host").iter_rows() if host}
     return overlap([operation.all_ranks for operation in operations], place)

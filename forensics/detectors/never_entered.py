@@ -5,12 +5,14 @@ open operation needs is the culprit if it, with the other free ones, explains ev
 transparent. Where nothing observed explains the waiters, the lost ranks that must hold the culprit are the suspects.
 """
 
+from collections.abc import Iterator, Mapping
+
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
-from forensics.graph.logged import logged_waits
+from forensics.graph.logged import Waiting, logged_waits
 from forensics.graph.narrow import possible_culprits
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
@@ -238,25 +240,47 @@ def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
     return (*reasons, "culprit_among_missing") if set(suspects) - wrapped else tuple(reasons)
 
 
-def _lonely_claim(lonely: tuple[int, ...]) -> tuple[Claim, ...]:
-    if not lonely:
-        return ()
-    text = f"{ranks_text(lonely)} may have a stopped device: the other members of the call that it is in left no record"
-    return (Claim(text, "unseen", "coverage"),)
+def _lost_claims(
+    case: Case, silent: tuple[int, ...], lonely: tuple[int, ...], logged: Mapping[int, Waiting]
+) -> Iterator[Claim]:
+    """Who is under suspicion for want of a record, and why others without one are not."""
+    if silent:
+        yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen", "coverage")
+    if lonely:
+        text = "may have a stopped device: the other members of the call that it is in left no record"
+        yield Claim(f"{ranks_text(lonely)} {text}", "unseen", "coverage")
+    assert case.roots is not None
+    others = case.roots.lost - set(silent)
+    if waited := sorted(others & logged.keys()):
+        text = f"{ranks_text(waited)} left no flight record, but timed out in calls that others had not ended"
+        yield Claim(text, "for", "logs", tuple(logged[rank].ref for rank in waited[:3]))
+    if rest := sorted(others - logged.keys()):
+        text = "left no record either, but not every waiting rank can be held up by them, by the order of calls of their peers"
+        yield Claim(f"{ranks_text(rest)} {text}", "for", "flight_recorder")
+
+
+def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
+    """Where all ranks of one host are lost, and nobody else is, it is the host that died, not one of them that stopped."""
+    roots = case.roots
+    assert roots is not None and case.states is not None and case.waits is not None
+    if _shared_host(case, tuple(sorted(roots.lost)), whole=True):
+        return roots.lost
+    return possible_culprits(case.states, case.waits, roots, logged)
 
 
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
-    assert roots is not None
-    assert case.states is not None and case.waits is not None
+    assert roots is not None and case.states is not None
     logged = logged_waits(case.tables["events"], case.states)
-    possible = possible_culprits(case.states, case.waits, roots, logged)
+    possible = _possible(case, logged)
     lonely = tuple(sorted(possible & roots.lonely))
     silent = tuple(sorted(possible - roots.lonely))
     suspects = tuple(sorted(possible))
-    operations = _needing(case, silent)
+    operations = _needing(case, silent) or _needing(case, tuple(roots.lost))
     main = operations[0] if operations else None
-    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to {ranks_text(silent)}, of which no usable record exists"
+    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to ranks of which no usable record exists"
+    among = [f"{ranks_text(silent)}, which left no usable record"] if silent else []
+    among += [f"{ranks_text(lonely)}, alone in a call with such ranks"] if lonely else []
     return Finding(
         detector=DETECTOR.name,
         kind="hang",
@@ -268,13 +292,10 @@ def _among_lost(case: Case) -> Finding:
         blast_radius=_blast(case, operations),
         claims=(
             Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
-            Claim(f"{ranks_text(silent)}: no usable flight record", "unseen", "coverage"),
-            *_lonely_claim(lonely),
+            *_lost_claims(case, silent, lonely, logged),
         ),
-        collect=(f"flight-recorder dump and stack of {ranks_text(silent)}",),
-        summary=f"Undecided: the culprit is among {ranks_text(silent)}, which left no usable record"
-        + (f", or {ranks_text(lonely)}, alone in a call with such ranks" if lonely else "")
-        + f"; {len(roots.waiters)} ranks wait"
+        collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
+        summary=f"Undecided: the culprit is among {', or '.join(among)}; {len(roots.waiters)} ranks wait"
         + (f" in {main.label}." if main else "."),
     )
 

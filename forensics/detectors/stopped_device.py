@@ -22,10 +22,25 @@ def device_records(case: Case, rank: int) -> pl.DataFrame:
     who = case.identity.filter(pl.col("rank") == rank)
     if not who.height:
         return events.filter((pl.col("rank") == rank) & (pl.col("rank_space") == "global"))
-    host, pci = who["host"][0], who["pci"][0]
+    host, pci = who["host"][0], who["pci"][0] or usual_address(case, rank)
     short = pl.col("pci").str.replace(r"\.[0-9a-f]$", "").str.tail(7)
     same = (pl.col("host") == host) & (short == str(pci).split(".")[0][-7:]) if host and pci else pl.lit(False)
     return events.filter(same | ((pl.col("rank") == rank) & (pl.col("rank_space") == "global")))
+
+
+def usual_address(case: Case, rank: int) -> str | None:
+    """Where the device of a rank that printed no address must be: every rank with its local number, on two other hosts at
+    least, has it there, and no other rank of its own host does."""
+    known = case.identity.filter(pl.col("local_rank").is_not_null() & pl.col("host").is_not_null())
+    own = known.filter(pl.col("rank") == rank)
+    if not own.height:
+        return None
+    placed = known.filter(pl.col("pci").is_not_null())
+    alike = placed.filter(pl.col("local_rank") == own["local_rank"][0])
+    addresses = alike["pci"].unique().to_list()
+    here = placed.filter(pl.col("host") == own["host"][0])["pci"].to_list()
+    usual = len(addresses) == 1 and alike["host"].n_unique() > 1 and addresses[0] not in here
+    return str(addresses[0]) if usual else None
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
