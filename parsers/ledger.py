@@ -80,6 +80,7 @@ def read_unit(
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
+    _parse_together(reading.waiting)
     for report in reports:
         parts.extend(report.parts)
         report.parsers |= recognisers.get(report.source.path, set())
@@ -104,6 +105,7 @@ class _Reading:
     candidates: Candidates
     forms: tuple[Dense, ...]
     year: int | None
+    waiting: list[tuple["_Report", Source, "_Opened"]] = field(default_factory=list)  # for FileParser.together
 
 
 @dataclass(slots=True)
@@ -150,15 +152,40 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         report.lose(message(error), bytes=source.size)
         return report
     owner = _owner(report, reading.parsers, head)
+    waits = owner is not None and owner.together is not None
     if owner is not None:
+        report.owner = owner
+        report.parsers.add(owner.name)
+    if waits:
+        reading.waiting.append((report, source, opened))
+    elif owner is not None:
         _parse_file(report, owner, source)
     if is_text(head):
         _scan_file(report, source, reading, _own_year(head[:YEAR_BYTES], reading.year))
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
+    if not waits:
+        _lose(report, source, opened)
+    return report
+
+
+def _lose(report: _Report, source: Source, opened: _Opened) -> None:
     for loss in sorted(opened.losses() | ({source.read_error} if source.read_error else set())):
         report.lose(loss)
-    return report
+
+
+def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> None:
+    """Files whose owner reads several at once. Where it fails they are read one by one, so that one costs only itself."""
+    for owner in {report.owner.name: report.owner for report, _, _ in waiting if report.owner is not None}.values():
+        mine = [item for item in waiting if item[0].owner is owner]
+        try:
+            assert owner.together is not None
+            mine[0][0].parts.append(checked(owner.together([source for _, source, _ in mine])))
+        except Exception:
+            for report, source, _ in mine:
+                _parse_file(report, owner, source)
+    for report, source, opened in waiting:
+        _lose(report, source, opened)
 
 
 def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FileParser | None:
@@ -173,8 +200,6 @@ def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FilePar
 
 
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
-    report.owner = owner
-    report.parsers.add(owner.name)
     try:
         report.parts.append(checked(owner.parse(source)))
     except Exception as error:

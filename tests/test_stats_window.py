@@ -31,9 +31,10 @@ def statistics(steps: int = 12, bad_from: int | None = 7, skipped: int | None = 
 
 def test_kept_rows() -> None:
     frame = statistics(skipped=None)
-    kept = stats_window.reduced(frame.lazy(), frame.schema)
+    found = stats_window.reduced(frame.lazy(), frame.schema, [frame.height])
+    kept = found.frame
     whole = kept.group_by("rank", "step").len().filter(pl.col("len") == 9)
-    assert set(whole["step"].to_list()) == {6, 7, 8}
+    assert (set(whole["step"].to_list()), found.left_out) == ({6, 7, 8}, {})
     assert kept.filter(pl.col("phase") == "grad_sync").height == 24
     assert kept["record"].is_sorted()
     joined = frame.with_row_index("record").join(kept, on="record", how="semi").drop("record")
@@ -42,7 +43,7 @@ def test_kept_rows() -> None:
 
 def test_of_a_clean_file_the_last_step_is_whole() -> None:
     frame = statistics(bad_from=None, skipped=None)
-    kept = stats_window.reduced(frame.lazy(), frame.schema)
+    kept = stats_window.reduced(frame.lazy(), frame.schema, [frame.height]).frame
     whole = kept.group_by("rank", "step").len().filter(pl.col("len") == 9)
     assert whole["step"].unique().to_list() == [11]
     assert kept["step"].n_unique() == 12

@@ -1,84 +1,272 @@
-"""Of a large file of tensor statistics only what an analysis needs, read in two passes that hold little in memory.
+"""Of a large file of tensor statistics only what an analysis needs, read in passes that hold little in memory.
 
-Not a parser: tensor_stats.py uses it for Parquet beyond a number of rows. Kept are, per rank,
-- all rows of each step in which bad values begin (the step before held none), and of the steps before and after it;
-  of very many such steps the first ones and the last ones;
-- all rows of a rank's last step, where none of its rows is bad;
-- in every step the first and the last row, all bad rows' first, and all rows of communications and of the phases
-  grad_sync and optimizer, so that calls, replicas and clean parameters can be followed through the run;
-- rows whose scaled format clipped or lost values.
+Not a parser: tensor_stats.py uses it for files beyond a number of rows, many at once. The first pass reads rank, step
+and the counts alone and finds the steps in which bad values begin. Kept are, per rank,
+- all rows of each step in which bad values begin; of very many such steps the first ones and the last ones;
+- of the step before it the last rows; of the step after it all rows where nothing in it is NaN, else those around its
+  first NaN; in the steps before, the rows of the module that was bad first, so that its growth can be shown;
+- all rows of a rank's last step, where none of its rows is bad; also those around the step in which most of its
+  figures became zero, or in which a scaled format began to clip or to lose values;
+- in every step the first bad row, and all rows of communications and of the phases grad_sync and optimizer, so that
+  calls, replicas and clean parameters can be followed through the run; of very many, those of the steps near the ones
+  above; a step without any of these keeps its first row.
 Nothing else is decided here. `record` stays the number of the row in the file, so order and places are the file's.
+Lost is what only other rows show: a recompute that differs by finite values in a step without any bad one.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-ROWS = 200_000  # smaller files are read whole
-ONSETS = 8  # of each rank, from the begin and from the end
+ROWS = 10_000  # smaller files are read whole
+ONSETS = 4  # of each rank and sort, from the begin and from the end
+NEAR = 64  # rows beside a bad one
+GROWTH = 8  # steps before an onset in which its module is followed
+SPECIAL_SHARE = 0.05  # of all rows: more communications than this are not kept in every step
+_SLICE = 8 << 20  # rows that the first pass holds at once
 _ALWAYS = ("comm", "grad_sync", "optimizer")
-_SHARES = (("overflow_pct", 0.1), ("underflow_pct", 5.0))
+_CALL = (("group", "group_ranks", "call"), ("peer",))  # stated of communications alone; of each the first that is there
+_COUNTS, _FIGURES = ("nan_count", "inf_count"), ("min", "max", "absmax")
+_SHARES = (("overflow_pct", 0.1), ("overflow_pct", 1.0), ("underflow_pct", 5.0), ("underflow_pct", 25.0))
+_MORE_ZEROS = 0.15  # of a step's figures, from one step to the next
+_RANK = ["nth_file", "rank"]
 
 
-def is_bad(schema: pl.Schema) -> pl.Expr:
-    """NaN or Inf by the counts where there are any, else by min, max and absmax; masks count, too."""
-    parts = [pl.col(name).fill_null(0) > 0 for name in ("nan_count", "inf_count") if name in schema]
-    parts += [~pl.col(name).is_finite().fill_null(True) for name in ("min", "max", "absmax") if name in schema]
-    return pl.any_horizontal(parts) if parts else pl.lit(False)
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`frame`: the kept rows, `record` counted in their own file; `nth_file`: of each, the number of its file;
+    `left_out`: file → how many rows of communications were left out."""
+
+    frame: pl.DataFrame
+    nth_file: pl.Series
+    left_out: dict[int, int]
+
+
+def is_nan(schema: pl.Schema) -> pl.Expr:
+    """NaN by the count where there is one, else by min, max and absmax."""
+    return _by_count("nan_count", schema, [pl.col(name).is_nan() for name in _FIGURES if name in schema])
+
+
+def is_inf(schema: pl.Schema) -> pl.Expr:
+    """Inf by the count where there is one, else by min, max and absmax; the -Inf of masks counts, too."""
+    return _by_count("inf_count", schema, [pl.col(name).is_infinite() for name in _FIGURES if name in schema])
+
+
+def _by_count(name: str, schema: pl.Schema, figures: Sequence[pl.Expr]) -> pl.Expr:
+    seen = pl.any_horizontal([figure.fill_null(False) for figure in figures]) if figures else pl.lit(False)
+    return pl.coalesce(pl.col(name) > 0, seen) if name in schema else seen
 
 
 def can_reduce(schema: pl.Schema) -> bool:
     """Rank, step and figures are numbers."""
     named = [schema.get(name) for name in ("rank", "step")]
-    figures = [schema[name] for name in ("nan_count", "inf_count", "min", "max", "absmax") if name in schema]
+    figures = [schema[name] for name in (*_COUNTS, *_FIGURES) if name in schema]
     return all(kind is not None and kind.is_integer() for kind in named) and all(kind.is_numeric() for kind in figures)
 
 
-def reduced(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The kept rows, with `record`. `lazy`: one file, in its order."""
-    numbered = lazy.with_row_index("record").with_columns(pl.col("record").cast(pl.Int64))
-    steps = _steps(numbered, schema)
-    window = _window(steps).lazy()
-    edges = pl.concat([steps["first"], steps["last"], steps["bad_first"].drop_nulls()]).unique()
-    special = [pl.col("record").is_in(edges.implode())]
-    if "phase" in schema:
-        special.append(pl.col("phase").is_in(_ALWAYS))
-    special += [pl.col(name) >= least for name, least in _SHARES if name in schema and schema[name].is_numeric()]
-    whole = numbered.join(window, on=["rank", "step"], how="left", maintain_order="left")
-    kept = whole.filter(pl.col("inside").fill_null(False) | pl.any_horizontal(special).fill_null(False))
-    return kept.drop("inside").collect(engine="streaming").sort("record")
+def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """Per rank its first bad row in step order: columns rank, step, place (number of the row, counted over `lazy`)."""
+    packed = pl.col("step").cast(pl.Int64) * (1 << 40) + pl.col("record").cast(pl.Int64)
+    found = lazy.with_row_index("record").filter(is_nan(schema) | is_inf(schema))
+    found = found.select("rank", packed.alias("key")).group_by("rank").agg(pl.col("key").min())
+    return found.select("rank", (pl.col("key") // (1 << 40)).alias("step"), (pl.col("key") % (1 << 40)).alias("place"))
 
 
-def _steps(numbered: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
-    """One row per rank and step: whether it holds anything bad, and the numbers of its first, last and first bad row."""
-    bad = is_bad(schema)
-    return (
-        numbered.select("rank", "step", "record", bad.alias("bad"))
-        .group_by("rank", "step")
-        .agg(
-            pl.col("bad").any(),
-            pl.col("record").min().alias("first"), pl.col("record").max().alias("last"),
-            pl.when("bad").then("record").min().alias("bad_first"),
-        )
-        .sort("rank", "first")
-        .collect(engine="streaming")
+def reduced(lazy: pl.LazyFrame, schema: pl.Schema, sizes: Sequence[int]) -> Kept:
+    """`lazy`: files of `sizes` rows one after the other, each in its order."""
+    begins = pl.Series([sum(sizes[:number]) for number in range(len(sizes))], dtype=pl.Int64)
+    steps = _steps(lazy, schema, begins, sum(sizes))
+    steps = _with_windows(steps, _more_onsets(lazy, schema, steps))
+    numbered = lazy.with_row_index("record")
+    far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
+    parts = [
+        pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()),
+        _special(schema),
+        pl.col("record").is_in(far_bad.implode()),
+    ]
+    found = numbered.filter(pl.any_horizontal(parts if len(far_bad) else parts[:2])).collect(engine="streaming")
+    found, left_out = _exactly(_numbered(found, begins), schema, steps, sizes)
+    more = [_growth(numbered, schema, found, steps, begins), _quiet(numbered, found, steps, begins)]
+    if some := [part for part in more if part is not None]:
+        found = pl.concat([found, *some]).unique("record").sort("record")
+    local = pl.col("record") - begins.gather(found["nth_file"])
+    return Kept(found.drop("nth_file").with_columns(local.alias("record")), found["nth_file"], left_out)
+
+
+def _numbered(found: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+    """With the number of the file that each row is from."""
+    record = found["record"].cast(pl.Int64)
+    nth_file = (begins.search_sorted(record, side="right") - 1).alias("nth_file")
+    return found.with_columns(record, nth_file)
+
+
+def _special(schema: pl.Schema) -> pl.Expr:
+    """Rows of communications and of what follows the backward pass."""
+    there = [[name for name in names if name in schema] for names in _CALL]
+    parts = [pl.col(names[0]).is_not_null() for names in there if names]
+    parts += [pl.col("phase").is_in(_ALWAYS)] if "phase" in schema else []
+    return pl.any_horizontal(parts).fill_null(False) if parts else pl.lit(False)
+
+
+# --- the first pass --------------------------------------------------------------------------------------------------
+
+
+def _steps(lazy: pl.LazyFrame, schema: pl.Schema, begins: pl.Series, rows: int) -> pl.DataFrame:
+    """One row per file, rank, launch and step in the order of a rank's rows: `first`, `last` (numbers of rows);
+    `bad_first`, `nan_first` (null = none); `odd` (how many rows hold Inf without NaN: masks, mostly)."""
+    bad = _bad_rows(lazy, schema)
+    runs = pl.concat([_runs(lazy.slice(offset, _SLICE), begins, offset) for offset in range(0, rows, _SLICE)])
+    at = runs["first"].search_sorted(bad["at"], side="right") - 1
+    by_run = bad.with_columns(runs["first"].gather(at).alias("first")).group_by("first").agg(
+        pl.col("at").min().alias("bad_first"),
+        pl.col("at").filter("nan").min().alias("nan_first"),
+        (~pl.col("nan")).sum().cast(pl.Int64).alias("odd"),
+    )  # fmt: skip
+    runs = runs.join(by_run, on="first", how="left", maintain_order="left").with_columns(pl.col("odd").fill_null(0))
+    runs = runs.sort(*_RANK, "first")
+    fall = (pl.col("step").diff() < 0).fill_null(False).cum_sum().over(_RANK)
+    runs = runs.with_columns((fall if "seq" not in schema else pl.lit(0)).alias("launch"))
+    return runs.group_by(*_RANK, "launch", "step", maintain_order=True).agg(
+        pl.col("first").min(), pl.col("last").max(), pl.col("odd").sum(),
+        pl.col("bad_first").min(), pl.col("nan_first").min(),
     )  # fmt: skip
 
 
-def _window(steps: pl.DataFrame) -> pl.DataFrame:
-    """(rank, step) of which all rows are kept."""
-    by = "rank"
-    before = pl.col("bad").shift(1).over(by).fill_null(False)
-    steps = steps.with_columns((pl.col("bad") & ~before).alias("onset"))
-    nth = pl.col("onset").cum_sum().over(by)
-    told = pl.col("onset") & ((nth <= ONSETS) | (nth > pl.col("onset").sum().over(by) - ONSETS))
-    steps = steps.with_columns(told.alias("onset"))
-    near = pl.any_horizontal(pl.col("onset").shift(shift).over(by).fill_null(False) for shift in (-1, 0, 1))
-    is_last = pl.col("first") == pl.col("first").max().over(by)
-    quiet = is_last & ~pl.col("bad").any().over(by)
-    return steps.filter(near | quiet).select("rank", "step").unique().with_columns(pl.lit(True).alias("inside"))
+def _bad_rows(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
+    """`at`: number of a row that holds NaN or Inf, ascending; `nan`: whether NaN. Figures are read only where a count is
+    not there."""
+    numbered = lazy.with_row_index("at")
+    at, counts = pl.col("at").cast(pl.Int64), [pl.col(name) for name in _COUNTS if name in schema]
+    if len(counts) == len(_COUNTS):
+        known = pl.any_horizontal([count.is_null() | (count > 0) for count in counts])
+        found = numbered.filter(known).select(at, (counts[0] > 0).alias("nan"), counts[1].alias("inf"))
+        rows = found.collect(engine="streaming")
+        if not rows["nan"].null_count() and not rows["inf"].null_count():
+            return rows.select("at", "nan").sort("at")
+    nan = is_nan(schema)
+    rows = numbered.filter(nan | is_inf(schema)).select(at, nan.alias("nan")).collect(engine="streaming")
+    return rows.sort("at")
 
 
-def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-    """Per rank its first bad row in step order: columns rank, step, place (of the row in its file)."""
-    packed = pl.col("step").cast(pl.Int64) * (1 << 40) + pl.col("record").cast(pl.Int64)
-    found = lazy.with_row_index("record").filter(is_bad(schema)).group_by("rank").agg(packed.min().alias("key"))
-    return found.select("rank", (pl.col("key") // (1 << 40)).alias("step"), (pl.col("key") % (1 << 40)).alias("place"))
+def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
+    """Rows that follow each other in a file with one rank and step."""
+    read = lazy.select("rank", "step").collect(engine="streaming")
+    rank, step = read["rank"], read["step"]
+    change = ((rank[1:] != rank[:-1]) | (step[1:] != step[:-1])).arg_true().cast(pl.Int64) + 1
+    files = (begins - offset).filter((begins > offset) & (begins < offset + read.height))
+    first = pl.concat([pl.Series([0], dtype=pl.Int64), change, files]).unique().sort()
+    last = first.shift(-1, fill_value=read.height) - 1
+    runs = pl.DataFrame({
+        "rank": rank.gather(first).cast(pl.Int64), "step": step.gather(first).cast(pl.Int64),
+        "first": first + offset, "last": last + offset,
+    })  # fmt: skip
+    return runs.with_columns((begins.search_sorted(runs["first"], side="right") - 1).alias("nth_file"))
+
+
+def _more_onsets(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.DataFrame:
+    """(rank, step) in which scaled formats begin to clip, or in which most figures of a clean file become zero."""
+    found = [steps.select("rank", "step").clear()]
+    if "absmax" in schema and not steps["bad_first"].count():
+        zero = (pl.col("absmax") == 0).mean().alias("zero")
+        shares = lazy.group_by("rank", "step").agg(zero).sort("rank", "step").collect(engine="streaming")
+        rises = pl.col("zero") - pl.col("zero").shift(1).over("rank") >= _MORE_ZEROS
+        found.append(shares.filter(rises).select("rank", "step"))
+    told = [(name, least) for name, least in _SHARES if name in schema and schema[name].is_numeric()]
+    if told:
+        counts = [(pl.col(name) >= least).sum().cast(pl.Int64).alias(f"{name} {least}") for name, least in told]
+        many = lazy.group_by("rank", "step").agg(counts).sort("rank", "step").collect(engine="streaming")
+        rises = pl.any_horizontal(pl.col(f"{name} {least}").diff().over("rank") > 0 for name, least in told)
+        found.append(many.filter(rises).select("rank", "step"))
+    return pl.concat([part.cast({"rank": pl.Int64, "step": pl.Int64}) for part in found]).unique()
+
+
+# --- which rows ------------------------------------------------------------------------------------------------------
+
+
+def _with_windows(steps: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    """Adds `nth` (of the rank's steps), `onset`, `near` (some rows are kept), `whole` (all are), `until` and `since`:
+    rows up to and from these numbers are kept."""
+    way = [*_RANK, "launch"]
+    nan, odd = pl.col("nan_first").is_not_null(), pl.col("odd")
+    begins = nan & ~nan.shift(1).over(way).fill_null(False)
+    grows = (odd > odd.shift(1).over(way).fill_null(0)) & ~nan
+    steps = steps.with_columns(pl.int_range(pl.len()).over(_RANK).alias("nth"), _few(begins), _few(grows, "grows"))
+    told = more.with_columns(pl.lit(True).alias("told"))
+    steps = steps.join(told, on=["rank", "step"], how="left", maintain_order="left")
+    steps = steps.with_columns(_few(pl.col("told").fill_null(False), "more"))
+    steps = steps.with_columns(pl.any_horizontal("onset", "grows", "more").alias("onset"))
+    after = pl.col("onset").shift(1).over(way).fill_null(False)
+    before = pl.col("onset").shift(-1).over(way).fill_null(False)
+    clean = ~pl.any_horizontal("onset", pl.col("bad_first").is_not_null()).any().over(_RANK)
+    is_last = pl.col("nth") == pl.col("nth").max().over(_RANK)
+    leads_on = pl.col("more").shift(-1).over(way).fill_null(False)
+    whole = pl.col("onset") | (after & ~nan) | leads_on | (is_last & clean)
+    return steps.with_columns(
+        whole.alias("whole"), (whole | after | before).alias("near"),
+        pl.when(after & ~whole).then(pl.col("nan_first") + NEAR).alias("until"),
+        pl.when(before & ~whole).then(pl.col("last") - NEAR).alias("since"),
+    )  # fmt: skip
+
+
+def _few(begins: pl.Expr, name: str = "onset") -> pl.Expr:
+    """Of the steps marked those of a rank that come first and last."""
+    nth = begins.cum_sum().over(_RANK)
+    return (begins & ((nth <= ONSETS) | (nth > begins.sum().over(_RANK) - ONSETS))).alias(name)
+
+
+def _exactly(
+    found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame, sizes: Sequence[int]
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Of the rows of steps near some rank's onset those that are near its own; (…, calls left out by file)."""
+    here = [*_RANK, "step"]
+    window = steps.filter("near").group_by(here).agg(
+        pl.col("whole").any().alias("_whole"), pl.col("until").max().alias("_until"), pl.col("since").min().alias("_since")
+    )  # fmt: skip
+    keys = pl.Schema({name: found.schema[name] for name in here})
+    joined = found.join(window.cast(keys), on=here, how="left", maintain_order="left")
+    record, special = pl.col("record"), _special(schema)
+    firsts = record.is_in(steps["bad_first"].drop_nulls().implode())
+    told = (pl.col("_whole") | (record <= pl.col("_until")) | (record >= pl.col("_since")) | firsts).fill_null(False)
+    far = joined.lazy().filter(special & pl.col("_whole").is_null()).group_by("nth_file").agg(pl.len()).collect()
+    many = [at for at, count in far.iter_rows() if count > max(ROWS, SPECIAL_SHARE * sizes[at])]
+    if not many:
+        return joined.filter(told | special).select(found.columns), {}
+    places = [place + way for place in steps.filter("near")["nth"].unique() for way in range(-GROWTH, GROWTH + 1)]
+    close = steps.filter(pl.col("nth").is_in(places)).select(*here, pl.lit(True).alias("_close"))
+    joined = joined.join(close.unique().cast(keys), on=here, how="left", maintain_order="left")
+    spared = ~pl.col("nth_file").is_in(many) | pl.col("_close").fill_null(False)
+    lost = joined.filter(special & ~told & ~spared).group_by("nth_file").agg(pl.len())
+    return joined.filter(told | (special & spared)).select(found.columns), dict(lost.iter_rows())
+
+
+def _quiet(numbered: pl.LazyFrame, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame | None:
+    """The first rows of steps of which nothing is kept so far."""
+    here = [*_RANK, "step"]
+    told = found.select(pl.col(name).cast(steps.schema[name]) for name in here).unique()
+    firsts = steps.join(told, on=here, how="anti")["first"]
+    if not len(firsts):
+        return None
+    return _numbered(numbered.filter(pl.col("record").is_in(firsts.implode())).collect(engine="streaming"), begins)
+
+
+def _growth(
+    numbered: pl.LazyFrame, schema: pl.Schema, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series
+) -> pl.DataFrame | None:
+    """Rows of the modules that were bad first, in the steps before."""
+    if "module" not in schema:
+        return None
+    onsets = steps.filter(pl.col("onset") & pl.col("bad_first").is_not_null())
+    firsts = found.filter(~_special(schema) & pl.col("record").is_in(onsets["bad_first"].implode()))
+    if not firsts.height:
+        return None
+    ends = firsts.select("module", "record").join(onsets, left_on="record", right_on="bad_first")
+    spans = ends.select(*_RANK, "module", pl.int_ranges(pl.col("nth") - GROWTH, pl.col("nth")).alias("nth")).explode(
+        "nth"
+    )
+    known = steps.select(*_RANK, pl.col("nth").cast(spans.schema["nth"]), "step")
+    wanted = spans.join(known, on=[*_RANK, "nth"]).select(*_RANK, "step", "module").unique()
+    some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
+    past = _numbered(numbered.filter(some[0] & some[1]).collect(engine="streaming"), begins)
+    keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
+    return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")

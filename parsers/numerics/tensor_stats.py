@@ -13,7 +13,7 @@ the same as CSV (an empty cell was not observed)::
 NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
 from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
 cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
-Of Parquet files of more than 200,000 rows those are kept that an analysis needs: see stats_window.py.
+Of Parquet files of more than 10,000 rows those are kept that an analysis needs: see stats_window.py.
 
 Printed by: the user's own hooks, in the form that this project defines.
 Versions: 1.
@@ -21,15 +21,14 @@ Source: this project's own definition of the format.
 """
 
 import csv
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import msgspec
 import polars as pl
 
-from parsers.numerics import stats_window
+from parsers.numerics import stats_parquet
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, to_row
 from parsers.parser import FileParser, Source
 from parsers.rank_list import normal
@@ -38,7 +37,6 @@ from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
 BLOCK_BYTES = 8 << 20
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
-MAX_PARQUET_ROWS = 200_000_000  # a few bytes of Parquet can declare billions of equal rows
 _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
 _UNREAD = dict[str, Any]
 
@@ -58,31 +56,32 @@ def accepts(path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """Tables `tensors` and `unread`."""
-    with source.open() as stream:
-        start = stream.read(4)
-        rest = _Prefixed(start, stream)
-        if start == b"PAR1":
-            frame, unread = _parquet(source, rest)
-        else:
-            frame, unread = _text(source, rest)
-    if source.read_error:
-        unread.append({"reason": source.read_error})
-    frame, lost = _checked(source, frame)
-    unread += lost
-    for row in unread:
-        row.update(file=source.path, bytes=row.get("bytes", 0))
-    return {"tensors": frame, "unread": table("unread", unread)}
+    return together([source])
 
 
-class _Prefixed:
-    """A stream whose first bytes were read already."""
-
-    def __init__(self, start: bytes, stream: BinaryIO) -> None:
-        self._start, self._stream = start, stream
-
-    def read(self, size: int = -1) -> bytes:
-        start, self._start = self._start, b""
-        return start + self._stream.read(size)
+def together(sources: Sequence[Source]) -> Tables:
+    """Tables `tensors` and `unread` of several files: Parquet is read in one go."""
+    columns: list[Source] = []
+    text: list[Source] = []
+    for source in sources:
+        with source.open() as stream:
+            (columns if stream.read(4) == b"PAR1" else text).append(source)
+    frames: list[pl.DataFrame] = []
+    unread: list[_UNREAD] = []
+    for source in text:
+        with source.open() as stream:
+            frame, lost = _text(source, stream)
+        nth = pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
+        frame, without = _complete([source], frame, nth)
+        frames.append(frame)
+        unread += [{"file": source.path, **row} for row in lost] + without
+    for read in stats_parquet.read(columns, _telling):
+        frame, without = _complete(read.sources, read.frame, read.nth)
+        frames.append(frame)
+        unread += read.unread + without
+    unread += [{"file": source.path, "reason": source.read_error} for source in sources if source.read_error]
+    whole = pl.concat(frames) if frames else empty("tensors")
+    return {"tensors": whole, "unread": table("unread", ({"bytes": 0} | row for row in unread))}
 
 
 def _keys(line: bytes) -> set[str]:
@@ -105,7 +104,7 @@ def _telling(keys: set[str]) -> bool:
     return "step" in keys and bool(keys & {"tensor", "module"}) and bool(keys & _STATISTICS)
 
 
-def _text(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD]]:
+def _text(source: Source, stream: BinaryIO) -> tuple[pl.DataFrame, list[_UNREAD]]:
     unread: list[_UNREAD] = []
     parts: list[pl.DataFrame] = []
     unknown: set[str] = set()
@@ -132,7 +131,7 @@ def _text(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD
     return frame.with_columns(pl.int_range(pl.len()).alias("record")), unread
 
 
-def _blocks(stream: _Prefixed, unread: list[_UNREAD]) -> Iterator[tuple[int, list[bytes]]]:
+def _blocks(stream: BinaryIO, unread: list[_UNREAD]) -> Iterator[tuple[int, list[bytes]]]:
     """(number of the first line, whole lines) until the end; lines beyond the limit are lost."""
     number, rest = 1, b""
     skipping = 0
@@ -263,50 +262,31 @@ def _csv_rows(header: list[str], number: int, lines: list[bytes], unread: list[_
     return cast_text(frame, unread)
 
 
-def _parquet(source: Source, stream: _Prefixed) -> tuple[pl.DataFrame, list[_UNREAD]]:
-    data = stream.read()
-    try:
-        lazy = pl.scan_parquet(io.BytesIO(data))
-        names = lazy.collect_schema().names()
-        if not _telling(set(names)):
-            return empty("tensors"), [{"bytes": len(data), "reason": "Parquet without step, tensor and statistics"}]
-        rows = int(lazy.select(pl.len()).collect().item())
-        if rows > min(MAX_PARQUET_ROWS, 4000 * len(data)):
-            return empty("tensors"), [{"bytes": len(data), "reason": f"refused: {rows} rows in {len(data)} bytes"}]
-        lazy = lazy.select(name for name in FIELDS if name in names)
-        if "rank" not in names and source.rank is not None:
-            lazy = lazy.with_columns(pl.lit(source.rank, pl.Int64).alias("rank"))
-        schema = lazy.collect_schema()
-        if rows > stats_window.ROWS and stats_window.can_reduce(schema):
-            frame = stats_window.reduced(lazy, schema)
-        else:
-            frame = lazy.with_row_index("record").with_columns(pl.col("record").cast(pl.Int64)).collect()
-    except (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException) as error:
-        reason = f"not readable as Parquet: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
-        return empty("tensors"), [{"bytes": len(data), "reason": reason}]
-    unread: list[_UNREAD] = []
-    if unknown := sorted(set(names) - SCHEMAS["tensors"].keys()):
-        unread.append({"reason": "columns not read: " + ", ".join(unknown[:50])})
-    return cast_text(frame, unread), unread
+def _complete(sources: Sequence[Source], frame: pl.DataFrame, nth: pl.Series) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    """Fills what the paths tell, and drops rows without a rank or a step. `nth`: of each row, which source it is from."""
 
+    def told(name: str, values: list[Any]) -> pl.Series:
+        return pl.Series(name, values, SCHEMAS["tensors"][name]).gather(nth)
 
-def _checked(source: Source, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_UNREAD]]:
-    """Fills what the path tells, and drops rows without a rank or a step."""
     frame = frame.with_columns(
-        pl.lit(source.path).alias("file"),
-        pl.col("rank").fill_null(source.rank if source.rank is not None else pl.lit(None, pl.Int64)),
-        pl.col("attempt").fill_null(source.attempt if source.attempt is not None else pl.lit(None, pl.Int64)),
-        pl.col("host").fill_null(source.host if source.host is not None else pl.lit(None, pl.String)),
+        told("file", [source.path for source in sources]),
+        *[
+            pl.col(name).fill_null(told(name, values))
+            for name, values in (
+                ("rank", [source.rank for source in sources]),
+                ("attempt", [source.attempt for source in sources]),
+                ("host", [source.host for source in sources]),
+            )
+            if any(value is not None for value in values)
+        ],
     )
-    without = frame.filter(pl.col("rank").is_null() | pl.col("step").is_null() | (pl.col("rank") < 0))
-    if not without.height:
-        return conform("tensors", frame), []
-    lost: list[_UNREAD] = [
-        {"line": row["line"], "record": row["record"], "reason": f"{without.height} rows without rank or step"}
-        for row in without.head(1).iter_rows(named=True)
+    without = pl.col("rank").is_null() | pl.col("step").is_null() | (pl.col("rank") < 0)
+    lost = frame.filter(without).group_by("file", maintain_order=True).agg(pl.len(), pl.first("line", "record"))
+    unread: list[_UNREAD] = [
+        {"file": file, "line": line, "record": record, "reason": f"{count} rows without rank or step"}
+        for file, count, line, record in lost.iter_rows()
     ]
-    kept = frame.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & (pl.col("rank") >= 0))
-    return conform("tensors", kept), lost
+    return conform("tensors", frame.filter(~without) if unread else frame), unread
 
 
-PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse)
+PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse, together=together)

@@ -1,0 +1,137 @@
+"""Parquet files of tensor statistics: read whole, or in part where they are large, many files in one go.
+
+Not a parser: the format, with its source, is in tensor_stats.py. One query over many files costs little more than one
+over a single file, and uses all cores.
+"""
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import polars as pl
+
+from parsers.numerics import stats_window
+from parsers.numerics.stats_values import FIELDS, cast_text
+from parsers.parser import Source
+from parsers.tables import SCHEMAS, empty
+
+MAX_ROWS = 200_000_000  # a few bytes of Parquet can declare billions of equal rows
+_ERRORS = (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException)
+_Unread = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Read:
+    """What files gave: rows of `tensors`, for each the number of its file among `sources`, and what was not read."""
+
+    sources: Sequence[Source]
+    frame: pl.DataFrame
+    nth: pl.Series
+    unread: list[_Unread]
+
+
+@dataclass(slots=True)
+class _File:
+    source: Source
+    data: bytes
+    rows: int
+    schema: pl.Schema  # of the known columns; the rank may be the path's
+    unknown: list[str]
+    has_rank: bool
+
+    def scan(self) -> pl.LazyFrame:
+        lazy = pl.scan_parquet(io.BytesIO(self.data))
+        lazy = lazy if self.has_rank else lazy.with_columns(pl.lit(self.source.rank, pl.Int64).alias("rank"))
+        return lazy.select(self.schema.names())
+
+
+def read(sources: Sequence[Source], telling: Callable[[set[str]], bool]) -> list[Read]:
+    """Rows of Parquet files. `telling`: whether a set of column names is that of statistics."""
+    found: list[Read] = []
+    large: dict[tuple[Any, ...], list[_File]] = {}
+    for source in sources:
+        with source.open() as stream:
+            data = stream.read()
+        file = _open(source, data, telling)
+        if isinstance(file, str):
+            found.append(_unreadable([source], [len(data)], file))
+        elif file.rows > stats_window.ROWS and stats_window.can_reduce(file.schema):
+            large.setdefault((file.has_rank, *file.schema.items()), []).append(file)
+        else:
+            found.append(_whole(file))
+    for files in large.values():
+        found += _part(files)
+    return found
+
+
+def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _File | str:
+    """What a file holds, or why it is not read."""
+    try:
+        lazy = pl.scan_parquet(io.BytesIO(data))
+        schema = lazy.collect_schema()
+        if not telling(set(schema)):
+            return "Parquet without step, tensor and statistics"
+        rows = int(lazy.select(pl.len()).collect().item())
+    except _ERRORS as error:
+        return _reason(error)
+    if rows > min(MAX_ROWS, 4000 * len(data)):
+        return f"refused: {rows} rows in {len(data)} bytes"
+    known = pl.Schema({name: schema[name] for name in FIELDS if name in schema})
+    if "rank" not in known and source.rank is not None:
+        known["rank"] = pl.Int64()
+    return _File(source, data, rows, known, sorted(set(schema) - SCHEMAS["tensors"].keys()), "rank" in schema)
+
+
+def _reason(error: BaseException) -> str:
+    return f"not readable as Parquet: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
+
+
+def _unreadable(sources: Sequence[Source], sizes: Sequence[int], reason: str) -> Read:
+    unread = [{"file": one.path, "bytes": size, "reason": reason} for one, size in zip(sources, sizes, strict=True)]
+    return Read(sources, empty("tensors"), pl.Series([], dtype=pl.UInt32), unread)
+
+
+def _whole(file: _File) -> Read:
+    try:
+        frame = file.scan().with_row_index("record").with_columns(pl.col("record").cast(pl.Int64)).collect()
+    except _ERRORS as error:
+        return _unreadable([file.source], [len(file.data)], _reason(error))
+    return _typed([file], frame, pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True))
+
+
+def _part(files: Sequence[_File]) -> list[Read]:
+    """Of files with the same columns what an analysis needs. Where one of them cannot be read, each is read alone."""
+    schema = files[0].schema
+    try:
+        if all(file.has_rank for file in files):
+            streams: list[IO[bytes]] = [io.BytesIO(file.data) for file in files]
+            lazy = pl.scan_parquet(streams).select(schema.names())
+        else:
+            lazy = pl.concat([file.scan() for file in files])
+        kept = stats_window.reduced(lazy, schema, [file.rows for file in files])
+    except _ERRORS as error:
+        if len(files) == 1:
+            return [_unreadable([files[0].source], [len(files[0].data)], _reason(error))]
+        return [found for file in files for found in _part([file])]
+    read = _typed(files, kept.frame, kept.nth_file)
+    for number, rows in kept.left_out.items():
+        reason = f"{rows} rows of communications far from any bad value were left out"
+        read.unread.append({"file": files[number].source.path, "reason": reason})
+    return [read]
+
+
+def _typed(files: Sequence[_File], frame: pl.DataFrame, nth: pl.Series) -> Read:
+    """With the types of `tensors`; cells that are lost by that are said of each file."""
+    lost: list[_Unread] = []
+    typed = cast_text(frame, lost)
+    unread = [{"file": files[0].source.path, **row} for row in lost] if len(files) == 1 else []
+    if lost and len(files) > 1:
+        for number, file in enumerate(files):
+            mine: list[_Unread] = []
+            cast_text(frame.filter(nth == number), mine)
+            unread += [{"file": file.source.path, **row} for row in mine]
+    for file in files:
+        if file.unknown:
+            unread.append({"file": file.source.path, "reason": "columns not read: " + ", ".join(file.unknown[:50])})
+    return Read([file.source for file in files], typed, nth, unread)
