@@ -34,7 +34,7 @@ from parsers.numerics import (
     tensor_stats,
 )
 from parsers.parser import Parser
-from parsers.pytorch import elastic, flight_recorder, process_group, traceback
+from parsers.pytorch import desync, elastic, flight_recorder, process_group, traceback
 from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
@@ -75,6 +75,7 @@ PARSERS: tuple[Parser, ...] = (
     tensor_stats.PARSER,
     kernel_log.PARSER,
     process_group.PARSER,
+    desync.PARSER,
     nccl.PARSER,
     hccl.PARSER,
     ras.MONITOR,

@@ -91,13 +91,16 @@ def habits(head: Iterable[str], year: int | None) -> Habits:
 
 def _step(line: Line, habits: Habits) -> bool:
     text = line.text
-    for pattern, take in _BY_FIRST.get(text[:1], ()):
-        match = pattern.match(text)
-        if match:
-            line.text = text[match.end() :]
-            take(line, match, habits)
-            return len(line.text) < len(text)
-    return False
+    rules = _BY_FIRST.get(text[:1])
+    which = rules and rules.which.match(text)
+    if not rules or not which:
+        return False
+    pattern, take = rules.by_group[which.lastindex or 0]
+    match = pattern.match(text)
+    assert match is not None
+    line.text = text[match.end() :]
+    take(line, match, habits)
+    return len(line.text) < len(text)
 
 
 def _task(line: Line, match: "re.Match[str]", _: Habits) -> None:
@@ -127,9 +130,11 @@ def _time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
     line.stamp(stamps.parse_time(match[0], habits.year))
 
 
-def _cri(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+def _stamped(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """A stamp alone, of Kubernetes (whole or partial), or with a host and a daemon behind it."""
     _time(line, match, habits)
     line.partial = match[1] == "P"
+    line.host = line.host or match[2]
 
 
 def _seen_time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
@@ -187,11 +192,11 @@ def _epoch(digits: str) -> stamps.Stamp:
 
 
 _UNIT = r"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: )?"  # the tag of another daemon stays in the text
+_END = r":?(?: |$|(?=[\[\t(]))"
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
-    (rf"{stamps.ISO} std(?:out|err) ([FP])(?: |$)", _cri),
-    (rf"{stamps.ISO} ({_HOST}) {_UNIT}", _stamp_and_host),
-    (rf"(?:{stamps.ISO}|{stamps.SLASHED}):?(?: |$|(?=[\[\t(]))", _time),
+    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| ({_HOST}) {_UNIT}|{_END})", _stamped),
+    (rf"{stamps.SLASHED}{_END}", _time),
     (rf"({_ADDRESS}): ", _named),
     (r"\d{1,3},\d+,(\d+),[-c+](?:,[^;]*)?;", _kmsg),
     (_HOST_COLON.pattern, _named),
@@ -226,11 +231,26 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
 }
 
 
-def _compiled(rules: Iterable[tuple[str, Take]]) -> tuple[tuple["re.Pattern[str]", Take], ...]:
-    return tuple((re.compile(pattern), take) for pattern, take in rules)
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Rules in order: one match of `which` says which of them comes first, for most lines that none does."""
+
+    which: "re.Pattern[str]"
+    by_group: dict[int, tuple["re.Pattern[str]", Take]]  # number of the rule's group in `which`
 
 
-_BY_FIRST: dict[str, tuple[tuple["re.Pattern[str]", Take], ...]] = {
+def _compiled(rules: Iterable[tuple[str, Take]]) -> _Rules:
+    by_group: dict[int, tuple[re.Pattern[str], Take]] = {}
+    group, wholes = 1, []
+    for text, take in rules:
+        pattern = re.compile(text)
+        by_group[group] = pattern, take
+        wholes.append(f"({text})")
+        group += 1 + pattern.groups
+    return _Rules(re.compile("|".join(wholes)), by_group)
+
+
+_BY_FIRST: dict[str, _Rules] = {
     **dict.fromkeys("0123456789", _compiled(_DIGIT)),
     **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _compiled(_LETTER)),
     **{first: _compiled(rules) for first, rules in _OTHER.items()},

@@ -6,6 +6,7 @@ A stamp without a year (glog, syslog) is a time only with a year given from else
 
 import re
 from calendar import timegm
+from functools import lru_cache
 
 Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
@@ -24,13 +25,13 @@ SYSLOG = rf"{_MONTH} [ \d]\d {_CLOCK}{_FRACTION}"
 GLOG = rf"[IWEF]\d{{3,4}} {_CLOCK}\.\d{{1,9}}"
 
 _ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(?:(Z\b|UTC\b)|([+-])(\d\d):?(\d\d)\b))?"
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:(Z\b|UTC\b)|([+-])(\d\d):?(\d\d)\b))?"
 )
-_SLASHED = re.compile(r"(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_CTIME = re.compile(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})")
-_MONTH_YEAR = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_GLOG = re.compile(r"[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9})")
+_SLASHED = re.compile(r"(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_CTIME = re.compile(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
+_MONTH_YEAR = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_GLOG = re.compile(r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")
 _YEARS = re.compile(rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d", re.MULTILINE)
 
 
@@ -54,14 +55,22 @@ def years(head: bytes) -> set[int]:
     return {int(match) for match in _YEARS.findall(head)}
 
 
-def _ns(year: int, month: int, day: int, clock: tuple[str, str, str], fraction: str | None) -> int | None:
+def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:
+    """`clock`: 00:00:00. A second of 60 is a leap second."""
+    midnight = _midnight(int(year), int(month), int(day))
+    hour, minute, second = int(clock[:2]), int(clock[3:5]), int(clock[6:])
+    if midnight is None or hour > 23 or minute > 59 or second > 60:
+        return None
+    seconds = midnight + 3600 * hour + 60 * minute + second
+    return seconds * 1_000_000_000 + (int(fraction.ljust(9, "0")) if fraction else 0)
+
+
+@lru_cache(maxsize=64)
+def _midnight(year: int, month: int, day: int) -> int | None:
+    """Seconds since 1970 at which a day begins; a log knows few days."""
     if not (1970 <= year <= 2200 and 1 <= month <= 12 and 1 <= day <= 31):
         return None
-    hour, minute, second = map(int, clock)
-    if hour > 23 or minute > 59 or second > 60:
-        return None
-    seconds = timegm((year, month, day, hour, minute, second))
-    return seconds * 1_000_000_000 + (int(fraction.ljust(9, "0")) if fraction else 0)
+    return timegm((year, month, day, 0, 0, 0))
 
 
 def _local(ns: int | None) -> Stamp:
@@ -72,38 +81,37 @@ def _iso(text: str) -> Stamp:
     match = _ISO.match(text)
     if not match:
         return NONE
-    ns = _ns(int(match[1]), int(match[2]), int(match[3]), (match[4], match[5], match[6]), match[7])
+    year, month, day, clock, fraction, utc, sign, hours, minutes = match.groups()
+    ns = _ns(year, month, day, clock, fraction)
     if ns is None:
         return NONE
-    if match[8]:
+    if utc:
         return ns, "utc"
-    if match[9]:
-        offset = (int(match[10]) * 60 + int(match[11])) * 60_000_000_000
-        return (ns - offset if match[9] == "+" else ns + offset), "utc"
+    if sign:
+        offset = (int(hours) * 60 + int(minutes)) * 60_000_000_000
+        return (ns - offset if sign == "+" else ns + offset), "utc"
     return ns, "local"
 
 
 def _slashed(text: str) -> Stamp:
     match = _SLASHED.match(text)
-    if not match:
-        return NONE
-    return _local(_ns(int(match[3]), int(match[1]), int(match[2]), (match[4], match[5], match[6]), match[7]))
+    return _local(_ns(match[3], match[1], match[2], match[4], match[5])) if match else NONE
 
 
 def _glog(text: str, year: int | None) -> Stamp:
     match = _GLOG.match(text)
-    if not match or year is None:
-        return NONE
-    return _local(_ns(year, int(match[1]), int(match[2]), (match[3], match[4], match[5]), match[6]))
+    return _local(_ns(year, match[1], match[2], match[3], match[4])) if match and year is not None else NONE
 
 
 def _named_month(text: str, year: int | None) -> Stamp:
+    at: str | int
     if match := _CTIME.match(text):
-        month, day, clock, at, fraction = match[1], match[2], (match[3], match[4], match[5]), int(match[6]), None
+        month, day, clock, at, fraction = match[1], match[2], match[3], match[4], None
     elif match := _MONTH_YEAR.match(text):
-        month, day, clock, at, fraction = match[1], match[2], (match[4], match[5], match[6]), int(match[3]), match[7]
+        month, day, at, clock, fraction = match.groups()
     elif (match := _SYSLOG.match(text)) and year is not None:
-        month, day, clock, at, fraction = match[1], match[2], (match[3], match[4], match[5]), year, match[6]
+        month, day, clock, fraction = match.groups()
+        at = year
     else:
         return NONE
-    return _local(_ns(at, _MONTHS.get(month, 0), int(day), clock, fraction))
+    return _local(_ns(at, _MONTHS.get(month, 0), day, clock, fraction))

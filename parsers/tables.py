@@ -6,6 +6,7 @@ Conventions: plural names; a unit in the column name where there is one (``_ns``
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, get_args
 
 import polars as pl
@@ -372,9 +373,14 @@ EVENT_KINDS: Mapping[str, str] = {
 }
 
 
+@cache
+def _empty(name: TableName) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(SCHEMAS[name]))
+
+
 def empty(name: TableName) -> pl.DataFrame:
     """An empty table with the declared schema."""
-    return pl.DataFrame(schema=dict(SCHEMAS[name]))
+    return _empty(name).clone()
 
 
 def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -384,6 +390,8 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """
     schema = SCHEMAS[name]
     listed = list(rows)
+    if not listed:
+        return empty(name)
     for row in listed:
         if not row.keys() <= schema.keys():
             raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")

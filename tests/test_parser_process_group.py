@@ -175,38 +175,6 @@ def test_counters(text: str, expected: dict[str, Any], rank: int | None) -> None
     assert tables["events"].is_empty()
 
 
-DESYNC = """Rank 0
- - [0] Timeout at collective: ALLREDUCE, #12
- - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
-   [2, 3] finished collective #10, but didn't join collective #11 (count from 1)
-   [1] joined but didn't finish collective #11 (count from 1)
- - Snapshot of ranks' latest states:
-   #10 finished ranks:
-     [2, 3] finished ALLREDUCE
-   #12 started ranks:
-     [0] started _ALLGATHER_BASE"""
-
-
-def test_desync_report_whose_first_line_alone_has_the_rank() -> None:
-    text = GLOG + DESYNC
-    [row] = _events(text, rank=[4] + [None] * text.count("\n"))
-    assert row["kind"] == "desync" and row["rank"] == 4 and row["rank_space"] == "global"
-    assert row["names_ranks"] == [1, 2, 3] and row["names_rank_space"] == "group" and row["seq"] is None
-    detail = json.loads(row["detail"])
-    assert (detail["op"], detail["count"]) == ("all_reduce", 12)
-    assert detail["lagging"][0] == {"ranks": [2, 3], "state": "finished", "count": 10, "missing": 11}
-    assert [(s["count"], s["op"], s["ranks"]) for s in detail["snapshot"]] == [
-        (10, "all_reduce", [2, 3]),
-        (12, "all_gather", [0]),
-    ]
-
-
-def test_desync_of_ranks_that_never_came() -> None:
-    text = "[1] Timeout at collective: BROADCAST, #1\n - To our best knowledge, ranks [0,5] are the lagging ranks that "
-    [row] = _events(text + "caused this timeout. They never joined any collectives")
-    assert (row["names_ranks"], row["rank"], row["rank_space"]) == ([0, 5], 1, "group")
-
-
 def test_fingerprints() -> None:
     text = (
         "RuntimeError: Detected mismatch between collectives on ranks. Rank 2 is running collective: "
@@ -265,9 +233,3 @@ def test_device_error_that_ended_the_watchdog() -> None:
     text = "[PG 0 (default_pg) Rank 12] Process group watchdog thread terminated with exception: CUDA error: "
     [row] = _events(text + "uncorrectable ECC error encountered", rank=12)
     assert (row["kind"], row["code"], row["rank"]) == ("cuda_error", "uncorrectable ECC error encountered", 12)
-
-
-@pytest.mark.parametrize("cut", range(0, len(DESYNC), 29))
-def test_cut_reports_do_not_raise(cut: int) -> None:
-    names = [rank for row in _events(DESYNC[:cut]) for rank in row["names_ranks"] or []]
-    assert set(names) <= {1, 2, 3}

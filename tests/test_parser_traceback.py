@@ -1,10 +1,12 @@
 """Tracebacks become exceptions with frames, however they are cut, chained or interleaved."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import parsers
 from parsers.pytorch.traceback import PARSER
 from tests.lines import lines
 
@@ -138,3 +140,31 @@ def test_foreign(text: str) -> None:
 def test_a_cut_traceback_is_still_one_row(cut: int) -> None:
     [row] = _events(HEAD[:cut], rank=0)
     assert row["kind"] == "exception" and row["code"] is None
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "[rank3]: ", "12: ", "2026-05-01T10:11:12.345678901Z stderr F ", "(Worker pid=4) "]
+)
+@pytest.mark.parametrize("last", ["ValueError: bad key: 7", "StopIteration", "my.pkg.Odd: said\r", "KeyError:"])
+def test_a_traceback_in_a_log_reaches_the_parser_whole(tmp_path: Path, prefix: str, last: str) -> None:
+    text = f"{HEAD}{last}\n"
+    between = "2026-05-01 10:11:12,345 INFO loader.py:3 shard 7 took 0.3 s\n" * 2
+    whole = between + "".join(f"{prefix}{line}\n" for line in text.splitlines()) + between
+    (tmp_path / "job.log").write_text(whole)
+    [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert row["code"] == last.split(":")[0].strip() and row["line"] == 11
+    assert json.loads(row["detail"])["source"] == "return store.read(key)"
+
+
+def test_a_traceback_in_the_lines_of_a_collector(tmp_path: Path) -> None:
+    stamped = [{"line": line, "timestamp": "2026-05-01T10:11:12Z"} for line in (HEAD + "ValueError: bad").splitlines()]
+    (tmp_path / "loki.jsonl").write_text("".join(json.dumps(line) + "\n" for line in stamped))
+    [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert row["code"] == "ValueError" and len(json.loads(row["detail"])["frames"]) == 3
+
+
+def test_a_word_after_skipped_lines_is_no_message(tmp_path: Path) -> None:
+    """The traceback was cut; what another logger writes some lines later does not become its message."""
+    (tmp_path / "job.log").write_text(HEAD + "an ordinary line\n" * 3 + "rate: 0.1\n")
+    [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert row["code"] is None

@@ -20,8 +20,8 @@ from parsers.lines import Row
 from parsers.tables import conform, table
 
 _CHANNEL = (
-    r"^Channel (?P<channel>\d{1,3})(?:/\d{1,3})? : (?P<from>\d{1,7})\[[0-9a-f]+\] -> (?P<to>\d{1,7})\[[0-9a-f]+\]"
-    r"(?: \[(?P<way>send|receive)\])? via (?P<transport>\w[\w/. -]{0,60}?)"
+    r"^Channel (?P<channel>[0-9]{1,3})(?:/[0-9]{1,3})? : (?P<from>[0-9]{1,7})\[[0-9a-f]+\] -> (?P<to>[0-9]{1,7})\[[0-9a-f]+\]"
+    r"(?: \[(?P<way>send|receive)\])? via (?P<transport>[A-Za-z0-9_][A-Za-z0-9_/. -]{0,60}?)"
     r"(?: comm (?P<comm>0x[0-9a-f]+).*)?\s*$"
 )
 _ORDER = re.compile(r"Channel (\d{1,3})/\d{1,3} :((?: +\d{1,7}){2,})\s*$")
@@ -33,7 +33,7 @@ _INIT = r"comm (?P<pointer>0x[0-9a-f]+) rank .*- Init (?P<what>START|COMPLETE)"
 
 def is_link() -> pl.Expr:
     """Whether `message` speaks of a connection."""
-    return pl.col("message").str.contains(r"^(?:Channel \d+(?:/\d+)? : |Ring \d+ : \d|Trees \[)").fill_null(False)
+    return pl.col("message").str.contains(r"^(?:Channel [0-9]+(?:/[0-9]+)? : |Ring [0-9]+ : [0-9]|Trees \[)").fill_null(False)
 
 
 def links(records: pl.DataFrame) -> pl.DataFrame:

@@ -12,13 +12,13 @@ from itertools import islice
 
 import polars as pl
 
-_STAMP = r"(?P<stamp>\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?\] )?"
-_HEAD = _STAMP + r"(?P<host>[^\s:\[\]<>|]+):\d{1,9}:\d{1,9} (?:\[-?\d{1,4}\] |NCCL CALL )"
-_OWN_HOST = r"(?:\[\d{4}-\d\d-\d\d [\d:.]+\] )?([^\s:\[\]<>|]+):\d{1,9}:\d{1,9} (?:\[-?\d{1,4}\] |NCCL CALL )"
+_STAMP = r"(?P<stamp>\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]{1,9})?\] )?"
+_HEAD = _STAMP + r"(?P<host>[^\s:\[\]<>|]+):[0-9]{1,9}:[0-9]{1,9} (?:\[-?[0-9]{1,4}\] |NCCL CALL )"
+_OWN_HOST = r"(?:\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\] )?([^\s:\[\]<>|]+):[0-9]{1,9}:[0-9]{1,9} (?:\[-?[0-9]{1,4}\] |NCCL CALL )"
 _PREFIX = (
-    r"(?:\[(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)\] )?"
-    r"(?P<nccl_host>[^\s:\[\]<>|]+):(?P<nccl_pid>\d{1,9}):(?P<thread>\d{1,9}) (?:\[(?P<device>-?\d{1,4})\] )?"
-    r"(?:\d+\.\d+ )?(?:(?P<place>[\w./-]+:\d{1,6}) (?:\((?P<function>[^)]*)\) )?)?"
+    r"(?:\[(?P<stamp>[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]{1,9})?)\] )?"
+    r"(?P<nccl_host>[^\s:\[\]<>|]+):(?P<nccl_pid>[0-9]{1,9}):(?P<thread>[0-9]{1,9}) (?:\[(?P<device>-?[0-9]{1,4})\] )?"
+    r"(?:[0-9]+\.[0-9]+ )?(?:(?P<place>[A-Za-z0-9_./-]+:[0-9]{1,6}) (?:\((?P<function>[^)]*)\) )?)?"
     r"(?:(?P<library>[NMR]CCL) )?(?P<level>WARN|INFO|TRACE|CALL|ERROR) ?"
 )
 _BARE = r"\b(?P<library>[NMR]CCL) (?P<level>WARN|INFO) "  # some collectors drop the prefix

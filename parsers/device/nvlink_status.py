@@ -29,7 +29,7 @@ _LINES = 100_000
 def accepts(_path: str, head: bytes) -> bool:
     """By a GPU line, followed by links."""
     start = head[:8192]
-    return _HEAD.search(start) is not None
+    return (b"\nGPU " in b"\n" + start or b"all links" in start) and _HEAD.search(start) is not None
 
 
 def parse(source: Source) -> Tables:

@@ -20,11 +20,11 @@ import polars as pl
 from parsers.parser import LineParser
 from parsers.tables import Tables, conform
 
-_NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|\d+\.?\d*(?:e[+-]?\d+)?))"
+_NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?))"
 _RECIPES = r"fp8_delayed_scaling|delayed_scaling|fp8_current_scaling|current_scaling|fp8_block_scaling|mxfp8|nvfp4"
 _LINE = (
-    r"(?:^|\s)(\S{1,500}?)_(activation|gradient|weight)_"
-    rf"(?:({_RECIPES})_)?([a-z0-9_]{{1,40}}%?)\s+iteration=(\d{{1,15}})\s+value={_NUMBER}"
+    r"(?:^|\s)(\S+?)_(activation|gradient|weight)_"
+    rf"(?:({_RECIPES})_)?([a-z0-9_]{{1,40}}%?)\s+iteration=([0-9]{{1,15}})\s+value={_NUMBER}"
 )
 _TENSORS = {"activation": "input", "gradient": "grad_output", "weight": "param"}
 _PHASES = {"activation": "forward", "gradient": "backward", "weight": "forward"}

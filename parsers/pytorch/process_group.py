@@ -7,8 +7,6 @@ the DETAIL wrapper, monitored barriers and the key-value store. Versions 1.9 to 
     [PG 1 (tp) Rank 0] Timeout at NCCL work: 7, last enqueued NCCL work: 9, last completed NCCL work: 6.
     [PG ID 2 PG GUID 9(dp) Rank 4]  failure detected by watchdog at work sequence id: 7 PG status: last enqueued
         work: 9, last completed work: 6
-     - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:
-         [3] finished collective #6, but didn't join collective #7 (count from 1)
     [/x/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 9000ms for recv operation to complete
     [Rank 0]: Ranks 3, 5 failed to pass monitoredBarrier in 9000 ms
 
@@ -30,6 +28,7 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.pytorch.op_types import operation
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
@@ -45,11 +44,6 @@ _COUNTERS = re.compile(
     rf"[Ll]ast enqueued (?:[NM]CCL )?work: (?P<enqueued>-?{_N}), "
     rf"last completed (?:[NM]CCL )?work: (?P<completed>-?{_N})"
 )
-_DESYNC_LINE = re.compile(r"^\s*(?:- |#\d+ (?:started|finished) ranks:|\[[\d, ]+\] (?:joined|finished|started) )")
-_LAGGING = re.compile(rf"\[(?P<ranks>[\d, ]+)\] (?P<state>joined|finished)[^#]*#(?P<at>{_N})(?:.*#(?P<missing>{_N}))?")
-_NEVER = re.compile(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
-_SNAPSHOT = re.compile(rf"^\s*#(?P<at>{_N}) (?P<state>started|finished) ranks:")
-_SNAPSHOT_RANKS = re.compile(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<op>\w+)\s*$")
 _FINGERPRINT = re.compile(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
     rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
@@ -94,24 +88,13 @@ _BOILERPLATE = (
     "[c10d] The client socket has connected",
     "[c10d] The server socket",
     "[c10d] uv_loop",
-    "To our best knowledge",
-    "Snapshot of ranks' latest states",
 )
-
-_OPS = {
-    "ALLREDUCE": "all_reduce", "ALLREDUCE_COALESCED": "all_reduce", "ALLREDUCE_SPARSE": "all_reduce",
-    "ALLGATHER": "all_gather", "_ALLGATHER_BASE": "all_gather", "ALLGATHER_COALESCED": "all_gather",
-    "ALLGATHER_INTO_TENSOR_COALESCED": "all_gather", "REDUCE_SCATTER": "reduce_scatter",
-    "_REDUCE_SCATTER_BASE": "reduce_scatter", "REDUCE_SCATTER_TENSOR_COALESCED": "reduce_scatter",
-    "ALLTOALL": "all_to_all", "ALLTOALL_BASE": "all_to_all", "_BROADCAST_OOP": "broadcast",
-    "_REDUCE_OOP": "reduce", "RECVANYSOURCE": "recv",
-}  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events of failing collectives, progress from the watchdog's counters; times as the line has them."""
     reader = _Reader()
-    for stream in streams(_with_carried_rank(lines)):
+    for stream in streams(lines):
         reader.read(stream)
     return {
         "events": table("events", reader.events),
@@ -120,34 +103,20 @@ def parse(lines: pl.DataFrame) -> Tables:
     }
 
 
-def _with_carried_rank(lines: pl.DataFrame) -> pl.DataFrame:
-    """A report of several lines carries `[rankN]:` on its first only: the others take it from the line above."""
-    ranks: list[int | None] = []
-    above: tuple[str, int, int | None] = ("", 0, None)
-    for file, number, rank, text in lines.select("file", "line", "rank", "text").iter_rows():
-        if rank is None and above[:2] == (file, number - 1) and _DESYNC_LINE.match(text):
-            rank = above[2]
-        ranks.append(rank)
-        above = (file, number, rank)
-    return lines.with_columns(pl.Series("rank", ranks, dtype=pl.Int64()))
-
-
 class _Reader:
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.progress: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
-        self._desync: _Desync | None = None
         self._error: list[Row] = []
         self._group: dict[str, Any] = {}
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._group = {}
         for row in stream:
-            if self._belongs_to_error(row) or self._belongs_to_desync(row) or self._single(row):
+            if self._belongs_to_error(row) or self._single(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_error()
-        self._end_desync()
 
     def _single(self, row: Row) -> bool:
         text = row["text"]
@@ -206,57 +175,6 @@ class _Reader:
         same = {"severity": "error", "detail": json.dumps(detail), "text": text[:2000], "names_hosts": hosts}
         self.events.append(event(rows[0], kind, **{**self._who(), **same}))
 
-    def _belongs_to_desync(self, row: Row) -> bool:
-        text = row["text"]
-        if found := re.search(rf"\[({_N})\] Timeout at collective: (\w+), #({_N})", text):
-            self._end_desync()
-            self._desync = _Desync(row, int(found[1]), found[2], int(found[3]))
-            return True
-        if self._desync is None and ("To our best knowledge" in text or _DESYNC_LINE.match(text)):
-            if "To our best knowledge" not in text:
-                return False
-            self._desync = _Desync(row, None, None, None)
-        return self._desync is not None and self._desync.add(text)
-
-    def _end_desync(self) -> None:
-        desync, self._desync = self._desync, None
-        if desync is not None and desync.lagging:
-            self.events.append(desync.event())
-
-
-class _Desync:
-    """One desync report."""
-
-    def __init__(self, row: Row, reported_by: int | None, op: str | None, count: int | None) -> None:
-        self.row, self.reported_by, self.op, self.count = row, reported_by, op, count
-        self.lagging: list[dict[str, Any]] = []
-        self.snapshot: list[dict[str, Any]] = []
-        self.at: int | None = None
-
-    def add(self, text: str) -> bool:
-        if found := _NEVER.search(text):
-            self.lagging.append({"ranks": _ranks(found["ranks"]), "state": "never joined"})
-        elif found := _SNAPSHOT.match(text):
-            self.at = int(found["at"])
-        elif self.at is not None and (found := _SNAPSHOT_RANKS.match(text)):
-            state = {"count": self.at, "state": found["state"], "op": _op(found["op"]), "ranks": _ranks(found["ranks"])}
-            self.snapshot.append(state)
-        elif found := _LAGGING.search(text):
-            missing = int(found["missing"]) if found["missing"] else None
-            state = {"ranks": _ranks(found["ranks"]), "state": found["state"], "count": int(found["at"])}
-            self.lagging.append(state | {"missing": missing})
-        else:
-            return "To our best knowledge" in text or "Snapshot of ranks" in text
-        return True
-
-    def event(self) -> dict[str, Any]:
-        names = sorted({rank for entry in self.lagging for rank in entry["ranks"]})
-        detail = {"op": _op(self.op), "count": self.count, "lagging": self.lagging, "snapshot": self.snapshot}
-        made: dict[str, Any] = {"severity": "error", "op": _op(self.op), "detail": json.dumps(detail)}
-        if reporter(self.row)["rank"] is None and self.reported_by is not None:
-            made |= {"rank": self.reported_by, "rank_space": "group"}
-        return event(self.row, "desync", names_ranks=names, names_rank_space="group", **made)
-
 
 def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     """Who prints: the global rank if known, else the rank in the group; and the group's names."""
@@ -272,10 +190,6 @@ def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     if own is None:
         known |= {"rank": int(found["rank"]), "rank_space": space}
     return known
-
-
-def _op(printed: str | None) -> str | None:
-    return None if printed is None else _OPS.get(printed.upper(), printed.lower())
 
 
 def _ranks(text: str) -> list[int]:
@@ -299,7 +213,7 @@ def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
         detail["shape"] = fields["TensorShape"]
     made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
     seq = fields.get("SeqNum", "")
-    made_op = {"op": _op(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}
+    made_op = {"op": operation(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}
     return made | made_op | {"value": float(ran[1]) if ran else None}
 
 
@@ -311,7 +225,7 @@ def _fingerprint(rank: str, text: str) -> dict[str, Any]:
     )
     return {
         "rank": int(rank),
-        "op": _op(op[1]) if op else None,
+        "op": operation(op[1]) if op else None,
         "shape": shape[1] if shape else None,
         "dtypes": dtypes[1].strip() if dtypes else None,
         "seq": int(seq[1]) if seq else None,
@@ -420,7 +334,7 @@ PARSER = LineParser(
     name="process_group",
     anchors=(
         b"Watchdog caught collective", b"timed out in blocking wait", b"CCL work: ", b"PG status: last enqueued",
-        b"Timeout at collective: ", b"lagging", b"Detected mismatch between collectives", b"monitoredBarrier",
+        b"Detected mismatch between collectives", b"monitoredBarrier",
         b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
         b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
@@ -428,9 +342,9 @@ PARSER = LineParser(
         b"CCL error in: ", b"CCL error: ",
         b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",
-        b"latest states", b"ranks via TCPStore", b"DESYNC_DEBUG report", b"possible application crash on rank 0",
+        b"ranks via TCPStore", b"DESYNC_DEBUG report", b"possible application crash on rank 0",
         b"CCL communicator ",
     ),
     parse=parse,
-    after=24,  # a desync report with its snapshot
+    after=8,  # the message of an error; other ranks may write between
 )  # fmt: skip

@@ -59,6 +59,12 @@ _WORKER = re.compile(
     r"killed by signal: [\w ]+)"
 )
 
+# What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
+# what launchers put before it.
+_FOLLOWS = re.compile(
+    rb'\A\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
+    rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+)
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
 _BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
 
@@ -86,6 +92,7 @@ class _Block:
     frames: list[dict[str, Any]] = field(default_factory=list)  # outermost first
     sources: list[str | None] = field(default_factory=list)
     foreign: int = 0
+    until: int = 0  # its last line so far
 
 
 class _Reader:
@@ -140,6 +147,7 @@ class _Reader:
 
     def _in_block(self, block: _Block, row: Row) -> bool:
         text = row["text"]
+        is_next, block.until = row["line"] == max(block.until, block.row["line"]) + 1, row["line"]
         if found := _FRAME.match(text):
             function = found["function"] or None
             block.frames.append({"function": function, "file": found["file"], "line": int(found["line"])})
@@ -154,7 +162,7 @@ class _Reader:
             return True
         last = _LAST.match(text)
         # Without a telling name, only the line right after the frames is the message, and never a log level.
-        is_likely = last and not block.foreign and not last["code"].isupper()
+        is_likely = last and is_next and not block.foreign and not last["code"].isupper()
         if last and block.frames and (is_likely or _SURE_CLASS.search(last["code"])):
             self._end_block(row, last["code"], last["message"] or "")
             return True
@@ -254,4 +262,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=16,  # to the next frame or the message, past what other ranks write between
+    follows=_FOLLOWS,
 )

@@ -46,6 +46,7 @@ _PREFIX = re.compile(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|
 _PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = re.compile(r"Parent Process (?P<pid>\d{1,10}): ")
 _JOINT = re.compile(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
+_MARK = re.compile(rb"Thread (?:0x|\d)|trace-")  # of the lines that `accepts` asks for: cheap to find
 _LOCALS = re.compile(r" {8,}\S|\t\t")
 _BARE = re.compile(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
 _NODE = re.compile(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
@@ -59,8 +60,10 @@ def accepts(path: str, head: bytes) -> bool:
     """Mostly lines of such a dump, with a header among them; or a JSON array of threads."""
     if head.lstrip()[:1] == b"[":
         return b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head)
-    lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
     named = "py-spy" in path or "pyspy" in path
+    if not named and not _MARK.search(head):
+        return False
+    lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
     if not any(PY_SPY_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):
         return False
     filled = [line for line in lines if line]

@@ -19,8 +19,8 @@ from parsers.tables import Tables, conform
 from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
 _PIPELINE = rf"\bsteps: {COUNT} loss: "
-_REPORT = rf"(?:\[Rank \d+\] )?\bstep={COUNT}, skipped=\d+, lr="
-_TIMER = rf"\bepoch=\d+/micro_step=\d+/global_step={COUNT}, RunningAvgSamplesPerSec="
+_REPORT = rf"(?:\[Rank [0-9]+\] )?\bstep={COUNT}, skipped=[0-9]+, lr="
+_TIMER = rf"\bepoch=[0-9]+/micro_step=[0-9]+/global_step={COUNT}, RunningAvgSamplesPerSec="
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -28,7 +28,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     known = with_reporter(lines)
     text = pl.col("text")
     pipeline = known.filter(text.str.contains(_PIPELINE))
-    loss = number(rf"\bsteps: \d+ loss: {NUMBER}")
+    loss = number(rf"\bsteps: [0-9]+ loss: {NUMBER}")
     whole_lines = rows(
         pipeline,
         "deepspeed",
@@ -38,7 +38,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         elapsed_ms=number(rf"iter time \(s\): {NUMBER}") * 1000,
     )
     reported = known.filter(text.str.contains(_REPORT)).with_columns(
-        pl.coalesce("rank", whole(r"\[Rank (\d{1,9})\]")), total=whole(rf"\bskipped={COUNT}")
+        pl.coalesce("rank", whole(r"\[Rank ([0-9]{1,9})\]")), total=whole(rf"\bskipped={COUNT}")
     )
     gone = pl.col("total").diff().over("file", "rank")
     added = pl.when(pl.col("total") == 0).then(0).when(gone >= 0).then(gone)

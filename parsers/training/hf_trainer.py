@@ -23,12 +23,12 @@ from parsers.parser import LineParser
 from parsers.tables import Tables, conform
 from parsers.training.progress import NUMBER, with_reporter
 
-_BAR = r"^\s*\d{1,3}%\|[^|]{0,200}\|\s*(\d{1,15})/(\d{1,15}) \[[^\]]{0,60}?(?:([\d.]+)(s/it|it/s))?\]"
-_STEP = r"""['"](?:global_step/max_steps|global_step|current_steps|step)['"]: ['"]?(\d{1,15})(?:/\d+)?['"]?[,}]"""
+_BAR = r"^\s*[0-9]{1,3}%\|[^|]*\|\s*([0-9]{1,15})/([0-9]{1,15}) \[[^\]]*?(?:([0-9.]+)(s/it|it/s))?\]"
+_STEP = r"""['"](?:global_step/max_steps|global_step|current_steps|step)['"]: ['"]?([0-9]{1,15})(?:/[0-9]+)?['"]?[,}]"""
 _LOSS = rf"""['"]loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
-_EVAL = rf"""['"]eval_(?:\w+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
+_EVAL = rf"""['"]eval_(?:[A-Za-z0-9_]+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _GRAD = rf"""['"]grad_norm['"]: ['"]?{NUMBER}['"]?[,}}]"""
-_DICT = r"""[{,]\s?['"](?:loss|eval_loss|eval_\w{1,100}_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[\d.])"""
+_DICT = r"""[{,]\s?['"](?:loss|eval_loss|eval_[A-Za-z0-9_]{1,100}_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[0-9.])"""
 _RATE = r"""['"](?:learning_rate|lr|epoch|eval_runtime)['"]: """
 _PRINTER = ["file", "rank", "local_rank", "task"]
 

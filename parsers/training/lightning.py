@@ -18,7 +18,7 @@ from parsers.parser import LineParser
 from parsers.tables import Tables, conform
 from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
-_BAR = rf"\d{{1,3}}%\|[^|]{{0,200}}\|\s*{COUNT}/\d{{1,15}} \[[^\]]{{0,60}}?(?:s/it|it/s|\?it/s), .{{0,2000}}?loss\w*="
+_BAR = rf"[0-9]{{1,3}}%\|[^|]{{0,200}}\|\s*{COUNT}/[0-9]{{1,15}} \[[^\]]{{0,60}}?(?:s/it|it/s|\?it/s), .{{0,2000}}?loss[A-Za-z0-9_]*="
 _LOSSES = ("reduced_train_loss", "train_loss_step", "train_loss", r"(?:train/)?loss")
 
 
@@ -32,8 +32,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         number(rf"\bglobal_step={NUMBER}").cast(pl.Int64, strict=False),
         whole(_BAR),
     )
-    per_step = number(r"[ ,]([\d.]{1,20})s/it")
-    per_second = number(r"[ ,]([\d.]{1,20})it/s")
+    per_step = number(r"[ ,]([0-9.]{1,20})s/it")
+    per_second = number(r"[ ,]([0-9.]{1,20})it/s")
     framework = (
         pl.when(text.str.contains("reduced_train_loss=")).then(pl.lit("nemo"))
         .when(text.str.contains("v_num=")).then(pl.lit("lightning"))

@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from parsers.tables import conform
+from parsers.tables import conform, empty
 
-NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|\d+\.?\d*(?:e[+-]?\d+)?|\.\d+))"
-COUNT = r"(\d{1,15})"
-_INLINE_RANK = r"\[rank\s?(\d{1,9})\]"
-_STAMP = r"^\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
+NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
+COUNT = r"([0-9]{1,15})"
+_INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]"
+_STAMP = r"^\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
 
 
 def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
@@ -39,6 +39,8 @@ def number(pattern: str) -> pl.Expr:
 
 def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Expr) -> pl.DataFrame:
     """Rows of `steps` for lines that with_reporter has seen; lines without a step are left out."""
+    if lines.is_empty():
+        return empty("steps")  # most frameworks have no line in a bundle: compiling their patterns would cost the most
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
     columns = {"phase": pl.lit("train"), "framework": by, **columns}

@@ -30,22 +30,24 @@ import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
-from parsers.tables import Tables, conform, table
+from parsers.tables import Tables, conform, empty, table
 from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
-_MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*\d+\s*\|"
-_NANOTRON = rf"iteration: {COUNT} / \d+ \|"
-_NEMO = r"Training epoch \d+, iteration \d+/\d+ \|"
-_EVAL = rf"(?:valid\w*|test) loss at iteration {COUNT} \|"
+_MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
+_NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
+_NEMO = r"Training epoch [0-9]+, iteration [0-9]+/[0-9]+ \|"
+_EVAL = rf"(?:valid[A-Za-z0-9_]*|test) loss at iteration {COUNT} \|"
 _LOSS = rf"(?i:(?:train[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
-_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/\d+)?\]?"
+_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+done\b|\s*[,:;|-]?\s*{_LOSS})"
-_NOT_TRAINING = r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval\w*|valid\w*)\b.{0,60}\b(?:step|iter)"
+_NOT_TRAINING = (
+    r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
+)
 _INIT = rf"\binit done pid={COUNT}"
-_COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=\d{1,9}[ ,]*)+)\)"
+_COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=[0-9]{1,9}[ ,]*)+)\)"
 _BAD_LOSS = (
-    r"(?i)\bloss is ([+-]?(?:nan|inf)\w*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
-    r"|\bloss returned in `\w+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
+    r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
+    r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
 _END = (
     r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:training|job|run) completed successfully"
@@ -146,13 +148,13 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
     milliseconds = number(rf"\btime[\s=:]+{NUMBER} ?ms\b")
     return rows(
         mine,
-        pl.when(text.str.contains(r"\bmfu: *\d")).then(pl.lit("torchtitan")),
+        pl.when(text.str.contains(r"\bmfu: *[0-9]")).then(pl.lit("torchtitan")),
         step=whole(_PLAIN),
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
         loss_scale=number(rf"\bloss[_ ]scale[\s=:]+{NUMBER}"),
-        tflops=text.str.replace_all(r"(\d),(\d{3})\b", "$1$2")
+        tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
         elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
@@ -171,7 +173,7 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("at").is_not_null())
         .unique(["file", "rank", "at"], keep="first", maintain_order=True)
     )
-    axes = {axis: pl.col("at").str.extract(rf"\b{axis}=(\d+)", 1).cast(pl.Int64, strict=False) for axis in _AXES}
+    axes = {axis: pl.col("at").str.extract(rf"\b{axis}=([0-9]+)", 1).cast(pl.Int64, strict=False) for axis in _AXES}
     coordinates = places.select("rank", "host", "local_rank", "file", "line", how=pl.lit("step line"), **axes)
     return pl.concat([conform("ranks", init), conform("ranks", coordinates)])
 
@@ -179,14 +181,17 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
 def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
     rules = {"init": _INIT, "bad": _BAD_LOSS, "end": _END}
-    found = lines.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())
+    found = lines.filter(pl.any_horizontal(pl.col("text").str.contains(pattern) for pattern in rules.values()))
+    if found.is_empty():
+        return empty("events"), empty("settings")
+    found = found.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())
     found = found.with_columns(
         value=pl.coalesce(pl.col("text").str.extract(_BAD_LOSS, group) for group in range(1, 5)),
-        at=whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+(\d{1,15})"),
+        at=whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+([0-9]{1,15})"),
         pid_=whole(_INIT),
-        backend=pl.col("text").str.extract(r"\bbackend=(\w+)", 1),
+        backend=pl.col("text").str.extract(r"\bbackend=([A-Za-z0-9_]+)", 1),
         torch=pl.col("text").str.extract(r"\btorch=(\S+)", 1),
-    ).filter(pl.any_horizontal(pl.col(key).is_not_null() for key in rules))
+    )
     events: list[dict[str, Any]] = []
     settings: list[dict[str, Any]] = []
     for row in found.iter_rows(named=True):
