@@ -38,6 +38,11 @@ def call(group: str, seq: int, kind: str = "all_reduce", *, done: bool = False, 
     }  # fmt: skip
 
 
+def described(name: str) -> str:
+    """The description of a group: groups tp/0 and tp/1 are both tp."""
+    return "default_pg" if name == "world" else name.partition("/")[0]
+
+
 class Rows:
     """A job of `world` ranks, `per_host` of them on node0, node1, …; groups are given by name."""
 
@@ -68,11 +73,10 @@ class Rows:
         file = place.get("file", f"fr/rank_{rank}")
         mine = [name for name, members in self.groups.items() if rank in members]
         for name in mine:
-            desc = "default_pg" if name == "world" else name
-            self.add("groups", rank=rank, pg_id=mine.index(name), group=name, desc=desc, members=list(self.groups[name]),
+            self.add("groups", rank=rank, pg_id=mine.index(name), group=name, desc=described(name), members=list(self.groups[name]),
                      members_space="global", size=len(self.groups[name]), how="pg_config", file=file, record=0, line=None)  # fmt: skip
         for number, one in enumerate(calls):
-            desc = "default_pg" if one["group"] == "world" else one["group"]
+            desc = described(one["group"])
             created = START_NS + one["seq"] * SECOND_NS
             self.add("operations", **{"time_created_ns": created, **one}, rank=rank, pg_id=mine.index(one["group"]), desc=desc,
                      op_id=number, file=file, line=None, record=first + number)  # fmt: skip
@@ -80,7 +84,7 @@ class Rows:
             seen = [one for one in calls if one["group"] == name]
             enqueued = max((one["seq"] for one in seen), default=-1)
             completed = max((one["seq"] for one in seen if one["state"] == "completed"), default=-1)
-            self.add("progress", rank=rank, pg_id=mine.index(name), group=name, desc="default_pg" if name == "world" else name,
+            self.add("progress", rank=rank, pg_id=mine.index(name), group=name, desc=described(name),
                      scope="all", last_enqueued=enqueued, last_completed=completed, how="pg_status", file=file, record=0,
                      line=None)  # fmt: skip
         return self

@@ -261,11 +261,11 @@ def _lost_claims(
 
 def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
     """Where all ranks of one host are lost, and nobody else is, it is the host that died, not one of them that stopped."""
-    roots = case.roots
-    assert roots is not None and case.states is not None and case.waits is not None
-    if _shared_host(case, tuple(sorted(roots.lost)), whole=True):
-        return roots.lost
-    return possible_culprits(case.states, case.waits, roots, logged)
+    assert case.roots is not None and case.states is not None and case.waits is not None
+    gone = tuple(sorted(rank for rank, status in case.waits.status.items() if status == "lost"))
+    if _shared_host(case, gone, whole=True):
+        return frozenset(gone)
+    return possible_culprits(case.states, case.waits, case.roots, logged)
 
 
 def _among_lost(case: Case) -> Finding:

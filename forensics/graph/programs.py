@@ -84,7 +84,7 @@ class Programs:
             for rank in ranks:
                 self.groups_of.setdefault(rank, []).append(gid)
         told = states.entries.filter(pl.col("gid").is_not_null())
-        self._rows = told.select("gid", "seq", "is_p2p", "kind", "peer", pl.col("done") | pl.col("superseded"))
+        self._rows = told.select("gid", "seq", "is_p2p", "kind", "peer", "done", "superseded")
         spans = told.with_row_index("place").group_by("rank").agg(pl.col("place").min(), pl.len())
         self._spans = {rank: (start, length) for rank, start, length in spans.iter_rows()}
         gone = states.counters.group_by("rank").agg(pl.col("enqueued").sum())
@@ -99,13 +99,16 @@ class Programs:
         start, length = self._spans.get(rank, (0, 0))
         cut = max(0, length - _LOOK_BACK)
         rows = self._rows.slice(start + cut, length - cut).rows()
-        batches = {(gid, seq) for gid, seq, _, kind, _, _ in rows if kind == "coalesced"}
+        batches = {(gid, seq) for gid, seq, _, kind, *_ in rows if kind == "coalesced"}
+        # Beside a single send others go on. What follows it proves it done only where no record of transfers ever says so.
+        telling = any(done and is_p2p and (gid, seq) not in batches for gid, seq, is_p2p, _, _, done, _ in rows)
         calls = []
-        for gid, seq, is_p2p, kind, peer, done in rows:
+        for gid, seq, is_p2p, kind, peer, done, superseded in rows:
             if kind != "coalesced":
                 sends, to = kind in SENDS, self._peer(gid, peer) if is_p2p else None
                 waited = not (is_p2p and sends) or (gid, seq) in batches
-                calls.append(Call(gid, seq, is_p2p, sends, to, done, self.role.get(gid), waited))
+                ended = done or (superseded and not telling)
+                calls.append(Call(gid, seq, is_p2p, sends, to, ended, self.role.get(gid), waited))
         return tuple(calls)
 
     def _peer(self, gid: int, place: int | None) -> int | None:
