@@ -13,6 +13,7 @@ from forensics.clocks import clocks_of
 from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
 from forensics.environment import environment
+from forensics.graph.operations import ranks_text
 from forensics.graph.roots import find
 from forensics.graph.stacks import main_stacks
 from forensics.graph.states import reconcile
@@ -86,6 +87,7 @@ def conclude_evidence(
     skew: float | None = None
     identities: list[pl.DataFrame] = []
     known_lines: frozenset[str] = frozenset()
+    stale: list[str] = []
     attempts = attempts_of(evidence.tables)
     split = attempts.tables
     for attempt, tables in split.items():
@@ -97,8 +99,12 @@ def conclude_evidence(
         listed += rows(findings, missing)
         identities.append(case.identity)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
+        if old := sorted(case.states.stale) if case.states is not None else []:
+            stale.append(
+                f"flight records of {ranks_text(old)} are from before the others': what they show as open is not believed"
+            )
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
-    limits = [row.summary for row in listed if not row.ran]
+    limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),

@@ -125,14 +125,14 @@ class Rows:
 
 
 def waiting(job: Rows, ranks: Iterable[int], group: str, seq: int, **changes: Any) -> Rows:
-    """Dumps of ranks that all stand in one collective."""
+    """Dumps of ranks that all stand in one collective, after a broadcast."""
     for rank in ranks:
-        job.dump(rank, call(group, seq - 1, done=True), call(group, seq, **changes))
+        job.dump(rank, call(group, seq - 1, "broadcast", done=True), call(group, seq, **changes))
     return job
 
 
 def idle(job: Rows, ranks: Iterable[int], group: str, seq: int) -> Rows:
-    """Dumps of ranks that completed the collective before and have nothing open."""
+    """Dumps of ranks that completed a broadcast (which the others need not be in) and have nothing open."""
     for rank in ranks:
-        job.dump(rank, call(group, seq, done=True))
+        job.dump(rank, call(group, seq, "broadcast", done=True))
     return job

@@ -56,8 +56,8 @@ def grid(cells: list[tuple[int, int]], tp: int = 2, pp: int = 3, dp: int = 4) ->
     stages, replicas = {stage for _, stage in cells}, {replica for replica, _ in cells}
     for stage in range(pp):
         for replica in range(dp):
-            down = call(f"dp0{stage}", 9) if stage in stages else call("world", 1, done=True)
-            across = call(f"mp1{replica}", 9) if replica in replicas else call("world", 1, done=True)
+            down = call(f"dp0{stage}", 9) if stage in stages else call("world", 1, "broadcast", done=True)
+            across = call(f"mp1{replica}", 9) if replica in replicas else call("world", 1, "broadcast", done=True)
             job.dump(rank(0, replica, stage), down).dump(rank(1, replica, stage), across)
     return job
 

@@ -1,5 +1,7 @@
 """Reconciliation of calls per group: who never came, who brought another call, and when the numbers say nothing."""
 
+from typing import Any
+
 import pytest
 
 from tests.hang_tables import Rows, call, idle, waiting
@@ -29,14 +31,38 @@ def test_t1_one_rank_is_absent_from_its_group() -> None:
     assert anomaly.group_ranks == "5,7"
 
 
+@pytest.mark.parametrize("old", [call("dp", 40, done=True), call("dp", 41)], ids=["nothing open", "in a call"])
+def test_t1_a_dump_that_was_taken_earlier_accuses_nobody(old: dict[str, Any]) -> None:
+    """All others have completed what rank 2 would have had to call first: its record is old, not its owner late."""
+    job = Rows(5, dp=range(5))
+    for rank in (0, 1, 4):
+        job.dump(rank, *(call("dp", seq, done=True) for seq in range(50, 57)), call("dp", 57))
+    job.dump(3, *(call("dp", seq, done=True) for seq in range(50, 57)))
+    job.dump(2, call("dp", 39, done=True), old)
+    verdict = job.verdict()
+    assert (verdict.cause, verdict.ranks) == ("rank_absent", [3])
+    assert any("rank 2" in limit for limit in job.report().limits)
+
+
+def test_t1_a_broadcast_that_others_completed_proves_nothing() -> None:
+    """A broadcast ends at its root before the last member has called it."""
+    job = Rows(3, dp=range(3))
+    job.dump(0, call("dp", 56, done=True), call("dp", 57, "broadcast", done=True), call("dp", 58))
+    job.dump(1, call("dp", 56, done=True), call("dp", 57, "broadcast", done=True), call("dp", 58))
+    job.dump(2, call("dp", 56, done=True))
+    assert job.verdict().ranks == [2]
+
+
 def wrapped(newest: int | None) -> Rows:
     """Three of four rings wrapped; rank 3 holds no entry of the group that the others wait in, or its newest one."""
     job = Rows(4, dp=(0, 1, 2, 3), tp=(0, 1, 2, 3))
-    busy = [call("tp", 900 + number, done=True) for number in range(3)]
+    busy = [call("tp", 900 + number, "broadcast", done=True) for number in range(3)]
     for rank in (0, 1, 2):
         job.dump(rank, *busy, call("dp", 57), counted=False, first=5000)
     own = () if newest is None else (call("dp", newest, done=True),)
-    return job.dump(3, *own, *(call("tp", 1900 + number, done=True) for number in range(3)), counted=False, first=9000)
+    return job.dump(
+        3, *own, *(call("tp", 1900 + number, "broadcast", done=True) for number in range(3)), counted=False, first=9000
+    )
 
 
 @pytest.mark.parametrize("newest", [None, 56], ids=["no entry left", "an older entry left"])
@@ -129,7 +155,7 @@ def test_point_to_point_and_collectives_are_counted_apart() -> None:
     job = Rows(3, pair=(0, 1))
     job.dump(0, call("pair", 3, "send", peer=1, done=True), call("pair", 5, done=True), call("pair", 6))
     job.dump(1, call("pair", 9, "recv", peer=0, done=True), call("pair", 5, done=True))
-    verdict = job.dump(2, call("world", 1, done=True)).verdict()
+    verdict = idle(job, (2,), "world", 1).verdict()
     assert (verdict.cause, verdict.ranks) == ("rank_absent", [1])
 
 

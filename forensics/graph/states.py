@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.graph.records import details, entries, groups_of, one_dump_per_rank
+from forensics.graph.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
 from parsers.tables import TableName
 
 SENDS = ("send", "isend")
+# No member completes one of these before every member has called it. A member of an all-to-all may bring nothing.
+NEED_ALL = ("all_reduce", "all_gather", "reduce_scatter", "barrier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,9 @@ class States:
         rank, op (operation id, text), gid, seq, is_p2p, kind, numel, dtype, peer_rank, code, timed, state,
         time_created_ns, file, record.
     `members`: op, rank, state (see module), row per member of each operation in `open`.
-    `recorded`: ranks whose dump was read. `partial`: ranks whose dump was cut (its end is missing).
+    `recorded`: ranks whose dump was read. `partial`: ranks whose dump was cut (its end is missing) or is stale.
+    `stale`: ranks whose dump shows them where they cannot be any more: it was taken earlier, what it shows as open is
+        left out.
     `counters`: rank, gid, enqueued, completed (collectives only).
     `wrapped`: (rank) of dumps whose ring lost entries and that hold no counters.
     `blind`: ranks held by a batch of sends and receives whose peers the record does not tell.
@@ -34,6 +38,7 @@ class States:
     members: pl.DataFrame
     recorded: frozenset[int]
     partial: frozenset[int]
+    stale: frozenset[int]
     counters: pl.DataFrame
     wrapped: frozenset[int]
     blind: frozenset[int]
@@ -113,6 +118,23 @@ def _counters(
         "oldest",
         pl.col("c_enqueued").is_not_null().alias("counted"),
     )
+
+
+def _stale(operations: pl.DataFrame, groups: pl.DataFrame, counters: pl.DataFrame) -> frozenset[int]:
+    """Ranks that are, by their own record, before or in a collective whose successors others have completed.
+
+    A dump that was taken earlier than the others, or in another attempt, looks exactly like a rank that stopped."""
+    collectives = operations.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
+    completed = collectives.filter(pl.col("done") & pl.col("kind").is_in(NEED_ALL))
+    through = completed.group_by("gid").agg(pl.col("seq").max().alias("through"))
+    # A host that takes part itself may end collectives in another order than they were called in.
+    ordered = collectives.filter(~pl.col("done") & ~pl.col("backend").is_in(UNRECORDED_P2P).fill_null(False))
+    waiting = ordered.group_by("rank", "gid").agg(pl.col("seq").min().alias("at"))
+    members = groups.filter("whole").join(through, on="gid").select("gid", "through", rank="members").explode("rank")
+    members = members.join(operations.select("rank").unique(), on="rank", how="semi")
+    placed = members.join(counters, on=["rank", "gid"], how="left").join(waiting, on=["rank", "gid"], how="left")
+    is_behind = (pl.col("enqueued") < pl.col("through")) | (pl.col("at") < pl.col("through"))
+    return frozenset(placed.filter(is_behind.fill_null(False))["rank"].to_list())
 
 
 def _collective_members(
@@ -208,8 +230,11 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     dumps, partial = one_dump_per_rank(tables)
     groups, of = groups_of(tables, dumps, expected)
     operations = entries(tables, dumps, of)
-    held, blind = _first_open(tables, operations, groups)
     counters = _counters(tables, dumps, of, operations)
+    stale = _stale(operations, groups, counters)
+    partial |= stale
+    operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
+    held, blind = _first_open(tables, operations, groups)
     ranks = frozenset(dumps["rank"].to_list())
     holes = operations.filter(~pl.col("is_p2p")).group_by("rank").agg((pl.col("seq").min() > 1).alias("gone"))
     uncounted = counters.group_by("rank").agg(pl.col("counted").any())
@@ -225,4 +250,4 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
             _p2p_members(held, groups, operations, recorded),
         ]
     ).unique(["op", "rank"], keep="first", maintain_order=True)
-    return States(groups, held, members.sort("op", "rank"), ranks, partial, counters, wrapped, blind, operations)
+    return States(groups, held, members.sort("op", "rank"), ranks, partial, stale, counters, wrapped, blind, operations)
