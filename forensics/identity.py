@@ -183,7 +183,7 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
     for name in ("operations", "progress", "stacks", "tensors", "steps", "groups"):
-        seen |= set(tables[name]["rank"].drop_nulls().to_list())
+        seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
     own = tables["events"].filter(
         (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
     )

@@ -417,5 +417,19 @@ def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
         frames = [part[name] for part in parts if name in part and part[name].height]
         whole = pl.concat(frames) if frames else empty(name)
         order = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
-        merged[name] = whole.sort(order, maintain_order=True, nulls_last=True)
+        merged[name] = sort_if_needed(whole, order)
     return merged
+
+
+def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
+    sort is dear."""
+    names = [name for name in keys if frame[name].null_count() < frame.height]
+    fine = pl.lit(True)
+    for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
+        here, before = pl.col(name), pl.col(name).shift(1)
+        rises = (here > before).fill_null(here.is_null() & before.is_not_null())
+        fine = rises | (here.eq_missing(before) & fine)
+    if frame.height < 2 or not names or frame.select(fine.slice(1).all()).item():
+        return frame
+    return frame.sort(names, maintain_order=True, nulls_last=True)

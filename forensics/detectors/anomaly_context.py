@@ -150,7 +150,7 @@ def checkpoint_before(case: Case, step: int) -> str:
 
 def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
-    before = births.history.filter(pl.col("step") < row["step"])["step"].unique().to_list()
+    before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
         yield Claim(f"step {max(before)} is the last one observed before it", "for", _WITNESS)
     later = case.tables["events"].filter(

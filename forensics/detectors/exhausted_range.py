@@ -67,8 +67,11 @@ def _onset(frame: pl.DataFrame, share: pl.Expr, calm: float, much: float) -> pl.
 def _vanished(frame: pl.DataFrame) -> tuple[int, pl.DataFrame, pl.DataFrame] | None:
     """(step, per-step shares, rows of that step): the first step from which on gradients are zero that were not before."""
     flag = pl.any_horizontal(pl.col(name).str.contains(FOUND_INF).fill_null(False) for name in ("module", "tensor"))
-    rows = frame.filter(pl.col("base").is_in(_GRADIENTS) & (pl.col("numel").fill_null(2) > 1) & ~flag)
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
+    none = (size == 0).fill_null(False)
+    if not frame.select(none.any()).item():
+        return None
+    rows = frame.filter(pl.col("base").is_in(_GRADIENTS) & (pl.col("numel").fill_null(2) > 1) & ~flag)
     rows = rows.with_columns((size == 0).alias("zero")).filter(pl.col("zero").is_not_null())
     steps = rows.group_by("step").agg(pl.col("zero").mean().alias("share"), pl.len().alias("seen")).sort("step")
     gone = steps.filter(pl.col("seen") >= _LEAST).filter(pl.col("share") >= _GONE)
@@ -86,7 +89,8 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
     same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
     hit = sorted(set(same["rank"].to_list()))
     shown = [rank for rank in hit if rank >= 0]
-    ran = frame.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))["rank"].n_unique()
+    same_module = pl.col("module").eq_missing(row["module"])  # in any step: of large files not all rows are kept
+    ran = frame.lazy().filter(same_module).select(pl.col("rank").n_unique()).collect().item()
     everywhere = 2 * len(hit) >= ran
     share = f"{row['share']:.3g} % {what}"
 

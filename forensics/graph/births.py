@@ -28,11 +28,12 @@ class Births:
 
     def unseen_at(self, step: int) -> frozenset[int]:
         """Ranks without a row in that step: silent ones, and those whose file ends before."""
-        return (self.silent | self.ranks) - frozenset(self.rows.filter(pl.col("step") == step)["rank"].to_list())
+        seen = self.rows.lazy().filter(pl.col("step") == step).select(pl.col("rank").unique()).collect()
+        return (self.silent | self.ranks) - frozenset(seen["rank"].to_list())
 
     def row(self, place: int) -> dict[str, object]:
         """One row of the statistics by its place."""
-        return self.rows.filter(pl.col("place") == place).row(0, named=True)
+        return self.rows.row(int(self.rows["place"].search_sorted(place)), named=True)
 
 
 def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | None:
@@ -53,11 +54,10 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
     gapped = gaps.join(bad.group_by("rank").agg(pl.col("step").min()), on=["rank", "step"]).filter(
         pl.col("leap").fill_null(1) > 1
     )
-    ops = operations(frame.filter(pl.col("step").is_between(first - 1, last)))
-    ops = ops.filter(pl.col("step") >= first)
-    kept = _telling(ops)
+    rows = frame.filter(pl.col("step").is_between(first - 1, last))
+    kept = operations(rows, _telling(rows.filter(pl.col("step") >= first)))
     return Births(
-        rows=frame.filter(pl.col("step").is_between(first - 1, last)),
+        rows=rows,
         history=frame,
         ops=kept,
         spread=spread(kept, clean, expected),
@@ -72,6 +72,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
 def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
     """(rank, step) after which the rank's parameters were clean: by its optimizer, on arrival in the next step, or by
     what the next step computed with them."""
+    frame = frame.select("rank", "step", "place", "phase", "module", "base", "kind", "role", "bad")
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
     after = states.filter(pl.col("phase") == "optimizer").group_by("rank", "step").agg(params.alias("ok"))
@@ -101,15 +102,21 @@ def _sound_steps(frame: pl.DataFrame) -> pl.DataFrame:
     """Steps that show that a rank's parameters were clean when they began: forward and later rows, all of them clean; or
     a first bad row in a module that had computed a clean output before."""
     here = ["rank", "step"]
-    local = frame.filter(pl.col("role").is_not_null() & pl.col("kind").is_null())
-    made = local.filter((pl.col("phase").fill_null("forward") == "forward") & (pl.col("role") == "out"))
-    later = frame.filter(pl.col("phase").is_in(["backward", "grad_sync", "optimizer"]) & (pl.col("bad") == False))  # noqa: E712
-    bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
-    clean = made.select(here).unique().join(later.select(here).unique(), on=here).join(bad, on=here, how="anti")
-    first = bad.unique(here, keep="first", maintain_order=True).filter(pl.col("kind").is_null())
-    name = pl.col("module").str.replace(r"\.(?:weight|bias)$", "")
-    first = first.select(*here, name.alias("module"), pl.col("place").alias("end"))
-    sound = made.filter(pl.col("bad") == False).join(first, on=[*here, "module"])  # noqa: E712
+    telling = pl.col("role").is_not_null()
+    made = telling & pl.col("kind").is_null() & (pl.col("phase").fill_null("forward") == "forward")
+    made &= pl.col("role") == "out"
+    later = pl.col("phase").is_in(["backward", "grad_sync", "optimizer"]) & (pl.col("bad") == False)  # noqa: E712
+    marked = frame.lazy().group_by(here).agg(
+        made.any().alias("made"), later.any().alias("later"), (pl.col("bad") & telling).any().alias("is_bad")
+    )  # fmt: skip
+    clean = marked.filter(pl.col("made") & pl.col("later") & ~pl.col("is_bad")).select(here).collect()
+    bad = frame.lazy().filter(pl.col("bad") & telling).unique(here, keep="first", maintain_order=True)
+    first = bad.filter(pl.col("kind").is_null()).select(
+        *here, pl.col("module").str.replace(r"\.(?:weight|bias)$", ""), pl.col("place").alias("end")
+    ).collect()  # fmt: skip
+    names = first["module"].unique().implode()
+    found = frame.lazy().filter(made & (pl.col("bad") == False) & pl.col("module").is_in(names))  # noqa: E712
+    sound = found.select(*here, "module", "place").collect().join(first, on=[*here, "module"])
     sound = sound.filter(pl.col("place") < pl.col("end")).select(here).unique()
     return pl.concat([clean, sound]).unique().with_columns(pl.lit(True).alias("ok"))
 
@@ -128,15 +135,15 @@ def _span(bad: pl.DataFrame, clean: set[tuple[int, int]]) -> tuple[int, int]:
     return first, last
 
 
-def _telling(ops: pl.DataFrame) -> pl.DataFrame:
-    """Communications, and of the rest what marks a rank's way: its first bad operation per step, the begin of the
-    optimizer, the last of a step."""
-    here = ("rank", "step")
-    bad = pl.col("first_bad").is_not_null()
-    optimizer = pl.col("phase") == "optimizer"
-    return ops.filter(
-        pl.col("kind").is_not_null()
-        | (bad & (bad.cum_sum().over(here) == 1))
-        | (optimizer & (optimizer.cum_sum().over(here) == 1)).fill_null(False)
-        | (pl.col("place") == pl.col("place").max().over(here))
-    )
+def _telling(rows: pl.DataFrame) -> pl.Series:
+    """Numbers of the operations that matter: communications, and of the rest what marks a rank's way, its first bad
+    operation per step, the begin of the optimizer, the last of a step."""
+    here = ["rank", "step"]
+    bad = pl.col("bad") & pl.col("role").is_not_null()
+    known = rows.lazy().select(*here, "operation", "kind", "phase", bad.alias("bad"))
+    first = known.filter(pl.col("bad")).unique(here, keep="first", maintain_order=True)
+    optimizer = known.filter(pl.col("phase") == "optimizer").unique(here, keep="first", maintain_order=True)
+    last = known.unique(here, keep="last", maintain_order=True)
+    calls = known.filter(pl.col("kind").is_not_null())
+    found = pl.concat([part.select("operation") for part in (first, optimizer, last, calls)])
+    return found.unique().collect()["operation"]

@@ -62,7 +62,10 @@ def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame) -> list[int]:
     names = ["step", "microbatch", "phase", "module", "op", "tensor"]
     found: set[int] = set()
     for part, key in ((comms, [*names, "group_ranks", "nth"]), (params, [*names, "nth"])):
-        counted = _finite(part).with_columns(pl.col("place").cum_count().over("rank", *names).alias("nth"))
+        shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *_FIGURES, "checksum"])]
+        counted = _finite(part.select(shown)).with_columns(
+            pl.col("place").cum_count().over("rank", *names).alias("nth")
+        )
         figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*_FIGURES, "checksum")]
         differ = counted.group_by(key).agg(pl.any_horizontal(figures).alias("differ")).filter("differ")
         found |= set(differ["step"].to_list())

@@ -21,6 +21,7 @@ from forensics.graph.tensor_rules import (
     UNINITIALISED,
 )  # fmt: skip
 from parsers.rank_list import rank_list
+from parsers.tables import sort_if_needed
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
@@ -95,30 +96,51 @@ def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
 
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Program order per rank: `seq` where it is complete and unique, else files by first step, rows as they stand."""
-    whole = pl.col("seq").is_not_null().all() & (pl.col("seq").n_unique() == pl.len())
-    frame = frame.with_columns(
-        pl.col("attempt").fill_null(0),
-        pl.when(whole.over("rank", "attempt")).then(pl.col("seq")).alias("_seq"),
-        pl.col("step").min().over("rank", "attempt", "file").alias("_first"),
+    frame = frame.with_columns(pl.col("attempt").fill_null(0))
+    by, way = ["rank", "attempt"], ["file", "line", "record"]
+    if frame["seq"].null_count() < frame.height:
+        whole = pl.col("seq").is_not_null().all() & (pl.col("seq").n_unique() == pl.len())
+        frame = frame.with_columns(pl.when(whole.over(by)).then(pl.col("seq")).alias("_seq"))
+        way = ["_seq", *way]
+    if frame.select(*by, "file").unique().height > frame.select(by).unique().height:
+        first = frame.group_by(*by, "file").agg(pl.col("step").min().alias("_first"))
+        frame = frame.join(first, on=[*by, "file"], how="left", nulls_equal=True, maintain_order="left")
+        way.insert(way.index("file"), "_first")
+    frame = sort_if_needed(frame, [*by, *way])
+    fall = (pl.col("step").diff() < 0) & _same(*by)
+    frame = frame.with_columns(fall.fill_null(False).cum_sum().alias("_falls"))
+    own = pl.col("_falls") - pl.when(~_same(*by)).then(pl.col("_falls")).forward_fill()
+    frame = frame.with_columns((pl.col("attempt") * 1000 + own).cast(pl.Int64).alias("launch"))
+    extra = [name for name in frame.columns if name.startswith("_")]
+    return frame.drop(extra).with_columns(pl.int_range(pl.len()).alias("place"))
+
+
+def _same(*names: str) -> pl.Expr:
+    """Whether a row has what the row before it has."""
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in names)
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds `plain`, `base` and `kind`: what an operator, a tensor and a communication are called without decoration.
+
+    `Tensor.masked_fill_.0` → `masked_fill`; `torch.distributed.all_reduce` → `all_reduce`. Each name is looked at once.
+    """
+    text = pl.col("op").str.to_lowercase().str.replace(r"(?:\.\d+|\.forward|\.backward)+$", "")
+    ops = frame.select(pl.col("op").unique()).with_columns(
+        text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_").alias("plain")
     )
-    frame = frame.sort("rank", "attempt", "_seq", "_first", "file", "line", "record", nulls_last=True)
-    fall = (pl.col("step").diff() < 0).fill_null(False).cum_sum().over("rank", "attempt")
-    frame = frame.with_columns((pl.col("attempt") * 1000 + fall).alias("launch"))
-    return frame.drop("_seq", "_first").with_columns(pl.int_range(pl.len()).alias("place"))
-
-
-def _plain(name: str) -> pl.Expr:
-    """`Tensor.masked_fill_.0` → `masked_fill`; `torch.distributed.all_reduce` → `all_reduce`."""
-    text = pl.col(name).str.to_lowercase().str.replace(r"(?:\.\d+|\.forward|\.backward)+$", "")
-    return text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_")
+    kind = pl.col("plain").replace_strict(dict(COMMUNICATIONS), default=None, return_dtype=pl.String)
+    tensors = frame.select(pl.col("tensor").unique()).with_columns(
+        pl.col("tensor").str.extract(r"^([^.]+)", 1).alias("base")
+    )
+    frame = frame.join(
+        ops.with_columns(kind.alias("kind")), on="op", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return frame.join(tensors, on="tensor", how="left", nulls_equal=True, maintain_order="left")
 
 
 def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
-    frame = frame.with_columns(_plain("op").alias("plain"), pl.col("tensor").str.extract(r"^([^.]+)", 1).alias("base"))
-    frame = frame.with_columns(
-        pl.col("plain").replace_strict(dict(COMMUNICATIONS), default=None, return_dtype=pl.String).alias("kind")
-    )
-    frame = frame.with_columns(
+    frame = _named(frame).with_columns(
         pl.when((pl.col("phase") == "comm") & pl.col("kind").is_null()).then(pl.lit("other")).otherwise(pl.col("kind"))
         .alias("kind")
     )  # fmt: skip
@@ -138,7 +160,7 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
 def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:
     """Adds `operation`, a number that rows of one operation share. Tensors that repeat within a run are looked for by
     their hash, and counted only in the runs that have some: few do."""
-    begins = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("rank", *_RUN))
+    begins = ~_same("rank", *(name for name in _RUN if frame[name].null_count() < frame.height))
     frame = frame.with_columns((begins.cum_sum().cast(pl.Int64) * _REPEATS).alias("operation"))
     mark = pl.col("operation").cast(pl.UInt64) ^ pl.col("tensor").hash(0)
     repeated = frame.filter(mark.is_duplicated())["operation"].unique()
@@ -230,8 +252,8 @@ def _without_masks(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def operations(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `read_rows` → one row per operation, in program order.
+def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFrame:
+    """Rows of `read_rows` → one row per operation, in program order. `some`: the numbers of those that are wanted.
 
     `in_bad`, `state_bad`, `out_bad`: bad if one tensor is, ok if all are, null if none has a row or one is unknown.
     `first_bad`: place of the first bad row with a role, `first_role` and `first_base` its role and tensor; `ins`: how
@@ -247,7 +269,10 @@ def operations(frame: pl.DataFrame) -> pl.DataFrame:
     bad = pl.col("bad").fill_null(False) & telling
     inputs = pl.col("role") == "in"
     largest = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
-    ops = (
+    frame = _with_way(frame)
+    if some is not None:
+        frame = frame.filter(pl.col("operation").is_in(some.implode()))
+    return (
         frame.group_by("operation", maintain_order=True)
         .agg(
             pl.col("rank", *_RUN, "kind", "plain", "group_ranks", "reduce_op").first(),
@@ -263,19 +288,29 @@ def operations(frame: pl.DataFrame) -> pl.DataFrame:
             pl.col("dtype").drop_nulls().first(),
             pl.col("tensor").filter(bad & (pl.col("role") == "out")).alias("bad_outputs"),
             pl.col("tensor").filter(bad & inputs).alias("bad_inputs"),
+            pl.col("prev_ok", "opens").first(),
         )
         .sort("place")
     )  # fmt: skip
-    way = ("rank", "launch")
-    before = pl.col("kind").shift(1).over(*way, "step")
-    another = (pl.col("microbatch") != pl.col("microbatch").shift(1).over(*way, "step")).fill_null(False)
-    return ops.with_columns(
-        pl.col("last_ok").forward_fill().shift(1).over(*way).alias("prev_ok"),
+
+
+def _with_way(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds `prev_ok` and `opens` of an operation to its first row: what came before it on its rank's way."""
+    place, way = pl.col("place"), ("rank", "launch", "step")
+    clean = pl.when(pl.col("role").is_not_null() & (pl.col("bad") == False)).then(place)  # noqa: E712
+    begin = pl.when(~_same("rank", "launch")).then(place).forward_fill()
+    before = clean.forward_fill().shift(1)
+    batch = [*way, *(name for name in ("microbatch", "chunk") if frame[name].null_count() < frame.height)]
+    firsts = frame.group_by(batch).agg(place.min())["place"]
+    kind = pl.when(_same(*way)).then(pl.col("kind").shift(1))
+    another = (pl.col("microbatch") != pl.col("microbatch").shift(1)).fill_null(False)
+    return frame.with_columns(
+        pl.when(before >= begin).then(before).alias("prev_ok"),
         (
             (pl.col("phase").fill_null("forward") == "forward")
             & pl.col("kind").is_null()
             & (pl.col("chunk").fill_null(0) == 0)
-            & (pl.col("place").cum_count().over(*way, "step", "microbatch", "chunk") == 1)
-            & ~(before.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]) & ~another).fill_null(False)
+            & place.is_in(firsts.implode())
+            & ~(kind.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]) & ~another).fill_null(False)
         ).alias("opens"),
     )
