@@ -27,6 +27,8 @@ YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 STREAM_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, NotImplementedError, ValueError)
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+_DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
 _NEVER = pl.lit(False)
 _TIMES: tuple[tuple[TableName, str, pl.Expr], ...] = (
@@ -85,7 +87,9 @@ def read_unit(
         parts.extend(report.parts)
         report.parsers |= recognisers.get(report.source.path, set())
     tables = merge(parts)
-    counts, sampled = _recognised(tables, reports)
+    lines = _lines(tables)
+    tables["unread"] = pl.concat([tables["unread"], *(_still_refused(report, lines) for report in reports)])
+    counts, sampled = _recognised(lines, reports)
     lost: dict[str, list[int | None]] = {}
     for file, line in tables["unread"].select("file", "line").iter_rows():
         lost.setdefault(file, []).append(line)
@@ -115,6 +119,9 @@ class _Report:
     source: Source
     parts: list[Tables] = field(default_factory=list)
     owner: FileParser | None = None
+    is_alone: bool = False  # its owner answers for every line
+    own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
+    refused: pl.DataFrame = field(default_factory=partial(table, "unread", []))  # and which it cannot read
     parsers: set[str] = field(default_factory=set)
     scanned: Scanned | None = None
     time_first: int | None = None
@@ -155,6 +162,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     waits = owner is not None and owner.together is not None
     if owner is not None:
         report.owner = owner
+        report.is_alone = not owner.shared and (owner.whole or head.lstrip(_BLANK)[:1] in _DOCUMENT)
         report.parsers.add(owner.name)
     if waits:
         reading.waiting.append((report, source, opened))
@@ -201,13 +209,20 @@ def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FilePar
 
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     try:
-        report.parts.append(checked(owner.parse(source)))
+        found = dict(checked(owner.parse(source)))
     except Exception as error:
         report.lose(failed(owner.name, error), bytes=source.size)
+        return
+    if not report.is_alone and not owner.shared:
+        report.own_lines = _lines(found)
+        report.refused = found.pop("unread", report.refused)
+        if report.refused["line"].count() > report.own_lines.height:  # a log behind a table: they are no broken rows
+            report.refused = report.refused.filter(pl.col("line").is_null())
+    report.parts.append(found)
 
 
 def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None) -> None:
-    is_alone = report.owner is not None and not report.owner.shared
+    is_alone = report.is_alone
     dense = None if is_alone or not reading.forms else DenseReader(reading.forms, path_columns(source), year)
     try:
         with source.open() as stream:
@@ -224,6 +239,9 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | N
     if dense is not None:
         report.parts.append(checked(dense.tables()))
         report.parsers |= dense.parsers()
+    if report.own_lines is not None and scanned.texts:
+        candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
+        scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     if scanned.texts:
         reading.candidates.add(source, scanned, habits)
 
@@ -232,17 +250,29 @@ def _files(found: Tables) -> set[str]:
     return {file for name, frame in found.items() if name != "unread" for file in frame["file"].unique()}
 
 
-def _recognised(tables: Tables, reports: Sequence[_Report]) -> tuple[dict[str, int], dict[str, set[int]]]:
+def _still_refused(report: _Report, lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines that neither the file's owner nor a line parser could read."""
+    if report.refused.is_empty() or report.own_lines is None:
+        return report.refused
+    others = lines.join(report.own_lines, on=["file", "line"], how="anti")
+    return report.refused.join(others, on=["file", "line"], how="anti", maintain_order="left")
+
+
+def _recognised(lines: pl.DataFrame, reports: Sequence[_Report]) -> tuple[dict[str, int], dict[str, set[int]]]:
     """How many lines of each file have a row of their own or are claimed, and which of its sampled lines."""
-    places = [tables[name].select("file", "line").drop_nulls() for name in _ROW_TABLES if tables[name].height]
-    if not places:
+    if lines.is_empty():
         return {}, {}
-    lines = pl.concat(places).unique()
     sample = [(report.source.path, line) for report in reports if report.scanned for line in report.scanned.sample]
     looked_at = pl.DataFrame(sample, schema={"file": pl.String, "line": pl.Int64}, orient="row")
     known = looked_at.join(lines, on=["file", "line"], how="semi").group_by("file").agg("line")
     counts = dict(lines.group_by("file").len().iter_rows())
     return counts, {file: set(numbers) for file, numbers in known.iter_rows()}
+
+
+def _lines(tables: Tables) -> pl.DataFrame:
+    """File and line of what has a row of its own or is claimed."""
+    found = [tables[name].select("file", "line").drop_nulls() for name in _ROW_TABLES if name in tables]
+    return pl.concat(found).unique() if found else table("claimed", []).select("file", "line")
 
 
 def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None]) -> dict[str, Any]:
@@ -261,13 +291,12 @@ def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None])
     }
     if scanned is None:
         return row
-    is_alone = report.owner is not None and not report.owner.shared
-    if is_alone and None not in lost:
+    if report.is_alone and None not in lost:
         known = max(known, scanned.lines - len(set(lost)))  # its owner read all of it but these
     return row | {
         "lines": scanned.lines,
         "recognised": min(known, scanned.lines),
-        "templates": [] if is_alone else templates(scanned.sample, sampled),
+        "templates": [] if report.is_alone else templates(scanned.sample, sampled),
     }
 
 

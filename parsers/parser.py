@@ -68,15 +68,20 @@ class LineParser:
 
 @dataclass(frozen=True, slots=True)
 class FileParser:
-    """Reads a whole file. The first that accepts it has it alone; no LineParser sees its lines, unless `shared`.
+    """Reads the files that it accepts; the first that accepts one is its only FileParser.
 
-    `together`: the same for several files at once, where that is much faster; the rows must be those of `parse`.
+    A file that begins with a table may go on as the log of a job, so line parsers see every line that the owner has
+    neither a row nor a claim for: a reader of a text format claims only what has the form of its own lines.
+    `shared`: line parsers see all lines (a report that embeds logs). `whole`: they see none: a document, or a format
+    that is accepted only where most lines are its own. JSON and XML are documents whoever owns them.
+    `together`: as `parse` for several files at once, where that is much faster; the rows must be the same.
     """
 
     name: str
     accepts: Callable[[str, bytes], bool]  # path, first HEAD_BYTES; content decides, the name hints
     parse: Callable[[Source], Tables]
-    shared: bool = False  # True: the file is scanned for lines, too (a report that embeds logs)
+    shared: bool = False
+    whole: bool = False
     together: Callable[[Sequence[Source]], Tables] | None = None
 
 

@@ -9,7 +9,7 @@ and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits
 import codecs
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import BinaryIO
@@ -50,6 +50,12 @@ class Scanned:
     first: list[str] = field(default_factory=list)
     last: list[str] = field(default_factory=list)
     unread: list[dict[str, object]] = field(default_factory=list)  # rows of `unread`, without the file
+
+    def drop(self, lines: Set[int]) -> None:
+        """Deliver nothing of these lines: somebody else has read them."""
+        if lines:  # else nothing would change
+            self.texts = {place: text for place, text in self.texts.items() if place[0] not in lines}
+            self.candidates = [[one for one in own if one[0][0] not in lines] for own in self.candidates]
 
 
 def is_text(head: bytes) -> bool:

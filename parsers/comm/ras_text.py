@@ -45,8 +45,10 @@ _RANK = re.compile(
 )
 _PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255}) managing GPUs? (?P<gpus>[\d, -]{1,200})")
 _MISSING = re.compile(r"[Mm]issing ranks?: ([\d, -]{1,100000})")
+_KNOWN = (_COUNT, _NONE, _DIFFERENT, _RANK, _PROCESS, _MISSING, re.compile(r"^Missing communicator data"))
 _SEVERITY = {"INCOMPLETE": "error", "DEAD": "error", "ERROR": "error", "MISMATCH": "warning", "TIMEOUT": "warning"}
 _MOST_LISTED = 100_000
+_HEADING = re.compile(r"(?:Nodes|Group|\(total\)|#) .*(?:Processes|Status|per process|per comm)\b")
 _UNDERLINE = re.compile(r"^=+\s*$")
 
 
@@ -80,16 +82,20 @@ class TextReport:
         self._gpus: int | None = None
         self._block: _Block | None = None
         self._section = ""
+        self._claimed: list[dict[str, Any]] = []
 
     def read(self, line: int, raw: str) -> None:
         text = raw.strip()
         if text in ("Job summary", "Errors", "Warnings") or text.startswith("Communicators..."):
             self._end()
             self._section = text.split("...")[0]
-        elif not text or _UNDERLINE.match(text):
+            self._claim(line)
+        elif not text:
             return
+        elif _UNDERLINE.match(text) or (self._section and _HEADING.match(text)):
+            self._claim(line)
         elif self._section in ("Errors", "Warnings"):
-            self._complaint(line, text)
+            self._complaint(line, raw.rstrip())
         elif found := _VERSION.match(text):
             self._setting(line, "nccl", found[1], "version")
         elif found := _CUDA.match(text):
@@ -97,6 +103,7 @@ class TextReport:
             self._setting(line, "cuda_driver", found[2], "driver")
         elif self._section == "Job summary" and (found := _TOTALS.match(raw)):
             self._gpus = (self._gpus or 0) + int(found[2])
+            self._claim(line)
         elif self._section == "Communicators" and (found := _ROW.match(raw)):
             self._status(line, text, found)
 
@@ -107,7 +114,11 @@ class TextReport:
             "progress": table("progress", self._progress),
             "ranks": table("ranks", self._claims),
             "settings": table("settings", self._settings),
+            "claimed": table("claimed", self._claimed),
         }
+
+    def _claim(self, line: int) -> None:
+        self._claimed.append({"file": self._file, "line": line})
 
     def _setting(self, line: int, name: str, value: str, scope: str) -> None:
         self._settings.append({"name": name, "value": value, "scope": scope, "file": self._file, "line": line})
@@ -121,7 +132,8 @@ class TextReport:
         made = {"kind": "ras_status", "code": found[4], "severity": severity, "group": f"#{found[1]}", "text": text}
         self._events.append(made | {"detail": json.dumps(detail), "file": self._file, "line": line})
 
-    def _complaint(self, line: int, text: str) -> None:
+    def _complaint(self, line: int, raw: str) -> None:
+        text = raw.strip()
         if title := _BLOCK.match(text):
             self._end()
             self._block = _Block(line, title["code"], title["group"], title["hash"], [text])
@@ -129,6 +141,10 @@ class TextReport:
         block = self._block
         if block is None:
             return
+        if raw[0] not in " \t" and not any(known.search(text) for known in _KNOWN):
+            self._end()  # the report is over
+            return
+        self._claim(line)
         if len(block.text) < 40:
             block.text.append(text)
         if different := _DIFFERENT.search(text):

@@ -21,6 +21,7 @@ from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
 _HEADER = re.compile(r"^# ?Entity\s+\S")
+_UNITS = re.compile(r"^\s*I[Dd](?:\s|$)|^[-\s]+$")
 _ROW = re.compile(r"^(?P<kind>GPU(?:-I|-CI)?|Switch|Link|CPU|Core)\s+(?P<id>[\d/]{1,12})\s+(?P<values>\S.*)$")
 
 
@@ -46,7 +47,7 @@ def parse(source: Source) -> Tables:
                 unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
                 continue
             rows += _metrics(found["kind"], found["id"], names, values, place | {"host": source.host})
-        elif text.strip():
+        elif names and _UNITS.match(text):
             claimed.append(place)
     return {
         "devices": table("devices", rows),

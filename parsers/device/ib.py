@@ -94,8 +94,12 @@ class _Reader:
         elif self.adapter and (found := _FIELD.match(text)) and (name := _NAMES.get(found["name"].strip().lower())):
             self._metric(place, name, found["value"].strip())
             return
-        if text.strip():
-            self.claimed.append({"file": place["file"], "line": number})
+        elif text[:1].strip():
+            self.adapter = ""  # an unindented line of somebody else: the block is over
+            return
+        elif not (self.adapter and _FIELD.match(text)):
+            return
+        self.claimed.append({"file": place["file"], "line": number})
 
     def _metric(self, place: dict[str, Any], name: str, text: str) -> None:
         port = f"/{self.port}" if self.port else ""

@@ -53,18 +53,21 @@ def parse(source: Source) -> Tables:
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     device: str | None = None
+    is_open = False  # a device's own lines are indented: an unindented one of somebody else ends them
     for number, text in text_lines(source):
         if number > _LINES:
             break
         if found := _DEVICE.match(text):
             device = pci(found["pci"]) if _OF_INTEREST.search(found["kind"]) else None
             said: list[tuple[str, float | None, str]] = [("class", None, f"{found['kind']}: {found['name']}")]
+            is_open = True
         else:
-            said = _metrics(text) if device else []
+            is_open = is_open and not text[:1].strip()
+            said = _metrics(text) if device and is_open else []
         if device and said:
             place = {"file": source.path, "line": number, "host": source.host, "pci": device}
             rows += [place | {"metric": f"lspci/{name}", "value": value, "text": told} for name, value, told in said]
-        elif text.strip():
+        elif found or (is_open and text[:1] in (" ", "\t")):
             claimed.append({"file": source.path, "line": number})
     return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
 

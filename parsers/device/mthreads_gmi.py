@@ -37,11 +37,17 @@ _SECOND = re.compile(
 )
 _THIRD = re.compile(r"^\s*\|?\s+\|\s+(?P<ecc>\S.{0,40}?)\s*\|?$")
 _LINES = 20_000
+_HEAD = re.compile(rb"(?m)^ *mthreads-gmi:\S+ +Driver Version:")
+# Rulers, headings, the process list, the stamp above.
+_FORM = re.compile(
+    r"[-+=| ]*[-+=|][-+=| ]*$|ID +Name|[^|]*\|[^|]*\||\s+[^|]{0,60}\|\s|Processes:|\s+(?:ECC Mode|PID\b)|No running process"
+    r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}$"
+)
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the name of the tool beside the driver version."""
-    return b"mthreads-gmi:" in head[:4096] and b"Driver Version:" in head[:4096]
+    return _HEAD.search(head[:4096]) is not None
 
 
 def parse(source: Source) -> Tables:
@@ -84,7 +90,7 @@ class _Reader:
             self._metric(number, "ecc", found["ecc"])
             self._setting(number, "ecc_mode", found["ecc"], f"gpu {self.gpu['pci']}")
             self.gpu, self.expects_ecc = {}, False
-        elif text.strip():
+        elif _FORM.match(text):
             self.claimed.append({"file": self.place["file"], "line": number})
 
     def _metric(self, number: int, name: str, text: str) -> None:

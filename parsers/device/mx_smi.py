@@ -47,12 +47,13 @@ _NAMES = {
     "MX-SMI": "mx_smi", "Kernel Mode Driver Version:": "driver", "MACA Version:": "maca", "BIOS Version:": "vbios",
 }  # fmt: skip
 _LINES = 50_000
+_HEAD = re.compile(rb"(?m)^=+ MetaX System Management Interface|^mx-smi +version:|^\| MX-SMI \d")
+_FORM = re.compile(r"[|+=]|mx-smi |Timestamp +:|Attached GPUs +:|GPU#\d|\s+\S[^:]{0,80}?\s*: ?\S|End of Log|\s*-+\s*$")
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By MetaX's own words in the header."""
-    start = head[:4096]
-    return b"MetaX System Management Interface" in start or (b"mx-smi" in start and b"MACA" in start)
+    return _HEAD.search(head[:4096]) is not None
 
 
 def parse(source: Source) -> Tables:
@@ -107,12 +108,16 @@ class _Reader:
             self._metric(place, "utilization", found["utilization"])
 
     def _head(self, place: dict[str, Any], text: str) -> None:
-        versions = list(_VERSION.finditer(text[:400]))
+        versions = list(_VERSION.finditer(text[:400])) if text[:1] == "|" else []
         for found in versions:
             self.settings.append(place | {"name": _NAMES[found["name"]], "value": found["value"], "scope": "version"})
         if stamp := _STAMP.match(text):
             self.time_ns = _time(stamp["stamp"])
-        if text.strip() and not versions:
+        if not text.strip():
+            return
+        if not _FORM.match(text):
+            self.gpu = {}  # the table is over: what follows belongs to a log
+        elif not versions:
             self.claimed.append({"file": place["file"], "line": place["line"]})
 
     def _metric(self, place: dict[str, Any], name: str, text: str) -> None:

@@ -11,6 +11,7 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi --help-query-gpu.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +29,11 @@ _TELLTALES = {
 _SETTINGS = {
     "driver_version": "driver", "mig.mode.current": "mig_mode", "ecc.mode.current": "ecc_mode", "name": "gpu_name",
     "vbios_version": "vbios", "persistence_mode": "persistence_mode", "compute_mode": "compute_mode",
+}  # fmt: skip
+_BUS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]$")
+_UUID = re.compile(r"(?:GPU|MIG)-\S+$")
+_KEY_FORMS = {
+    "index": re.compile(r"\d{1,4}$"), "pci.bus_id": _BUS, "gpu_bus_id": _BUS, "uuid": _UUID, "gpu_uuid": _UUID,
 }  # fmt: skip
 _WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "yes": 1.0, "no": 0.0}
 _ABSENT = {"", "n/a", "[n/a]", "[not supported]", "not supported"}
@@ -65,6 +71,9 @@ def parse(source: Source) -> Tables:
             unread.append({"file": source.path, "line": number, "reason": reason})
             continue
         said = dict(zip(names, values, strict=True))
+        if not any(form.match(said[name]) for name, form in _KEY_FORMS.items() if name in said):
+            unread.append({"file": source.path, "line": number, "reason": "names no device"})
+            continue
         place = {"file": source.path, "line": number, "host": source.host}
         device = _device(said) | place
         if pid := integer(said.get("pid")):

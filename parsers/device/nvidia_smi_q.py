@@ -48,6 +48,7 @@ _SETTINGS = {
     "power readings/current power limit": "power_limit", "power readings/power limit": "power_limit",
     "max clocks/sm": "max_clock_sm",
 }  # fmt: skip
+_HEAD = ("timestamp", "driver version", "cuda version", "attached gpus")
 _LINES = 400_000
 
 
@@ -77,24 +78,31 @@ class _Reader:
         self.time_ns: int | None = None
         self.gpus: list[dict[str, Any]] = []
         self.path: list[tuple[int, str]] = []
+        self.is_open = False  # inside the block of a GPU, whose lines are indented
 
     def read(self, number: int, text: str) -> None:
         if gpu := _GPU.match(text):
             self.gpus.append({"pci": pci(gpu["pci"]), "uuid": None, "device_index": None})
-            self.path = []
+            self.path, self.is_open = [], True
             return self.lines.append(number)
         field = _FIELD.match(text)
-        if field is None or text.startswith("="):
+        if text.startswith("="):
             return self.lines.append(number) if "NVSMI LOG" in text else None
+        if field is None:
+            self.is_open = self.is_open and not text[:1].strip()
+            return None
         depth, name = len(field["indent"]), field["name"].lower().strip()
+        if not depth:
+            self.is_open = False
+            return self._head(number, name, field["value"].strip()) if name in _HEAD and field["value"] else None
+        if not self.is_open:
+            return None
         while self.path and self.path[-1][0] >= depth:
             self.path.pop()
         value = field["value"]
         if value is None:
             self.path.append((depth, _RENAMED.get(name, name)))
             return self.lines.append(number)
-        if not self.gpus:
-            return self._head(number, name, value.strip())
         # Indented fields may follow a field with a value, too ("HW Slowdown : Active", then its reasons).
         self._field(number, "/".join([*(part for _, part in self.path), name]), value.strip())
         self.path.append((depth, name))
@@ -103,7 +111,7 @@ class _Reader:
     def _head(self, number: int, name: str, value: str) -> None:
         self.lines.append(number)
         if name == "timestamp":
-            self.time_ns = stamp_ns(value)
+            self.time_ns = stamp_ns(value) if self.time_ns is None else self.time_ns
         elif name in ("driver version", "cuda version") and value.lower() not in _ABSENT:
             self._setting(number, name.split()[0], value, "version")
 

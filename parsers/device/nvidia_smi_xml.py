@@ -147,4 +147,4 @@ class _Reader:
         self.devices.append(self.gpu | {"metric": metric, "value": number, "text": value} | place)
 
 
-PARSER = FileParser(name="nvidia_smi_xml", accepts=accepts, parse=parse)
+PARSER = FileParser(name="nvidia_smi_xml", accepts=accepts, parse=parse, whole=True)

@@ -144,4 +144,4 @@ def _skip(text: str, place: int) -> int:
     return space.end() if space else place
 
 
-PARSER = FileParser(name="msprobe", accepts=accepts, parse=parse)
+PARSER = FileParser(name="msprobe", accepts=accepts, parse=parse, whole=True)

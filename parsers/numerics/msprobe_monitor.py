@@ -122,4 +122,4 @@ def _lost(source: Source, reason: str) -> Tables:
     return {"tensors": empty("tensors"), "unread": table("unread", [row])}
 
 
-PARSER = FileParser(name="msprobe_monitor", accepts=accepts, parse=parse)
+PARSER = FileParser(name="msprobe_monitor", accepts=accepts, parse=parse, whole=True)

@@ -289,4 +289,4 @@ def _complete(sources: Sequence[Source], frame: pl.DataFrame, nth: pl.Series) ->
     return conform("tensors", frame.filter(~without) if unread else frame), unread
 
 
-PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse, together=together)
+PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse, whole=True, together=together)

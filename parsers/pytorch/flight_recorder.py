@@ -306,4 +306,4 @@ def _unread(path: str, size: int, reasons: list[str]) -> Tables:
     return {"unread": table("unread", [{"file": path, "bytes": size, "reason": reason} for reason in reasons])}
 
 
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True)

@@ -25,6 +25,7 @@ from parsers.reading import text_lines
 from parsers.tables import Tables, table
 
 _HEADER = re.compile(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
+_JOB = re.compile(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")
 _RULE = re.compile(r"^[-\s]+$")
 _FATAL = {"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
 _LINES = 200_000
@@ -56,7 +57,9 @@ def parse(source: Source) -> Tables:
             claimed.append(place)
         elif header and text.strip():
             values = _values(text, header, spans)
-            if len(values) < len(names):
+            if not _JOB.match(values[0] if values else ""):
+                unread.append(place | {"reason": "no row of sacct"})
+            elif len(values) < len(names):
                 unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
             else:
                 rows.append(place | _event(dict(zip(names, values, strict=False)), text, source))

@@ -158,4 +158,4 @@ def _is_main(thread: _Thread, one_starts_program: bool) -> bool:
     return thread.header.groupdict().get("number") == "1"
 
 
-PARSER = FileParser(name="native_stacks", accepts=accepts, parse=parse)
+PARSER = FileParser(name="native_stacks", accepts=accepts, parse=parse, whole=True)

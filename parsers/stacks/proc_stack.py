@@ -108,4 +108,4 @@ def _finished(source: Source, rows: list[dict[str, Any]]) -> list[dict[str, Any]
     return made
 
 
-PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse)
+PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse, whole=True)

@@ -235,4 +235,4 @@ def _string(value: object) -> str | None:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) and value else None
 
 
-PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse)
+PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse, whole=True)

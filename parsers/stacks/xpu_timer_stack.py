@@ -160,4 +160,4 @@ def _text(value: Any) -> str | None:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) and value else None
 
 
-PARSER = FileParser(name="xpu_timer_stack", accepts=accepts, parse=parse)
+PARSER = FileParser(name="xpu_timer_stack", accepts=accepts, parse=parse, whole=True)

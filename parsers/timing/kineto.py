@@ -171,4 +171,4 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-PARSER = FileParser(name="kineto", accepts=accepts, parse=parse)
+PARSER = FileParser(name="kineto", accepts=accepts, parse=parse, whole=True)

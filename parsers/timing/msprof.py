@@ -106,4 +106,4 @@ def _items(value: object) -> list[tuple[str, Any]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
-PARSER = FileParser(name="msprof", accepts=accepts, parse=parse)
+PARSER = FileParser(name="msprof", accepts=accepts, parse=parse, whole=True)
