@@ -57,6 +57,31 @@ def test_the_rank_of_the_log_outranks_the_rank_in_the_communicator() -> None:
     assert tables["ranks"]["rank"].to_list() == [11] and tables["ranks"]["world_size"].to_list() == [None]
 
 
+@pytest.mark.parametrize(
+    ("ranks", "numbers", "size", "expected"),
+    [
+        ([0, 5], [0, 5], 8, [8, 8]),
+        ([0, 5], [0, 1], 8, [None, None]),
+        ([0, 9], [0, 1], 8, [None, None]),
+        ([0, None], [0, 7], 8, [8, 8]),
+        ([4, 5], [0, 1], 2, [None, None]),
+    ],
+    ids=["world", "not the world", "log beyond it", "one log without rank", "a pair"],
+)
+def test_the_size_of_the_job_where_logs_say_their_rank(
+    ranks: list[int | None], numbers: list[int], size: int, expected: list[int | None]
+) -> None:
+    text = "\n".join(f"n:{80 + i}:91 [{i}] NCCL INFO comm 0x5 rank {i} nranks {size} - Init COMPLETE" for i in numbers)
+    claims = PARSER.parse(lines(text, path_rank=ranks))["ranks"]
+    assert claims["world_size"].to_list() == expected
+
+
+def test_each_attempt_has_a_world_of_its_own() -> None:
+    text = "\n".join(f"n:{80 + i}:91 [0] NCCL INFO comm 0x5 rank {i % 2} nranks 2 - Init COMPLETE" for i in range(4))
+    claims = PARSER.parse(lines(text, attempt=[0, 0, 1, 1]))["ranks"]
+    assert claims.select("rank", "world_size").rows() == [(0, 2), (1, 2)] * 2
+
+
 def test_collectives() -> None:
     tail = " sendbuff 0x7 recvbuff 0x8 count 4096 datatype 9 op 0 root 2 comm 0x55d0 [nranks=8] stream 0x9"
     text = "\n".join(f"{P}NCCL INFO {op}: opCount 1f{tail}" for op in ("AllReduce", "Broadcast", "Send"))

@@ -15,6 +15,7 @@ address can be found. A communicator's rank is a global one only if that communi
 
 import json
 import re
+from collections import defaultdict
 from typing import Any
 
 from parsers.lines import Row, event
@@ -68,15 +69,12 @@ class SetupReader:
         self.settings: list[dict[str, Any]] = []
         self.timings: list[dict[str, Any]] = []
         self._ranks: list[dict[str, Any]] = []
-        self._worlds: list[dict[str, Any]] = []
-        self._processes: set[tuple[str | None, int | None]] = set()
+        self._worlds: dict[int | None, _World] = defaultdict(_World)  # by the attempt that the path tells
         self._vendors: set[tuple[str, str]] = set()
 
     def claims(self) -> list[dict[str, Any]]:
-        """A rank in a communicator is a global one only if that holds every process: the largest, and no more seen."""
-        size = max((claim["world_size"] for claim in self._worlds), default=0)
-        is_world = len(self._processes) <= size
-        return self._ranks + [claim for claim in self._worlds if is_world and claim["world_size"] == size]
+        """Who is who, with the size of the job where a communicator holds every process (_World)."""
+        return self._ranks + [claim for world in self._worlds.values() for claim in world.claims()]
 
     def read(self, row: Row) -> bool:
         """Take what one record says; whether it was about the setup."""
@@ -166,12 +164,14 @@ class SetupReader:
         self.events.append(event(row, kind, group=comm_id or pointer, **own))
 
     def _claim(self, row: Row, group_rank: int, world: int | None, more: dict[str, Any]) -> None:
-        self._processes.add((row["host"], row["pid"]))
         claim = {key: row[key] for key in ("host", "pid", "file", "line")} | more
         if row["rank"] is not None:
-            self._ranks.append(claim | {"rank": row["rank"], "how": f"{row['library']} init, rank of the log"})
-        elif world is not None:
-            self._worlds.append(claim | {"rank": group_rank, "world_size": world, "how": f"{row['library']} init"})
+            claim |= {"rank": row["rank"], "how": f"{row['library']} init, rank of the log"}
+            if world is None:
+                self._ranks.append(claim)
+        else:
+            claim["how"] = f"{row['library']} init"
+        self._worlds[row["attempt"]].add(row, claim, group_rank, world)
 
     def _layout(self, row: Row, layout: re.Match[str]) -> None:
         self._claim(row, int(layout["rank"]), int(layout["size"]), {"local_rank": int(layout["local"])})
@@ -181,6 +181,36 @@ class SetupReader:
         who = {key: row[key] for key in ("rank", "host", "time_ns", "file", "line")} | {"phase": "comm_init"}
         for part, seconds in [("total", found[2]), *_PART.findall(found[3])[:20]]:
             self.timings.append(who | {"name": part, "value_ms": float(seconds) * 1000})
+
+
+class _World:
+    """Communicators of one attempt that no split made. The largest is the world if it holds every process: where logs
+    say their rank, its numbers must be theirs; where they do not, no more processes than it holds may have been seen."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[dict[str, Any], int, int]] = []  # claim, rank in the communicator, size of it
+        self._processes: dict[tuple[str | None, int | None], int | None] = {}  # → the rank of its log
+
+    def add(self, row: Row, claim: dict[str, Any], group_rank: int, size: int | None) -> None:
+        process = (row["host"], row["pid"])
+        if self._processes.get(process) is None:
+            self._processes[process] = row["rank"]
+        if size is not None:
+            self._found.append((claim, group_rank, size))
+
+    def claims(self) -> list[dict[str, Any]]:
+        largest = max((size for _, _, size in self._found), default=0)
+        logs = {rank for rank in self._processes.values() if rank is not None}
+        nameless = sum(rank is None for rank in self._processes.values())
+        fits = len(logs) + nameless <= largest and max(logs, default=0) < largest
+        fits &= all(claim.get("rank", number) == number for claim, number, size in self._found if size == largest)
+        made = []
+        for claim, number, size in self._found:
+            if fits and size == largest:
+                made.append({"rank": number} | claim | {"world_size": size})
+            elif "rank" in claim:
+                made.append(claim)
+        return made
 
 
 def _what(init: re.Match[str]) -> str:
