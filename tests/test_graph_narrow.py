@@ -164,6 +164,21 @@ def test_a_lost_rank_whose_watchdog_names_the_call_waits_in_it(job: Rows, suspec
     assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
 
 
+# --- stacks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_stack_outside_communication_makes_a_suspect_of_a_rank_that_nobody_observed_waits_for() -> None:
+    """Rank 0 waits for rank 1, whose host stands in communication, too: its device may wait for rank 3, in a group that
+    left no other record. Without rank 3's stack all would seem to have entered."""
+    job = Rows(4, **{"tp/0": (0, 1), "tp/1": (2, 3), "dp/0": (0, 2), "dp/1": (1, 3)})
+    job.dump(0, call("world", 1, done=True), call("tp/0", 5, done=True), call("tp/0", 6))
+    job.dump(2, call("world", 1, done=True), call("tp/1", 5, done=True), call("tp/1", 6, done=True), call("dp/0", 3))
+    job.stack(1, "communication").stack(3, "data_loading")
+    verdict = job.verdict(expected=4)
+    assert verdict.undecided == ["culprit_among_missing"]
+    assert {1, 3} <= set(verdict.suspects.ranks)
+
+
 # --- simulated jobs ----------------------------------------------------------------------------------------------------
 
 

@@ -235,6 +235,37 @@ def test_t10_an_error_on_the_stopped_device_is_its_cause() -> None:
     assert (verdict.cause, verdict.ranks, verdict.status) == ("gpu_fault", [3], "established")
 
 
+@pytest.mark.parametrize(
+    ("silent", "address", "cause"),
+    [(17, 1, "gpu_fault"), (17, 2, "kernel_stuck"), (9, 1, "kernel_stuck")],
+    ids=["where its like are", "a neighbour's device", "its like are not alike"],
+)
+def test_t10_the_device_of_a_rank_that_printed_no_address(silent: int, address: int, cause: str) -> None:
+    """Ranks 1, 9 and 17 have local number 1 on three hosts. On node0 it stands for another device in the last case."""
+    job = Rows(24).placed()
+    for row in job.rows["ranks"]:
+        if row["rank"] == silent:
+            row |= {"pci": None, "device_index": None, "uuid": None}
+        if silent == 9 and row["rank"] == 1:
+            row["pci"] = "0000:77:00.0"
+    for rank in range(24):
+        job.dump(rank, call("world", 8, done=True), call("world", 9, done=rank != silent), call("world", 10))
+    job.event("gpu_error", code="xid:94", host=f"node{silent // 8}", pci=f"0000:{address:02x}:00", severity="error")
+    assert (job.verdict().cause, job.verdict().ranks) == (cause, [silent])
+
+
+def test_members_that_one_rank_alone_states_are_those_of_all() -> None:
+    """A group's row without members says nothing of them, and makes no group of its own."""
+    job = idle(waiting(Rows(6), range(5), "world", 9), (5,), "world", 8)
+    for row in job.rows["groups"]:
+        if row["rank"]:
+            row["members"] = None
+    case = case_of(job.evidence().tables, 0)
+    assert case.states is not None
+    assert case.states.groups["members"].to_list() == [list(range(6))]
+    assert job.verdict().ranks == [5]
+
+
 def test_healthy_and_silent_bundles() -> None:
     """Completed work is healthy; nothing at all is unknown."""
     job = idle(Rows(4), range(4), "world", 9)

@@ -83,6 +83,16 @@ def test_t8_groups_over_the_same_hosts_narrow_nothing_down() -> None:
     assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], [], list(range(8)))
 
 
+def test_t8_a_member_without_a_record_leaves_the_hosts_alone() -> None:
+    """Three calls seem entered by all if the host of rank 2 counts; but its device may have stopped before."""
+    job = Rows(4, per_host=2, a=(0, 2), b=(1, 2), c=(2, 3)).placed()
+    for rank, group in ((0, "a"), (1, "b"), (3, "c")):
+        job.dump(rank, call(group, 8, done=True), call(group, 9))
+    verdict = job.stack(2, "communication").verdict(expected=4)
+    assert (verdict.ranks, verdict.hosts) == ([], [])
+    assert verdict.suspects.ranks == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("touched", "covers"),
     [

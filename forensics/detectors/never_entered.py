@@ -28,7 +28,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if named:
         return (_named(case, named),)
     dead = [rank for rank in roots.free if waits.status[rank] == "dead"]
-    if roots.lost and not dead and not roots.cycles and not roots.stuck:
+    if (roots.lost or roots.outside) and not dead and not roots.cycles and not roots.stuck:
         return (_among_lost(case),)
     return ()
 
@@ -276,7 +276,7 @@ def _among_lost(case: Case) -> Finding:
     lonely = tuple(sorted(possible & roots.lonely))
     silent = tuple(sorted(possible - roots.lonely))
     suspects = tuple(sorted(possible))
-    operations = _needing(case, silent) or _needing(case, tuple(roots.lost))
+    operations = _needing(case, silent) or _needing(case, tuple(sorted(roots.lost)))
     main = operations[0] if operations else None
     text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to ranks of which no usable record exists"
     among = [f"{ranks_text(silent)}, which left no usable record"] if silent else []
@@ -293,6 +293,7 @@ def _among_lost(case: Case) -> Finding:
         claims=(
             Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
             *_lost_claims(case, silent, lonely, logged),
+            *stack_claims(case, tuple(sorted(possible & roots.outside))),
         ),
         collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
         summary=f"Undecided: the culprit is among {', or '.join(among)}; {len(roots.waiters)} ranks wait"

@@ -31,8 +31,8 @@ _ANY: Node = ("any", None, None)
 def unrecorded(waits: Waits, states: States) -> frozenset[int]:
     """Ranks whose own record does not tell what holds them."""
     told = frozenset(states.open["rank"].to_list()) | states.blind
-    vague = {rank for rank, status in waits.status.items() if status == "vague" and rank in waits.by_stack}
-    return frozenset({rank for rank, status in waits.status.items() if status == "lost"} | vague) - told
+    by_stack = {rank for rank in waits.by_stack if waits.status[rank] in ("vague", "free")}
+    return frozenset({rank for rank, status in waits.status.items() if status == "lost"} | by_stack) - told
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def possible_culprits(
     in a call whose other members are lost. `logged`: in which call a lost rank waits by its log. Where no single rank
     can be it, all lost ones that are needed."""
     lost = unrecorded(waits, states)
-    everybody = roots.lost | roots.lonely
+    everybody = roots.lost | roots.outside | roots.lonely
     replay = _Replay(states, waits, lost, logged or {})
     for op in (node for node in waits.graph if node[0] == "op" and waits.graph.out_degree(node) == 1):
         inside = [rank for _, rank in waits.graph.predecessors(op)]

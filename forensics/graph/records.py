@@ -61,6 +61,7 @@ def groups_of(
     stated = (
         tables["groups"]
         .filter((pl.col("members_space") == "global") & pl.col("group").is_not_null() & pl.col("rank").is_not_null())
+        .filter(pl.col("members").is_not_null())
         .select("rank", "group", "desc", "members", "backend")
         .unique(["rank", "group", "desc"], keep="first", maintain_order=True)
     )

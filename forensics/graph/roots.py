@@ -19,6 +19,7 @@ class Roots:
     """waiters: observed ranks that wait. free: rank → how many waiters lead to it (culprit candidates that some open
     operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
     the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.
+    outside: ranks without a record that no observed operation needs, whose stack shows them outside communication.
     lonely: waiters whose own device may be what stopped, because the other members of their operation left no record.
     unexplained: waiters that reach no observed root."""
 
@@ -28,6 +29,7 @@ class Roots:
     entered: tuple[str, ...]
     stuck: dict[int, str]
     lost: frozenset[int]
+    outside: frozenset[int]
     lonely: frozenset[int]
     unexplained: frozenset[int]
 
@@ -111,7 +113,9 @@ def find(waits: Waits) -> Roots:
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
     alone, unsure = _hosts_in(graph, waits)
-    if not lost:
+    outside = frozenset(rank for rank in waits.by_stack if status[rank] == "free" and ("rank", rank) not in needed)
+    outside = outside if alone and not free else frozenset()
+    if not lost and not outside:
         entered += list(alone)
         unsure = []
     roots = [
@@ -139,6 +143,7 @@ def find(waits: Waits) -> Roots:
         tuple(sorted(entered)),
         dict(sorted(stuck.items())),
         needed_lost,
+        outside,
         lonely if needed_lost else frozenset(),
         unexplained,
     )
