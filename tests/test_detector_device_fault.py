@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from forensics.case import Case
 from forensics.detectors.device_fault import DETECTOR
+from forensics.verdict import status_of
 from tests.log_cases import case
 
-RANKS = [
+RANKS: list[dict[str, Any]] = [
     {"rank": rank, "how": "init", "host": f"n{rank // 2}", "local_rank": rank % 2, "pci": f"0000:{rank % 2 + 1}b:00.0"}
     for rank in range(8)
 ]
@@ -39,11 +41,9 @@ def test_a_rank_that_waited_is_not_named() -> None:
     assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), False)
 
 
-def test_a_dead_device_stops_its_rank_though_that_times_out_like_the_others() -> None:
+def test_a_rank_that_waited_is_not_named_though_its_device_is_dead() -> None:
     (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), *WAITS], ranks=RANKS))
-    assert (found.ranks, found.strong) == ((2,), True)
-    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), xid(host="n2", pci="0000:1b:00"), *WAITS], ranks=RANKS))
-    assert found.ranks == ()
+    assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), False)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,50 @@ def test_a_record_that_most_hosts_have() -> None:
     assert DETECTOR.detect(case([xid(host=f"n{number}") for number in range(4)] + WAITS, ranks=RANKS)) == ()
 
 
-@pytest.mark.parametrize(("time", "counts"), [(1000, True), (1000 - 2 * 3600, False), (2700, False)])
-def test_it_must_precede_the_end(time: int, counts: bool) -> None:
-    """The wait began at 1,000 s and was given up at 1,600 s."""
-    at = {"time_ns": 1_600_000_000_000, "time_basis": "utc", "value": 600_000.0}
-    rows = [xid(time_ns=time * 1_000_000_000, time_basis="utc"), *(row | at for row in WAITS)]
-    assert bool(DETECTOR.detect(case(rows, ranks=RANKS))) == counts
+@pytest.mark.parametrize("basis", ["utc", "local"])
+@pytest.mark.parametrize(
+    ("time", "counts"),
+    [(999, True), (1020, True), (1000 - 8100, False), (1060, False), (1000 - 8 * 86400, False)],
+    ids=["before", "within a step", "hours before", "during the wait", "days before"],
+)
+def test_it_must_precede_the_wait(time: int, counts: bool, basis: str) -> None:
+    """The wait began at 1,000,000 s and was given up 600 s later. A stamp without zone is never days away."""
+    assert bool(DETECTOR.detect(timed_case([xid(time_ns=at(time), time_basis="local")], basis))) == counts
+
+
+def at(second: int) -> int:
+    return (999_000 + second) * 1_000_000_000
+
+
+def timed_case(records: list[dict[str, Any]], basis: str = "local", waits: Any = WAITS, **tables: Any) -> Case:
+    ended = {"time_ns": at(1600), "time_basis": basis, "value": 600_000.0}
+    return case([*records, *(row | ended for row in waits)], ranks=RANKS, expected=8, **tables)
+
+
+def test_it_is_not_of_the_job_that_went_on() -> None:
+    steps = [{"rank": 0, "step": step, "time_ns": at(900 + 10 * step), "time_basis": "local"} for step in range(10)]
+    assert DETECTOR.detect(timed_case([xid(time_ns=at(930), time_basis="local")], steps=steps)) == ()
+    assert DETECTOR.detect(timed_case([xid(time_ns=at(985), time_basis="local")], steps=steps)) != ()
+
+
+def test_all_wait_and_a_device_died_just_before() -> None:
+    waits = [*WAITS, {"kind": "collective_timeout", "rank": 3, "seq": 7}]
+    (found,) = DETECTOR.detect(timed_case([xid(time_ns=at(999), time_basis="utc")], waits=waits))
+    assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), True)
+    assert status_of(found)[0] == "supported"
+
+
+def test_the_silent_rank_runs_on_another_host() -> None:
+    stamp = {"time_ns": at(999), "time_basis": "local"}
+    elsewhere = xid(host="n3", pci="0000:1b:00", code="xid:94", **stamp)
+    assert DETECTOR.detect(timed_case([elsewhere])) == ()
+    (found,) = DETECTOR.detect(timed_case([elsewhere | {"code": "xid:79"}]))
+    assert (found.ranks, found.hosts, found.strong) == ((), ("n3",), False)
+
+
+def test_the_silence_of_its_rank_is_a_second_witness() -> None:
+    (found,) = DETECTOR.detect(timed_case([xid(time_ns=at(999), time_basis="local")]))
+    assert (found.ranks, status_of(found)[0]) == ((3,), "established")
 
 
 def test_a_job_that_goes_on_is_not_accused() -> None:

@@ -1,10 +1,13 @@
 """Did a device of the job fail, by the driver's word?
 
 A record counts if it is an error of the device (not of the program that ran on it), stands on a host of the job, precedes
-the end, and is rarer than the fleet's base rate. "No Xid" clears nobody. A driver's record names host and device; the
-rank where it is known to run there, and the device is dead or the rank never showed that it waited for others. Where the bundle holds kernel logs
-alone, they are all there is to say.
+the anomaly (onset.py), and is rarer than the fleet's base rate. "No Xid" clears nobody. A driver's record names host and
+device; the rank only where it is known to run there and nothing of its own shows that it waited for others. Where ranks of
+other hosts alone are silent while all of this host wait, only a dead device just before the wait still speaks against the
+host. Where the bundle holds kernel logs alone, they are all there is to say.
 """
+
+from collections.abc import Collection
 
 import polars as pl
 
@@ -23,41 +26,19 @@ from forensics.detectors.log_lines import (
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Device, FirstAnomaly
+from forensics.onset import Onset
 
 # What a program does to itself, or what only follows another fault: driver's catalogue, class "application".
 _BY_PROGRAM = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:69")
 # After these the device computes nothing more: uncorrectable memory, links or controller down, off the bus.
 _DEADLY = ("xid:48", "xid:62", "xid:74", "xid:79", "xid:95", "xid:119", "xid:120", "xid:140")
 _COMMON = 0.3  # of the hosts with kernel logs
-_HOUR_NS = 3_600_000_000_000
-_MINUTE_NS = 60_000_000_000
 
 
 def _is_fault(row: Row) -> bool:
     if row["code"] in _BY_PROGRAM:
         return False
     return bool(row["kind"] == "gpu_lost" or row["severity"] in ("error", "fatal"))
-
-
-def _end_ns(case: Case) -> tuple[int, int] | None:
-    """(when the first rank began to wait or failed, when the last failure line was printed)."""
-    failed = case.tables["events"].filter(
-        pl.col("kind").is_in(["collective_timeout", "exception", "cuda_error", "exit", "peer_closed"])
-        & pl.col("time_ns").is_not_null()
-        & (pl.col("time_basis") != "boot").fill_null(True)
-    )
-    if not failed.height:
-        return None
-    waited = pl.when(pl.col("kind") == "collective_timeout").then(pl.col("value").fill_null(0)).otherwise(0)
-    begun = failed.select((pl.col("time_ns") - (waited * 1e6).cast(pl.Int64)).min()).item()
-    return int(begun), int(failed["time_ns"].max())  # type: ignore[arg-type]
-
-
-def _in_time(row: Row, window: tuple[int, int] | None) -> bool:
-    if window is None or row["time_ns"] is None or row["time_basis"] in ("boot", "local"):
-        return True  # clocks that cannot be compared exclude nothing
-    begun, ended = window
-    return bool(begun - _HOUR_NS <= row["time_ns"] <= ended + _MINUTE_NS)
 
 
 def _is_common(case: Case, row: Row) -> bool:
@@ -103,17 +84,55 @@ def _accused_by_graph(case: Case) -> set[int]:
 def _hurt(case: Case, rank: int) -> bool:
     """Nothing shows that this rank waited for others or ended well."""
     end = case.outcomes.get(rank)
-    return end is None or end.how in ("died", "failed")
+    held = case.waits is not None and case.waits.status.get(rank) in ("held", "vague")
+    return (end is None or end.how in ("died", "failed")) and not held
+
+
+def _waited(case: Case) -> set[int]:
+    """Ranks whose own watchdog gave up on others."""
+    said = case.tables["events"].filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    return set(said["rank"].drop_nulls().to_list())
+
+
+def _is_elsewhere(case: Case, hosts: Collection[str]) -> bool:
+    """Are ranks silent, and all of them on other hosts, while most of the job timed out?"""
+    waited = _waited(case)
+    silent = case.expected - waited
+    if not silent or len(waited) <= len(silent) or not case.identity.height:
+        return False
+    place = dict(case.identity.select("rank", "host").iter_rows())
+    return all(place.get(rank) is not None and place[rank] not in hosts for rank in silent)
+
+
+def _all_entered(case: Case) -> bool:
+    """Do the records show every member in the calls that never ended, and nobody to blame for it?"""
+    roots = case.roots
+    return roots is not None and bool(roots.entered) and not (roots.free or roots.cycles or roots.stuck or roots.lost)
+
+
+def _placed(case: Case, alone: bool) -> tuple[list[tuple[Row, str | None]], bool]:
+    """((record, its host) of all faults that count, whether each stands just before the anomaly)."""
+    known, onset = job_hosts(case), Onset(case)
+    found: list[Row] = [
+        row for row in rows(case, "gpu_error", "gpu_lost") if _is_fault(row) and not _is_common(case, row)
+    ]
+    placed = [(row, host_of(case, row)) for row in found]
+    if alone:
+        return placed, False
+    if known:
+        placed = [(row, host) for row, host in placed if host in known]
+    timed = [(row, host, onset.when(row)) for row, host in placed]
+    # A log of a host that nothing says to be of the job counts by its time, and only if no other host says the same.
+    timed = [(row, host, when) for row, host, when in timed if when == "before" or (known and when == "unknown")]
+    if not known and len({host for _, host, _ in timed}) > 1:
+        return [], False
+    return [(row, host) for row, host, _ in timed if host], bool(timed) and all(when == "before" for *_, when in timed)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all devices."""
-    window, alone, known = _end_ns(case), is_only_about_hosts(case), job_hosts(case)
-    found = [row for row in rows(case, "gpu_error", "gpu_lost") if _is_fault(row) and _in_time(row, window)]
-    found = [row for row in found if not _is_common(case, row)]
-    placed = [(row, host_of(case, row)) for row in found]
-    if not alone:
-        placed = [(row, host) for row, host in placed if host is not None and host in known]
+    alone = is_only_about_hosts(case)
+    placed, timed = _placed(case, alone)
     if not placed:
         return ()
     failures = any(end.how not in ("ended",) for end in case.outcomes.values()) or has_waited(case)
@@ -122,46 +141,65 @@ def detect(case: Case) -> tuple[Finding, ...]:
     hosts = tuple(sorted({host for _, host in placed if host}))
     devices = tuple(sorted({_device(row, host) for row, host in placed}, key=str))
     at = {rank for row, host in placed if (rank := _rank_at(case, host, row)) is not None}
-    lone = len(devices) == 1 and all(_is_deadly(row) for row, _ in placed)
-    found_ranks = at if lone else {rank for rank in at if _hurt(case, rank)}
+    dead = all(_is_deadly(row) for row, _ in placed)
+    one = len({device.pci or device.index for device in devices}) == 1 and len(hosts) < 2
+    found_ranks = {rank for rank in at if _hurt(case, rank)}
     if has_open_operations(case):
         # Records of operations tell who holds up whom; a device counts beside them only where both agree.
-        found_ranks &= _accused_by_graph(case)
-        if not found_ranks or not lone:
+        found_ranks = at & _accused_by_graph(case)
+        if not (one and dead and (found_ranks or (timed and _all_entered(case)))):
             return ()
+    elsewhere = not alone and not found_ranks and _is_elsewhere(case, hosts)
+    if elsewhere and not (timed and dead):
+        return ()
     ranks = tuple(sorted(found_ranks)) if len(found_ranks) == len(devices) else ()
+    strong = alone or bool(ranks) or (timed and dead and one and not elsewhere and bool(job_hosts(case)))
+    return (_finding(case, placed, ranks, hosts, devices, strong),)
+
+
+def _finding(
+    case: Case,
+    placed: list[tuple[Row, str | None]],
+    ranks: tuple[int, ...],
+    hosts: tuple[str, ...],
+    devices: tuple[Device, ...],
+    strong: bool,
+) -> Finding:
+    code = placed[0][0]["code"]
     claims = [Claim("the driver reported an error of the device", "for", "kernel", refs(row for row, _ in placed))]
     if ranks:
-        claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "identity"))
-    return (
-        Finding(
-            detector=DETECTOR.name,
-            kind="hang" if has_waited(case) else "crash",
-            cause="gpu_fault",
-            strong=bool(ranks) or alone,
-            ranks=ranks,
-            hosts=hosts,
-            devices=devices,
-            domain="infrastructure",
-            claims=tuple(claims),
-            first_anomaly=FirstAnomaly(
-                rank=ranks[0] if ranks else None,
-                host=hosts[0] if len(hosts) == 1 else None,
-                step=step_in_progress(case),
-                signature=f"device:{placed[0][0]['code']}",
-            ),
-            actions=(
-                Action(
-                    kind="inspect_hardware",
-                    target=", ".join(hosts) or "the device",
-                    command=None,
-                    reason="its driver reported an error",
-                ),
-            ),
-            summary=f"A device failed ({placed[0][0]['code']})"
-            + (f" on {', '.join(hosts)}" if hosts else "")
-            + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
+        claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "kernel"))
+    waited = _waited(case)
+    if ranks and waited and not waited & set(ranks):
+        rest = [row for row in rows(case, "collective_timeout") if own_rank(row) in waited]
+        claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", "logs", refs(rest)))
+    return Finding(
+        detector=DETECTOR.name,
+        kind="hang" if has_waited(case) else "crash",
+        cause="gpu_fault",
+        strong=strong,
+        ranks=ranks,
+        hosts=hosts,
+        devices=devices,
+        domain="infrastructure",
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(
+            rank=ranks[0] if ranks else None,
+            host=hosts[0] if len(hosts) == 1 else None,
+            step=step_in_progress(case),
+            signature=f"device:{code}",
         ),
+        actions=(
+            Action(
+                kind="inspect_hardware",
+                target=", ".join(hosts) or "the device",
+                command=None,
+                reason="its driver reported an error",
+            ),
+        ),
+        summary=f"A device failed ({code})"
+        + (f" on {', '.join(hosts)}" if hosts else "")
+        + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
     )
 
 

@@ -1,0 +1,195 @@
+"""Did a record of a host, a kernel or a device come before what ended the attempt, or is it of another time?
+
+A hardware record counts only if it precedes the anomaly (contract, honesty 4). The anomaly begins when the first rank
+began to wait in the call that was given up (its watchdog's line less how long the call ran), when the first operation
+that never ended was made, or when the first process failed, whichever is first; failures that the job outlived by later
+steps do not count. A rank may begin to wait up to a step before another one stops, so a wait allows for one step.
+
+What the job outlived by work completed afterwards, what an anomaly precedes, and what is much older is `apart`. So is
+what a boot of the host lies behind. Two clocks without known offset are taken as printed where they count alike; where
+one has no zone, zones differ by whole half hours up to 14 hours, and a record that fits only by such a shift, or whose
+clock cannot be compared at all, is `unknown`: it may be told, but it proves nothing by its time.
+
+Fooled by: hosts whose clocks are minutes apart in a bundle without anchors; a container in another zone than its host
+whose stamps then read as within the hour.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.clocks import SECOND_NS
+from forensics.identity import short_host
+
+When = Literal["before", "unknown", "apart"]
+_FAILED = (
+    "exception",
+    "cuda_error",
+    "gpu_oom",
+    "exit",
+    "peer_closed",
+    "remote_error",
+    "store_timeout",
+    "first_failure",
+)
+_MINUTE_NS = 60 * SECOND_NS
+_HOUR_NS = 60 * _MINUTE_NS
+_ZONES_NS, _ZONE_NS = 14 * _HOUR_NS, _HOUR_NS // 2
+_SHIFTED_NS = 2 * _MINUTE_NS  # how long before the anomaly a record may be that fits in another zone only
+_FAILURE_NS = 2 * SECOND_NS  # stamps of whole seconds
+_STEP_NS, _LONGEST_NS = 30 * SECOND_NS, 2 * _MINUTE_NS  # one step where its length is not known, and at most
+_SHORTEST_NS = 2 * SECOND_NS
+_OUTLIVED_NS = 10 * SECOND_NS  # lines of steps may be printed late
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A stamp of one clock. `slack_ns`: how much later a cause may be stamped, the errors of clocks aside."""
+
+    time_ns: int
+    host: str | None
+    basis: str
+    slack_ns: int = 0
+
+
+class Onset:
+    """When the anomaly of a case began, for comparing any number of records with it."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+
+    def when(self, row: Mapping[str, Any]) -> When:
+        """A row of `events` → before the anomaly and near it, of another time, or not to be told."""
+        if row["time_ns"] is None:
+            return "unknown"
+        moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc")
+        if self._is_outlived(moment):
+            return "apart"
+        said = {self._against(moment, begun) for begun in self._begun}
+        if "late" in said or self._has_booted_since(moment):
+            return "apart"
+        return "before" if "before" in said else "apart" if "old" in said else "unknown"
+
+    @cached_property
+    def _begun(self) -> list[Moment]:
+        """Per clock the first wait, the first open operation and the first failure that no later step outlived."""
+        found = [*self._waits(), *self._failures(), *self._open()]
+        return [moment for moment in found if not self._is_outlived(moment)]
+
+    @cached_property
+    def _step_ns(self) -> int:
+        """How long a step takes: the median of its lines' distances."""
+        steps = self._case.tables["steps"].drop_nulls(["time_ns", "step"]).sort("file", "rank", "time_ns")
+        apart = steps.select(pl.col("time_ns").diff().over("file", "rank").alias("ns")).filter(pl.col("ns") > 0)["ns"]
+        median = apart.median()
+        return min(max(int(median), _SHORTEST_NS), _LONGEST_NS) if isinstance(median, float) else _STEP_NS
+
+    @cached_property
+    def _progress(self) -> list[Moment]:
+        """Per clock the last completed work."""
+        steps = self._case.tables["steps"].drop_nulls(["time_ns"])
+        found = [
+            Moment(time, None, basis or "utc")
+            for basis, time in steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis").iter_rows()
+        ]
+        done = self._case.tables["operations"]["time_completed_ns"].max()
+        return [*found, Moment(done, None, "utc")] if isinstance(done, int) else found
+
+    def _waits(self) -> Iterator[Moment]:
+        ran = (pl.col("value").fill_null(0) * 1e6).cast(pl.Int64)
+        rows = self._case.tables["events"].filter(pl.col("kind") == "collective_timeout")
+        yield from self._first(rows.with_columns((pl.col("time_ns") - ran).alias("time_ns")), self._step_ns)
+
+    def _failures(self) -> Iterator[Moment]:
+        rows = self._case.tables["events"].filter(
+            pl.col("kind").is_in(_FAILED) & (pl.col("code").is_null() | (pl.col("code") != "0"))
+        )
+        yield from self._first(rows, _FAILURE_NS)
+
+    def _open(self) -> Iterator[Moment]:
+        opened = self._case.states.open if self._case.states is not None else None
+        if opened is not None and opened.height and "time_created_ns" in opened.columns:
+            first = opened["time_created_ns"].min()
+            if isinstance(first, int):
+                yield Moment(first, None, "utc", self._step_ns)
+
+    def _first(self, rows: pl.DataFrame, slack: int) -> Iterator[Moment]:
+        rows = rows.drop_nulls("time_ns").with_columns(pl.col("time_basis").fill_null("utc"))
+        hosts = (
+            dict(self._case.identity.select("rank", "host").drop_nulls().iter_rows())
+            if self._case.identity.height
+            else {}
+        )
+        implied = pl.col("rank").replace_strict(hosts, default=None, return_dtype=pl.String)
+        rows = rows.with_columns(pl.coalesce("host", implied).alias("_host"))
+        for host, basis, time in (
+            rows.group_by("_host", "time_basis")
+            .agg(pl.col("time_ns").min())
+            .sort("_host", "time_basis", nulls_last=True)
+            .iter_rows()
+        ):
+            yield Moment(time, host, basis, slack)
+
+    def _is_outlived(self, moment: Moment) -> bool:
+        """Was work completed long enough after it, by clocks that count alike?"""
+        for last in self._progress:
+            ns, sure = self._distance(moment, last)
+            if ns is None or ns >= -max(_OUTLIVED_NS, 2 * self._step_ns):
+                continue
+            if sure or ns >= -_HOUR_NS or ns < -_ZONES_NS:
+                return True
+        return False
+
+    def _against(self, moment: Moment, begun: Moment) -> Literal["before", "unknown", "old", "late"]:
+        ns, sure = self._distance(moment, begun)
+        if ns is None:
+            return "unknown"
+        if sure or abs(ns) <= _HOUR_NS:
+            old = ns < -_HOUR_NS and not self._is_last(moment)
+            return "late" if ns > begun.slack_ns else "old" if old else "before"
+        shifted = ns - round(ns / _ZONE_NS) * _ZONE_NS
+        if abs(ns) <= _ZONES_NS + _SHIFTED_NS and -_SHIFTED_NS <= shifted <= begun.slack_ns:
+            return "unknown"
+        return "late" if ns > 0 else "old"
+
+    def _is_last(self, moment: Moment) -> bool:
+        """Was no work completed after it, by a clock that tells?"""
+        apart = [self._distance(moment, last) for last in self._progress]
+        return bool(apart) and all(sure for _, sure in apart)
+
+    def _distance(self, one: Moment, other: Moment) -> tuple[int | None, bool]:
+        """(one − other, whether both clocks count alike); None where they cannot be compared."""
+        first, second = self._offset(one), self._offset(other)
+        if one.basis == other.basis and (one.basis != "boot" or _host(one) == _host(other)):
+            known = first is not None and second is not None
+            return one.time_ns - other.time_ns - ((first or 0) - (second or 0) if known else 0), True
+        if first is not None and second is not None:
+            return (one.time_ns - first) - (other.time_ns - second), True
+        if (one.basis == "boot" and first is None) or (other.basis == "boot" and second is None):
+            return None, False
+        boots = [offset or 0 if moment.basis == "boot" else 0 for moment, offset in ((one, first), (other, second))]
+        return (one.time_ns - boots[0]) - (other.time_ns - boots[1]), False
+
+    def _offset(self, moment: Moment) -> int | None:
+        clock = self._case.clocks.known.get((_host(moment), moment.basis))
+        return clock.offset_ns if clock is not None else None
+
+    def _has_booted_since(self, moment: Moment) -> bool:
+        """Did its host boot between it and the anomaly? A boot after the anomaly is what an operator does then."""
+        told = self._case.tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
+        for name, host, value in told.select("name", "host", "value").drop_nulls().iter_rows():
+            basis = "utc" if name == "boot_time_ns" else "local"
+            if moment.host is None or short_host(host) != _host(moment) or basis != moment.basis:
+                continue
+            boot = Moment(int(value), host, basis)
+            if boot.time_ns > moment.time_ns and any(self._against(boot, begun) == "before" for begun in self._begun):
+                return True
+        return False
+
+
+def _host(moment: Moment) -> str | None:
+    return short_host(moment.host) if moment.host else None

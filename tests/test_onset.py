@@ -1,0 +1,87 @@
+"""Whether a record precedes what ended the attempt."""
+
+from typing import Any
+
+import pytest
+
+from forensics.onset import Onset
+from tests.log_cases import case
+
+DAY, HOUR = 86_400, 3_600
+T0 = 20_000 * DAY
+
+
+def ns(second: float) -> int:
+    return int((T0 + second) * 1e9)
+
+
+def record(second: float | None, basis: str | None = "utc", host: str = "n1") -> dict[str, Any]:
+    return {"time_ns": None if second is None else ns(second), "time_basis": basis, "host": host}
+
+
+def wait(basis: str = "utc", **columns: Any) -> dict[str, Any]:
+    """A call that began at second 0 and was given up after ten minutes."""
+    stamp = {"time_ns": ns(600), "time_basis": basis, "value": 600_000.0}
+    return {"kind": "collective_timeout", "rank": 0, "seq": 5, **stamp, **columns}
+
+
+@pytest.mark.parametrize(
+    ("basis", "row", "expected"),
+    [
+        ("utc", record(-3), "before"),
+        ("utc", record(20), "before"),
+        ("utc", record(60), "apart"),
+        ("utc", record(-2 * HOUR), "apart"),
+        ("local", record(-3), "before"),
+        ("local", record(300), "apart"),
+        ("local", record(-3 - 8 * HOUR), "unknown"),
+        ("local", record(-900 - 8 * HOUR), "apart"),
+        ("local", record(600 + 5.5 * HOUR), "apart"),
+        ("local", record(-3 - 16 * HOUR), "apart"),
+        ("local", record(-8 * DAY, "local"), "apart"),
+        ("utc", record(500, "boot"), "unknown"),
+        ("utc", record(None, None), "unknown"),
+    ],
+    ids=[
+        "just before", "within a step", "during the wait", "long before", "as printed", "as printed, during", "eight zones off",
+        "no zone fits", "no zone fits, later", "beyond all zones", "without zone, last week", "clock of a boot", "no time",
+    ],
+)  # fmt: skip
+def test_when(basis: str, row: dict[str, Any], expected: str) -> None:
+    assert Onset(case([wait(basis)])).when(row) == expected
+
+
+def test_without_an_anomaly_that_has_a_time() -> None:
+    assert Onset(case([wait() | {"time_ns": None}])).when(record(0)) == "unknown"
+
+
+def test_a_failure_has_no_step_to_wait_for() -> None:
+    failed = case([{"kind": "exception", "code": "KeyError", "rank": 3, "time_ns": ns(0), "time_basis": "utc"}])
+    assert [Onset(failed).when(record(second)) for second in (-5, 30)] == ["before", "apart"]
+
+
+def test_what_the_job_outlived() -> None:
+    steps = [{"rank": 0, "step": n, "time_ns": ns(-1000 + 5 * n), "time_basis": "utc"} for n in range(199)]
+    early = {"kind": "exception", "code": "OSError", "rank": 1, "time_ns": ns(-600), "time_basis": "utc"}
+    onset = Onset(case([wait(), early], steps=steps))
+    assert [onset.when(record(second)) for second in (-605, -200, -12, -3)] == ["apart", "apart", "before", "before"]
+
+
+def test_no_work_was_completed_since_however_long_the_wait() -> None:
+    steps = [{"rank": 0, "step": 1, "time_ns": ns(-3 * HOUR), "time_basis": "utc"}]
+    onset = Onset(case([wait()], steps=steps))
+    assert [onset.when(record(second)) for second in (-3 * HOUR + 5, -4 * HOUR)] == ["before", "apart"]
+
+
+@pytest.mark.parametrize(("boots", "expected"), [(-100, "apart"), (5000, "before")], ids=["before it", "after it"])
+def test_a_boot_of_the_host(boots: int, expected: str) -> None:
+    told = [{"name": "boot_time_ns", "host": "n1", "value": str(ns(boots)), "scope": "clock"}]
+    assert Onset(case([wait()], settings=told)).when(record(-200)) == expected
+
+
+def test_a_clock_of_a_boot_that_is_tied_to_the_wall() -> None:
+    told = [{"name": "boot_time_ns", "host": "n1", "value": str(ns(-500)), "scope": "clock"}]
+    row = {"time_ns": 495 * 10**9, "time_basis": "boot", "host": "n1"}
+    events = [wait(), {"kind": "gpu_error", **row}]
+    onset = Onset(case(events, settings=told))
+    assert [onset.when(row | {"time_ns": second * 10**9}) for second in (495, 700)] == ["before", "apart"]
