@@ -70,3 +70,11 @@ def test_ras_without_complaint_speaks_for_all_entered() -> None:
 
 def test_silent_without_time_outs() -> None:
     assert DETECTOR.detect(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
+
+
+def test_a_stuck_watchdog_is_suspect_where_members_are_unknown() -> None:
+    stuck = {"kind": "heartbeat_lost", "rank": 3}
+    (found,) = DETECTOR.detect(case([waits(0), waits(1), waits(2), stuck]))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (3,), ("membership_unknown",))
+    (found,) = DETECTOR.detect(case([waits(0), stuck | {"rank": 0}]))
+    assert found.suspect_ranks == ()

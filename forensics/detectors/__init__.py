@@ -32,6 +32,7 @@ from forensics.detectors import (
     stopped_device,
     throughput_drop,
     unplaced_failure,
+    watchdog_calls,
     watchdog_counters,
 )
 
@@ -60,6 +61,7 @@ DETECTORS: tuple[Detector, ...] = (
     network.DETECTOR,
     missing_at_start.DETECTOR,
     bad_config.DETECTOR,
+    watchdog_calls.DETECTOR,
     watchdog_counters.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,

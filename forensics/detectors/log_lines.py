@@ -127,6 +127,11 @@ def is_default(group: str | None, desc: str | None) -> bool:
     return desc in _DEFAULT or (desc is None and group == "0")
 
 
+def label(group: tuple[str | None, str | None]) -> str:
+    """(name, description) of a group → how sentences call it."""
+    return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")
+
+
 def _only_default(case: Case) -> bool:
     """No record in the bundle knows a group besides the default one."""
     stated = case.tables["groups"].filter(pl.col("comm").is_null())  # a library's communicators have no group's name

@@ -15,6 +15,7 @@ from forensics.detectors.log_lines import (
     group_of,
     has_open_operations,
     is_default,
+    label,
     listed,
     members_of,
     own_rank,
@@ -77,10 +78,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (_victims(case, by_group, found, timed_out),)
 
 
-def _label(group: _Group) -> str:
-    return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")
-
-
 def _anomaly(case: Case, row: dict[str, Any], group: _Group, rank: int | None) -> FirstAnomaly:
     return FirstAnomaly(
         rank=rank,
@@ -105,7 +102,7 @@ def _lagging(
     named = last if len(waits) >= 2 and 2 * len(behind) < (len(members) or len(behind) + len(waits)) else ()
     both = tuple(sorted({*behind, *waits}))
     two: Reason = "two_member_mismatch" if len(both) == 2 else "tied_explanations"
-    text = f"{ranks_text(last)} enqueued {least} operations of {_label(group)}; {ranks_text(waits)} wait in number {min(waits.values())}"
+    text = f"{ranks_text(last)} enqueued {least} operations of {label(group)}; {ranks_text(waits)} wait in number {min(waits.values())}"
     return Finding(
         detector=DETECTOR.name,
         kind="hang",
@@ -116,7 +113,7 @@ def _lagging(
         undecided=() if named else (two,),
         claims=(Claim(text, "for", "watchdog", (*(behind[rank][1] for rank in last[:2]), *refs(waiting, 2))),),
         first_anomaly=_anomaly(case, waiting[0], group, named[0] if named else None),
-        blast_radius=BlastRadius(ranks_waiting=len(waits), groups=[_label(group)]),
+        blast_radius=BlastRadius(ranks_waiting=len(waits), groups=[label(group)]),
         collect=(f"py-spy dump of {ranks_text(last)}",),
         summary=f"{text[:1].upper()}{text[1:]}.",
     )
@@ -134,6 +131,7 @@ def _victims(
     numbers = {(row["seq"], row["op"]) for row in waiting}
     here = {own_rank(row) for row in waiting}
     launched = _launched(case, group, waiting)
+    stuck = _stuck_watchdogs(case, timed_out)
     reason: Reason
     if launched or (members and set(members) <= here and len(numbers) == 1):
         reason, suspects = "all_entered_no_counters", members
@@ -141,10 +139,13 @@ def _victims(
         why += " a link, an adapter, a switch and a stuck kernel look alike here"
     elif silent and 2 * len(silent) <= len(members):
         reason, suspects = "culprit_among_missing", silent
-        why = f"{ranks_text(silent)} of the group printed nothing; that does not prove that they were absent"
+        why = f"{ranks_text(silent)} of the group printed no time-out; that does not prove that they were absent"
     elif members:
         reason, suspects = ("culprit_among_missing", ()) if silent else ("tied_explanations", ())
         why = "most members of the group left no line" if silent else "the members wait in different operations"
+    elif stuck and 2 * len(stuck) < len(timed_out):
+        reason, suspects = "membership_unknown", tuple(stuck)
+        why = f"the watchdog of {ranks_text(stuck)} got stuck, and the lines do not say who else belongs to the group"
     else:
         reason, suspects = "membership_unknown", ()
         why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
@@ -157,6 +158,9 @@ def _victims(
         Claim(f"{who} timed out waiting in {waiting[0]['op'] or 'a collective'}", "for", "watchdog", refs(waiting))
     ]
     claims += launched
+    if stuck:
+        text = f"the watchdog of {ranks_text(stuck)} made no progress: a lock or a call to the device holds it"
+        claims.append(Claim(text, "for", "heartbeat", refs(stuck.values())))
     return Finding(
         detector=DETECTOR.name,
         kind="hang",
@@ -164,10 +168,20 @@ def _victims(
         undecided=(reason,),
         claims=tuple(claims),
         first_anomaly=_anomaly(case, waiting[0], group, None),
-        blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[_label(group)]),
+        blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[label(group)]),
         collect=("flight-recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
-        summary=f"Undecided: {who} timed out in {waiting[0]['op'] or 'a collective'} of {_label(group)}; {why}.",
+        summary=f"Undecided: {who} timed out in {waiting[0]['op'] or 'a collective'} of {label(group)}; {why}.",
     )
+
+
+def _stuck_watchdogs(case: Case, timed_out: set[int]) -> dict[int, dict[str, Any]]:
+    """Ranks that timed out in nothing, and whose monitor says that their watchdog got stuck → where."""
+    result: dict[int, dict[str, Any]] = {}
+    for row in rows(case, "heartbeat_lost"):
+        rank = own_rank(row)
+        if rank is not None and rank not in timed_out:
+            result.setdefault(rank, row)
+    return result
 
 
 def _launched(case: Case, group: _Group, waiting: list[dict[str, Any]]) -> list[Claim]:
