@@ -1,31 +1,18 @@
-"""Which ranks can be the one that holds all others up? Replays what the positions of observed ranks allow for lost ones.
+"""Which ranks can be the one that holds all others up?
 
-A lost rank has entered every collective that an observed member has completed, every transfer that its peer has, and
-whatever stands before these in its program (graph/programs.py); it has not entered an operation that waits for it alone.
-Between the two it may be held by a call of which another member may be missing, and so be a mere victim of that member.
-The walk from a waiting rank over all that may hold it up ends at the ranks that may be the cause; one rank that is to
-explain every waiter lies on the walk of each. What the records do not tell (no twin, an unknown group, a peer without a
-common number) leads to every lost rank.
+The walk from a waiting rank over all that may hold it up (graph/replay.py) ends at the ranks that may be the cause; one
+rank that is to explain every waiter lies on the walk of each.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 
 import networkx as nx
-import polars as pl
 
 from forensics.graph.logged import Waiting
-from forensics.graph.programs import Call, Program, Programs, TransferKey
+from forensics.graph.replay import ANY, END, Node, Replay
 from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
-
-_END = 1 << 30
-Node = tuple[
-    str, object, object
-]  # ("rank", r, limit), ("op", id, None), ("call", gid, seq), ("role", desc, None), _ANY
-_ANY: Node = ("any", None, None)
 
 
 def unrecorded(waits: Waits, states: States) -> frozenset[int]:
@@ -35,308 +22,67 @@ def unrecorded(waits: Waits, states: States) -> frozenset[int]:
     return frozenset({rank for rank, status in waits.status.items() if status == "lost"} | by_stack) - told
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a lost rank may be. `after`: the last place in its program that it has surely entered. `before`: the first
-    that it has surely not."""
-
-    program: Program
-    after: int
-    before: int = _END
-
-
-class _Replay:
-    """What each lost rank may be held by. `held`: those whose log tells it."""
-
-    def __init__(self, states: States, waits: Waits, lost: frozenset[int], logged: Mapping[int, Waiting]) -> None:
-        self.states, self.waits, self.lost = states, waits, lost
-        self.held = {rank: waiting for rank, waiting in logged.items() if rank in lost}
-        self.programs = Programs(states, lost)
-        counted = states.counters.filter(~pl.col("rank").is_in(sorted(lost)) & pl.col("completed").is_not_null())
-        self._done: dict[int, int] = dict(counted.group_by("gid").agg(pl.col("completed").max()).iter_rows())
-        first = states.open.filter(~pl.col("is_p2p")).select("rank", "gid", "seq")
-        in_log = {(rank, call.gid, call.seq) for rank, call in self.held.items() if not call.is_p2p}
-        self._inside = frozenset(first.iter_rows()) | in_log
-        self._launch = dict(states.open.filter("is_p2p").select("rank", pl.struct("gid", "seq")).iter_rows())
-        self._overlapping = self._roles_that_overlap()
-        self.transfers_of = lru_cache(maxsize=None)(self._transfers_of)
-        self.places: dict[int, _Place] = {}
-        for rank in sorted(lost):
-            if program := self.programs.of(rank):
-                self.places[rank] = _Place(program, max(self._entered(rank, program), self._logged(rank, program)))
-        self._spread()
-
-    def _roles_that_overlap(self) -> frozenset[str | None]:
-        """Groups whose calls run beside others: somebody has a later call of another kind behind an open one."""
-        rows = self.states.entries.filter(~pl.col("rank").is_in(sorted(self.lost)))
-        last = pl.col("record").filter("done").max().over("rank")
-        open_before = rows.filter(~pl.col("is_p2p") & ~pl.col("done") & (pl.col("record") < last))
-        return frozenset(self.programs.role.get(gid) for gid in open_before["gid"].drop_nulls().unique())
-
-    # --- what a lost rank has surely entered -------------------------------------------------------------------------
-
-    def _transfers_of(self, rank: int, peer: int) -> Mapping[TransferKey, int]:
-        """Key → place in the rank's program or record."""
-        place = self.places.get(rank)
-        calls = place.program.calls if place else () if rank in self.lost else self.programs.record(rank)
-        return {key: at for at, key in self.programs.transfers(calls, rank, peer)}
-
-    def _received(self, key: TransferKey, rank: int, peer: int) -> bool:
-        """Has the observed peer ended this transfer?"""
-        at = self.transfers_of(peer, rank).get(key)
-        return at is not None and self.programs.record(peer)[at].done
-
-    def _entered(self, rank: int, program: Program) -> int:
-        calls = program.calls
-        peers = {call.peer for call in calls if call.peer is not None and call.peer not in self.lost}
-        keys = {at: (key, peer) for peer in sorted(peers) for at, key in self.programs.transfers(calls, rank, peer)}
-        for at in range(len(calls) - 1, -1, -1):
-            call = calls[at]
-            if call.is_p2p:
-                if at in keys and self._received(keys[at][0], rank, keys[at][1]):
-                    return self._start_of_launch(program, at) - 1
-            elif call.gid is not None and self._done.get(call.gid, -1) >= call.seq:
-                return at
-        return -1
-
-    def _logged(self, rank: int, program: Program) -> int:
-        """The last place that it has entered by its log."""
-        if rank not in self.held:
-            return -1
-        gid, seq, is_p2p, _ = self.held[rank]
-        if not is_p2p:
-            return program.at.get((gid, seq), -1)
-        return next(
-            (at - 1 for at, call in enumerate(program.calls) if call.is_p2p and (call.gid, call.seq) == (gid, seq)), -1
-        )
-
-    def may_have_stopped(self, rank: int) -> bool:
-        """Is this rank in a call that its log names because its own device never finished it?"""
-        gid, seq, is_p2p, _ = self.held[rank]
-        if is_p2p:
-            return False
-        alone = not any((other, gid, seq) in self._inside for other in self.programs.members[gid] if other != rank)
-        others = [
-            self.places.get(other) for other in self.programs.members[gid] if other != rank and other in self.lost
-        ]
-        observed = len(self.programs.members[gid]) - 1 - len(others)
-        behind = all(place is None or place.before > place.program.at.get((gid, seq), -1) for place in others)
-        return self._done.get(gid, -1) >= seq or (alone and not observed and behind)
-
-    @staticmethod
-    def _start_of_launch(program: Program, at: int) -> int:
-        """Transfers of one batch are one kernel: its parts end together."""
-        call = program.calls[at]
-        while at and (before := program.calls[at - 1]).is_p2p and (before.gid, before.seq) == (call.gid, call.seq):
-            at -= 1
-        return at
-
-    def _spread(self) -> None:
-        """What a lost rank has surely completed, the lost members of that call have surely entered."""
-        todo = list(self.places)
-        while todo:
-            rank = todo.pop()
-            place = self.places[rank]
-            newest = {
-                call.gid: call.seq
-                for call in place.program.calls[: max(place.after, 0)]
-                if not call.is_p2p and call.gid is not None and call.role not in self._overlapping
-            }
-            for gid, seq in newest.items():
-                for other in (
-                    self.lost.intersection(self.programs.members[gid]) if self._done.get(gid, -1) < seq else ()
-                ):
-                    its = self.places.get(other)
-                    at = its.program.at.get((gid, seq), -1) if its else -1
-                    if its and at > its.after:
-                        self.places[other] = _Place(its.program, at)
-                        todo.append(other)
-
-    def bound(self, op: str, rank: int, inside: int) -> None:
-        """`op` waits for this lost rank alone, one of the members that are in it is `inside`."""
-        limit, place = self.limit(op, rank, inside), self.places.get(rank)
-        if place and place.after < limit < place.before:
-            self.places[rank] = _Place(place.program, place.after, limit)
-
-    def limit(self, op: str, rank: int, inside: int) -> int:
-        """Place of an operation, or of the batch that it is part of, in a lost rank's program; far behind its end if not known."""
-        place = self.places.get(rank)
-        if place is None:
-            return _END
-        if not op.startswith("p2p:"):
-            gid, _, seq = op.partition(":")
-            return place.program.at.get((int(gid), int(seq)), _END)
-        theirs, record = self.transfers_of(inside, rank), self.programs.record(inside)
-        sender = op.rpartition(":")[2].partition(">")[0] == str(inside)
-        waiting = [key for key, at in theirs.items() if not record[at].done and record[at].sends == sender]
-        at = self.transfers_of(rank, inside).get(waiting[0], _END) if waiting else _END
-        return at if at == _END else self._start_of_launch(place.program, at)
-
-    def has_entered(self, rank: int, gid: int, seq: int) -> bool:
-        """Whether a member, lost or not, has surely called this collective."""
-        if self._done.get(gid, -1) >= seq or (rank, gid, seq) in self._inside:
-            return True
-        place = self.places.get(rank)
-        return place is not None and place.program.at.get((gid, seq), _END) <= place.after
-
-    # --- what may hold whom -------------------------------------------------------------------------------------------
-
-    def next(self, node: Node) -> Iterator[Node]:
-        """All that may hold this one up."""
-        kind, one, two = node
-        if kind == "rank" and isinstance(one, int):
-            yield from self._holding_lost(one, two) if one in self.lost else self._holding_observed(one)
-        elif kind == "op":
-            yield from self._missing(str(one))
-        elif kind == "call" and isinstance(one, int) and isinstance(two, int):
-            for member in self.programs.members[one]:
-                if not self.has_entered(member, one, two):
-                    yield self._rank(member, (one, two))
-        elif kind == "role":
-            for rank in sorted(self.lost):
-                if all(self.programs.role[gid] != one for gid in self.programs.groups_of.get(rank, ())):
-                    yield ("rank", rank, _END)
-
-    def _rank(self, rank: int, call: tuple[int, int] | None = None, limit: int = _END) -> Node:
-        place = self.places.get(rank)
-        if place is None:
-            return ("rank", rank, None)
-        at = place.program.at.get(call, _END) if call else limit
-        return ("rank", rank, min(at, place.before))
-
-    def _holding_observed(self, rank: int) -> Iterator[Node]:
-        if rank in self.states.blind:
-            yield _ANY
-        if ("rank", rank) in self.waits.graph:
-            yield from (("op", op, None) for _, op in self.waits.graph.successors(("rank", rank)))
-
-    def _missing(self, op: str) -> Iterator[Node]:
-        graph = self.waits.graph
-        inside = min(rank for _, rank in graph.predecessors(("op", op)))
-        for _, rank in graph.successors(("op", op)):
-            if rank not in self.lost:
-                yield ("rank", rank, None)
-            elif op.startswith("p2p:") or not self.has_entered(rank, *map(int, op.split(":"))):
-                yield self._rank(rank, limit=self.limit(op, rank, inside))
-
-    def _holding_lost(self, rank: int, limit: object) -> Iterator[Node]:
-        place = self.places.get(rank)
-        logged = self.held.get(rank)
-        if logged and not (logged.is_p2p and place is None):
-            yield from self._holding_logged(rank, logged)
-            return
-        if place is None or not isinstance(limit, int):
-            yield _ANY
-            return
-        calls = place.program.calls
-        if limit > len(calls):
-            yield _ANY  # behind what its twin has enqueued
-        for at, call in enumerate(calls[:limit]):
-            if at > place.after or not call.waited or call.role in self._overlapping:
-                yield from self._holding_at(rank, at, call)
-
-    def _holding_logged(self, rank: int, call: Waiting) -> Iterator[Node]:
-        """Who may be missing in the call that the rank's log names."""
-        if not call.is_p2p:
-            if self._done.get(call.gid, -1) < call.seq:
-                yield ("call", call.gid, call.seq)
-            return
-        for at, one in enumerate(self.places[rank].program.calls):
-            if one.is_p2p and (one.gid, one.seq) == (call.gid, call.seq):
-                yield from self._holding_at(rank, at, one)
-
-    def _holding_at(self, rank: int, at: int, call: Call) -> Iterator[Node]:
-        """Who may be missing in this call of a lost rank."""
-        if call.gid is None:
-            yield ("role", call.role, None)  # a group of lost ranks alone
-        elif not call.is_p2p:
-            if self._done.get(call.gid, -1) < call.seq:
-                yield ("call", call.gid, call.seq)
-        elif call.peer is None:
-            yield _ANY
-        else:
-            yield from self._other_end(rank, call.peer, at)
-
-    def _other_end(self, rank: int, peer: int, at: int) -> Iterator[Node]:
-        key = next((key for key, place in self.transfers_of(rank, peer).items() if place == at), None)
-        its = None if key is None else self.transfers_of(peer, rank).get(key)
-        if peer in self.lost:
-            place = self.places.get(peer)
-            if place is None or its is None or its > place.after:
-                yield self._rank(
-                    peer, limit=_END if its is None or place is None else self._start_of_launch(place.program, its)
-                )
-            return
-        call = None if its is None else self.programs.record(peer)[its]
-        if call is None or not (call.done or self._launch.get(peer) == {"gid": call.gid, "seq": call.seq}):
-            yield ("rank", peer, None)
+def possible_culprits(states: States, waits: Waits, roots: Roots, logged: Mapping[int, Waiting]) -> frozenset[int]:
+    """Ranks of which one must hold all unexplained waiters up, if it is one: lost ones, and observed ones that are alone
+    in a call whose other members are lost. `logged`: in which call a lost rank waits by its log. Where no single rank
+    can be it, all lost ones that are needed."""
+    lost = unrecorded(waits, states)
+    replay = Replay(states, waits, lost, logged)
+    waiting_by_log = {rank for rank in replay.held if not replay.may_have_stopped(rank)}
+    reached = _reached(replay, roots.unexplained - lost, lost - waiting_by_log | _alone(replay, roots.lonely))
+    common = frozenset.intersection(*reached.values()) if reached else frozenset()
+    return common or roots.lost | roots.outside | roots.lonely
 
 
-def _alone(replay: _Replay, lonely: frozenset[int]) -> frozenset[int]:
+def not_led_to(
+    states: States, waits: Waits, roots: Roots, named: Iterable[int], logged: Mapping[int, Waiting]
+) -> frozenset[int]:
+    """Unexplained waiters that none of these ranks can hold up, not even by way of lost ones."""
+    lost = unrecorded(waits, states)
+    reached = _reached(Replay(states, waits, lost, logged), roots.unexplained - lost, frozenset(named))
+    return frozenset(rank for rank, causes in reached.items() if not causes)
+
+
+def _alone(replay: Replay, lonely: frozenset[int]) -> frozenset[int]:
     """Of the ranks that are alone in a call, those of which all other members may have ended it."""
     found = set()
     for rank in lonely:
         for _, op in replay.waits.graph.successors(("rank", rank)):
             others = [other for _, other in replay.waits.graph.successors(("op", op))]
             places = [(replay.places.get(other), replay.limit(op, other, rank)) for other in others]
-            if all(place is None or place.before > limit or limit == _END for place, limit in places):
+            if all(place is None or place.before > limit or limit == END for place, limit in places):
                 found.add(rank)
     return frozenset(found)
 
 
-def possible_culprits(
-    states: States, waits: Waits, roots: Roots, logged: Mapping[int, Waiting] | None = None
-) -> frozenset[int]:
-    """Ranks of which one must hold all unexplained waiters up, if it is one: lost ones, and observed ones that are alone
-    in a call whose other members are lost. `logged`: in which call a lost rank waits by its log. Where no single rank
-    can be it, all lost ones that are needed."""
-    lost = unrecorded(waits, states)
-    everybody = roots.lost | roots.outside | roots.lonely
-    replay = _Replay(states, waits, lost, logged or {})
-    for op in (node for node in waits.graph if node[0] == "op" and waits.graph.out_degree(node) == 1):
-        inside = [rank for _, rank in waits.graph.predecessors(op)]
-        ((_, needed),) = waits.graph.successors(op)
-        # One member alone in it may itself be what stopped, after the other was through.
-        if needed in lost and (len(inside) > 1 or str(op[1]).startswith("p2p:")):
-            replay.bound(str(op[1]), needed, min(inside))
-    waiting = [
-        ("rank", rank, None)
-        for rank in roots.unexplained
-        if waits.graph.out_degree(("rank", rank)) and rank not in lost
-    ]
-    waiting_by_log = {rank for rank in replay.held if not replay.may_have_stopped(rank)}
-    may_be = lost - waiting_by_log | _alone(replay, roots.lonely)
-    own = {rank: 1 << place for place, rank in enumerate(sorted(may_be))}
-    masks = _reached(replay, waiting, own)
-    common = (1 << len(own)) - 1
-    for node in waiting:
-        common &= masks[node]
-    return frozenset(rank for rank, bit in own.items() if common & bit) or everybody
-
-
-def _reached(replay: _Replay, starts: Sequence[Node], own: Mapping[int, int]) -> dict[Node, int]:
-    """Node → the ranks, as bits, that it may lead to."""
+def _reached(replay: Replay, waiting: Iterable[int], wanted: frozenset[int]) -> dict[int, frozenset[int]]:
+    """Waiting rank → which of the wanted ranks may hold it up. Those whose call is not known are left out."""
+    starts: list[Node] = [("rank", rank, None) for rank in waiting if replay.waits.graph.out_degree(("rank", rank))]
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(starts)
-    todo: list[Node] = list(starts)
+    todo = list(starts)
     while todo:
         node = todo.pop()
         for other in replay.next(node):
             if other not in graph:
                 todo.append(other)
             graph.add_edge(node, other)
+    bits = {rank: 1 << place for place, rank in enumerate(sorted(wanted))}
     whole = nx.condensation(graph)
     masks: dict[int, int] = {}
-    found: dict[Node, int] = {}
     for part in reversed(list(nx.topological_sort(whole))):
         mask = 0
         for later in whole.successors(part):
             mask |= masks[later]
         for node in whole.nodes[part]["members"]:
-            if node == _ANY:
-                mask |= (1 << len(own)) - 1
-            elif node[0] == "rank":
-                mask |= own.get(node[1], 0)
+            mask |= (1 << len(bits)) - 1 if node == ANY else bits.get(node[1], 0) if node[0] == "rank" else 0
         masks[part] = mask
-        found.update(dict.fromkeys(whole.nodes[part]["members"], mask))
+    sets: dict[int, frozenset[int]] = {}
+    found: dict[int, frozenset[int]] = {}
+    for start in starts:
+        rank, mask = start[1], masks[whole.graph["mapping"][start]]
+        if mask not in sets:
+            sets[mask] = frozenset(rank for rank, bit in bits.items() if mask & bit)
+        if isinstance(rank, int):
+            found[rank] = sets[mask]
     return found
