@@ -47,6 +47,11 @@ CASES = [
         [("storage_error", "nfs:not_responding", "error", None)],
         id="nfs",
     ),
+    pytest.param(
+        "server filer-2 not responding, still trying",
+        [("storage_error", "nfs:not_responding", "error", None)],
+        id="nfs_without_label",
+    ),
     pytest.param("nfs: server filer-2 OK", [("storage_error", "nfs:ok", "info", None)], id="nfs_back"),
     pytest.param(
         "LustreError: 11-0: scratch-OST0012-osc-ff: operation ost_write to node 10.0.0.9@o2ib failed: rc = -107",

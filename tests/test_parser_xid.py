@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 
 from parsers.kernel.xid import PARSER
@@ -115,3 +116,10 @@ def test_identity_of_devices() -> None:
 )
 def test_says_nothing(text: str) -> None:
     assert _events(text) == []
+
+
+def test_a_switch_whose_name_was_taken_for_a_label() -> None:
+    text = "SXid (PCI:0000:86:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
+    raw = f"2026-01-21T04:41:44+0000 n7 kernel: nvidia-nvswitch2: {text}"
+    (row,) = PARSER.parse(lines(raw).with_columns(text=pl.lit(text)))["events"].rows(named=True)
+    assert (row["code"], row["severity"], row["pci"]) == ("sxid:20034", "fatal", "0000:86:00.0")

@@ -112,7 +112,10 @@ RULES = (
         "other", "info", "peermem:invalid_context",
     ),
     Rule(
-        re.compile(r"nfs: server (?P<server>[\w.:-]{1,200}) (?P<state>not responding, (?:still trying|timed out)|OK)"),
+        # In a log of nothing else `nfs: ` reads like a label before each line, and is taken off.
+        re.compile(
+            r"(?:nfs: |^)server (?P<server>[\w.:-]{1,200}) (?P<state>not responding, (?:still trying|timed out)|OK)"
+        ),
         "storage_error", refine=_nfs,
     ),
     Rule(

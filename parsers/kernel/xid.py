@@ -112,8 +112,8 @@ class _Reader:
         if xids := list(_XID.finditer(text)):  # more than one where lines were glued together
             for xid in xids:
                 self._xid(row, xid)
-        elif found := _SXID.search(text):
-            self._sxid(row, found)
+        elif found := _SXID.search(text) or (_SXID.search(row["raw"]) if text.startswith("SXid (") else None):
+            self._sxid(row, found)  # in a log of nothing else the switch's name reads like a label, and is taken off
         elif _RESET.search(text):
             named = _ADDRESS.search(text)
             address = _pci(named["pci"]) if named else None
