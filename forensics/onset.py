@@ -178,17 +178,21 @@ class Onset:
         clock = self._case.clocks.known.get((_host(moment), moment.basis))
         return clock.offset_ns if clock is not None else None
 
-    def _has_booted_since(self, moment: Moment) -> bool:
-        """Did its host boot between it and the anomaly? A boot after the anomaly is what an operator does then."""
+    @cached_property
+    def _boots(self) -> list[Moment]:
+        """When hosts booted, as far as it was not after the anomaly: an operator boots them then."""
         told = self._case.tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
-        for name, host, value in told.select("name", "host", "value").drop_nulls().iter_rows():
-            basis = "utc" if name == "boot_time_ns" else "local"
-            if moment.host is None or short_host(host) != _host(moment) or basis != moment.basis:
-                continue
-            boot = Moment(int(value), host, basis)
-            if boot.time_ns > moment.time_ns and any(self._against(boot, begun) == "before" for begun in self._begun):
-                return True
-        return False
+        found = [
+            Moment(int(value), host, "utc" if name == "boot_time_ns" else "local")
+            for name, host, value in told.select("name", "host", "value").drop_nulls().iter_rows()
+        ]
+        return [boot for boot in found if any(self._against(boot, begun) == "before" for begun in self._begun)]
+
+    def _has_booted_since(self, moment: Moment) -> bool:
+        return any(
+            boot.time_ns > moment.time_ns and (_host(boot), boot.basis) == (_host(moment), moment.basis)
+            for boot in self._boots
+        )
 
 
 def _host(moment: Moment) -> str | None:

@@ -86,3 +86,12 @@ def test_a_death_outranks_the_transfers_it_broke() -> None:
 def test_a_link_of_a_host_outside_the_job_does_not_count() -> None:
     down = {"kind": "link_down", "severity": "warning", "host": "n99"}
     assert DETECTOR.detect(case([down, {"kind": "exception", "code": "ValueError", "rank": 0, "host": "n1"}])) == ()
+
+
+def test_a_port_that_failed_hours_before_the_wait_does_not_count() -> None:
+    hour = 3_600_000_000_000
+    wait = {"kind": "collective_timeout", "rank": 0, "seq": 3, "time_ns": 20 * hour, "time_basis": "utc", "value": 6e5}
+    at = {"time_basis": "utc", "rank": 1}
+    assert DETECTOR.detect(case([port("n2") | at | {"time_ns": 10 * hour}, wait])) == ()
+    (found,) = DETECTOR.detect(case([port("n2") | at | {"time_ns": 20 * hour - 601 * 10**9}, wait]))
+    assert found.hosts == ("n2",)

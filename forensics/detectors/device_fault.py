@@ -7,11 +7,10 @@ other hosts alone are silent while all of this host wait, only a dead device jus
 host. Where the bundle holds kernel logs alone, they are all there is to say.
 """
 
-from collections.abc import Collection
-
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.common_wait import all_entered, is_silence_elsewhere, waited_ranks
 from forensics.detectors.log_lines import (
     Row,
     has_open_operations,
@@ -88,28 +87,6 @@ def _hurt(case: Case, rank: int) -> bool:
     return (end is None or end.how in ("died", "failed")) and not held
 
 
-def _waited(case: Case) -> set[int]:
-    """Ranks whose own watchdog gave up on others."""
-    said = case.tables["events"].filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
-    return set(said["rank"].drop_nulls().to_list())
-
-
-def _is_elsewhere(case: Case, hosts: Collection[str]) -> bool:
-    """Are ranks silent, and all of them on other hosts, while most of the job timed out?"""
-    waited = _waited(case)
-    silent = case.expected - waited
-    if not silent or len(waited) <= len(silent) or not case.identity.height:
-        return False
-    place = dict(case.identity.select("rank", "host").iter_rows())
-    return all(place.get(rank) is not None and place[rank] not in hosts for rank in silent)
-
-
-def _all_entered(case: Case) -> bool:
-    """Do the records show every member in the calls that never ended, and nobody to blame for it?"""
-    roots = case.roots
-    return roots is not None and bool(roots.entered) and not (roots.free or roots.cycles or roots.stuck or roots.lost)
-
-
 def _placed(case: Case, alone: bool) -> tuple[list[tuple[Row, str | None]], bool]:
     """((record, its host) of all faults that count, whether each stands just before the anomaly)."""
     known, onset = job_hosts(case), Onset(case)
@@ -147,9 +124,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if has_open_operations(case):
         # Records of operations tell who holds up whom; a device counts beside them only where both agree.
         found_ranks = at & _accused_by_graph(case)
-        if not (one and dead and (found_ranks or (timed and _all_entered(case)))):
+        if not (one and dead and (found_ranks or (timed and all_entered(case)))):
             return ()
-    elsewhere = not alone and not found_ranks and _is_elsewhere(case, hosts)
+    elsewhere = not alone and not found_ranks and is_silence_elsewhere(case, hosts)
     if elsewhere and not (timed and dead):
         return ()
     ranks = tuple(sorted(found_ranks)) if len(found_ranks) == len(devices) else ()
@@ -169,7 +146,7 @@ def _finding(
     claims = [Claim("the driver reported an error of the device", "for", "kernel", refs(row for row, _ in placed))]
     if ranks:
         claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "kernel"))
-    waited = _waited(case)
+    waited = waited_ranks(case)
     if ranks and waited and not waited & set(ranks):
         rest = [row for row in rows(case, "collective_timeout") if own_rank(row) in waited]
         claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", "logs", refs(rest)))

@@ -12,6 +12,7 @@ from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, ho
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.blame import Blame, Root, canonical, find_root
 from forensics.incident import Action, BlastRadius, FirstAnomaly, Kind
+from forensics.onset import Onset
 
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 _UNKNOWN_HOST = "(unknown)"
@@ -41,9 +42,10 @@ def _addresses(case: Case) -> dict[str, str]:
 
 
 def _local(case: Case) -> list[dict[str, object]]:
-    """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count."""
-    known = job_hosts(case)
-    said = [row for row in rows(case, "port_error") if detail(row).get("library")]
+    """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count, nor
+    does what is of another time than the anomaly."""
+    known, onset = job_hosts(case), Onset(case)
+    said = [row for row in rows(case, "port_error") if detail(row).get("library") and onset.when(row) != "apart"]
     kernel = [
         row
         for row in rows(case, "link_down", "port_error")
@@ -51,6 +53,7 @@ def _local(case: Case) -> list[dict[str, object]]:
         and not detail(row).get("library")
         and (host := host_of(case, row))
         and host in known
+        and onset.when(row) != "apart"
     ]
     return [*said, *kernel]
 

@@ -1,0 +1,100 @@
+"""Everybody waits in the same call: did a link or an adapter of one host fail just before?
+
+Where all members entered and none finished, link, adapter, switch and kernel look alike from inside (contract, rule 8). The
+kernel of one host tells them apart where it reports its link down or its adapter failed just before the wait began, no
+other host does, the stalled calls pass through that host, and nobody is silent anywhere else. A link that came back may
+still have broken the transfer, but that is weaker. Ranks are never named: they all waited.
+"""
+
+from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.common_wait import all_entered, is_silence_elsewhere, waited_ranks
+from forensics.detectors.log_lines import (
+    Row,
+    detail,
+    has_open_operations,
+    host_of,
+    job_hosts,
+    own_rank,
+    refs,
+    rows,
+)
+from forensics.detectors.progress import step_in_progress
+from forensics.graph.operations import describe, ranks_text
+from forensics.incident import Action, BlastRadius, FirstAnomaly
+from forensics.onset import Onset
+
+
+def _failed_links(case: Case) -> dict[str, list[Row]]:
+    """host of the job → what its kernel says of links and adapters just before the anomaly."""
+    known, onset = job_hosts(case), Onset(case)
+    found: dict[str, list[Row]] = {}
+    for row in rows(case, "link_down", "port_error"):
+        host = host_of(case, row)
+        if row["severity"] not in ("warning", "error", "fatal") or detail(row).get("library") or host not in known:
+            continue
+        if host is not None and onset.when(row) == "before":
+            found.setdefault(host, []).append(row)
+    return found
+
+
+def _is_back(case: Case, host: str, failed: list[Row]) -> bool:
+    """Did a link of this host come up again after the failure?"""
+    last = max(row["time_ns"] for row in failed)
+    return any(
+        host_of(case, row) == host and row["time_ns"] is not None and row["time_ns"] > last
+        for row in rows(case, "link_up")
+    )
+
+
+def _passes_through(case: Case, host: str) -> bool:
+    """Does every stalled call join this host to another one?"""
+    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    if has_open_operations(case):
+        if not all_entered(case) or case.states is None or case.roots is None:
+            return False
+        members = [operation.all_ranks for operation in describe(case.states, case.roots.entered).values()]
+    else:
+        members = [tuple(waited_ranks(case))]
+    return bool(members) and all(
+        {place.get(rank) == host for rank in ranks if place.get(rank) is not None} == {True, False} for ranks in members
+    )
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    failed = _failed_links(case)
+    if len(failed) != 1 or any(end.how in ("died", "bad_loss", "ended") for end in case.outcomes.values()):
+        return ()
+    ((host, said),) = failed.items()
+    if not _passes_through(case, host) or is_silence_elsewhere(case, {host}):
+        return ()
+    waited = waited_ranks(case) or set(case.seen)
+    complete = has_open_operations(case) or bool(case.expected and case.expected <= waited)
+    timed_out = [row for row in rows(case, "collective_timeout") if own_rank(row) is not None]
+    adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
+    text = f"the kernel of {host} reported a link or an adapter as failed just before the wait began"
+    who = f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            kind="hang",
+            cause="network_fault",
+            strong=complete and not _is_back(case, host, said),
+            hosts=(host,),
+            domain="infrastructure",
+            claims=(
+                Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", "kernel", refs(said)),
+                Claim(who, "for", "coverage", refs(timed_out)),
+            ),
+            first_anomaly=FirstAnomaly(
+                host=host, step=step_in_progress(case), signature=f"link:{said[0]['code'] or said[0]['kind']}"
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(waited)),
+            actions=(Action(kind="inspect_network", target=host, command=None, reason="its link or adapter failed"),),
+            collect=("port counters of the host and the switch's log",),
+            summary=f"The network of {host} failed: {text}, and {who}.",
+        ),
+    )
+
+
+DETECTOR = Detector("link_before_wait", ("events",), detect)
