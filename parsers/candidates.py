@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers import prefixes
+from parsers import prefixes, tasks
 from parsers.parser import LINES, LineParser, Source
 from parsers.scan import Scanned
 from parsers.tables import SCHEMAS, Tables, table
@@ -17,7 +17,7 @@ from parsers.tables import SCHEMAS, Tables, table
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
 
-_SAID = ("text", "rank", "local_rank", "task", "host", "time_ns", "time_basis")
+_SAID = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
 
 
 class Candidates:
@@ -40,6 +40,9 @@ class Candidates:
         index = {place: base + row for row, place in enumerate(sorted(scanned.texts))}
         raws = [scanned.texts[place].decode("utf-8", "replace") for place in index]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
+        if source.rank is None and tasks.are_ranks(stripped):
+            for line in stripped:
+                line.rank = line.task if line.rank is None else line.rank
         for name in _SAID:
             columns[name].extend([getattr(line, name) for line in stripped])
         columns["line"].extend([line for line, _ in index])

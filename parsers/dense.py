@@ -90,7 +90,7 @@ class DenseReader:
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
         habits = self._habits or prefixes.Habits()
         stripped = [prefixes.strip(head, habits) for head in heads.to_list()]
-        said = ("text", "rank", "local_rank", "task", "host", "time_ns", "time_basis")
+        said = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
         columns: dict[str, Any] = {name: [getattr(line, name) for line in stripped] for name in said}
         columns |= {"line": range(len(stripped)), "raw": heads, "hit": [True] * len(stripped)}
         columns |= {name: [self._path.get(name)] * len(stripped) for name in LINES if name not in columns}

@@ -48,7 +48,7 @@ def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
 
 def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
     """The lines of each printer of each file, in order: what ranks interleave into one file comes apart again."""
-    keys = ["file", "rank", "local_rank", "task", "host"]
+    keys = ["file", "rank", "local_rank", "task", "host", "process"]
     for part in lines.partition_by(keys, maintain_order=True):
         yield part.rows(named=True)
 

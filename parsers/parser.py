@@ -23,8 +23,9 @@ LINES: dict[str, pl.DataType] = {
     "text": pl.String(),
     "rank": pl.Int64(),  # global rank: from `[rank3]:`
     "local_rank": pl.Int64(),  # from torchrun's `[default3]:`
-    "task": pl.Int64(),  # from srun -l `3: ` or mpirun `[1,3]<stdout>:`; usually, not always, the global rank
-    "host": pl.String(),  # from pdsh, syslog, Kubernetes, …
+    "task": pl.Int64(),  # from srun -l `3: ` or mpirun `[1,3]<stdout>:`; a rank too where tasks.py proves it
+    "host": pl.String(),  # from pdsh, syslog, Kubernetes, docker compose, …
+    "process": pl.Int64(),  # number of the printer's process: from syslog's tag, Ray
     "time_ns": pl.Int64(),
     "time_basis": pl.String(),  # utc | local | boot
     "path_rank": pl.Int64(),  # what the file's path says, see Source

@@ -2,15 +2,17 @@
 
 Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
 ``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
-``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, docker, Loki and ELK JSON lines, syslog, dmesg in its forms, kmsg, and
-leading time stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read.
+``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
+syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read.
 
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -40,9 +42,11 @@ class Line:
     local_rank: int | None = None
     task: int | None = None
     host: str | None = None
+    process: int | None = None
     time_ns: int | None = None
     time_basis: str | None = None
     partial: bool = False  # a CRI line whose rest stands in the next line
+    is_mpi: bool = field(default=False, compare=False)  # the task is a rank of MPI
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -52,10 +56,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What holds for a whole file: its year, and whether its lines begin with a host name (pdsh, pod names)."""
+    """What holds for a whole file: its year, and what nearly all of its lines begin with."""
 
     year: int | None = None
-    hosts: bool = False
+    hosts: bool = False  # a host name and a colon (pdsh, pod names)
+    bars: bool = False  # docker compose's `worker-1  | `
+    container: str | None = None  # stern's pod and container, the latter's name
 
 
 Take = Callable[[Line, "re.Match[str]", Habits], None]
@@ -67,6 +73,8 @@ def strip(raw: str, habits: Habits = Habits()) -> Line:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     line = Line(text.strip("\r") if "\r" in text else text)
+    if habits.bars or habits.container is not None:
+        _contained(line, habits)
     for _ in range(_DEPTH):
         if not _step(line, habits):
             break
@@ -77,16 +85,29 @@ def strip(raw: str, habits: Habits = Habits()) -> Line:
     return line
 
 
+def _contained(line: Line, habits: Habits) -> None:
+    """A container's name at the very left, in files where that is the habit."""
+    match = _BARRED.match(line.text) if habits.bars else _POD.match(line.text)
+    if match and (habits.bars or match[2] == habits.container):
+        line.host, line.text = match[1], line.text[match.end() :]
+
+
 def habits(head: Iterable[str], year: int | None) -> Habits:
-    """Habits of a file from its first lines: host names count as prefix only where nearly all lines have one."""
-    lines = with_host = 0
+    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one."""
+    lines = with_host = with_bar = 0
+    containers: Counter[str] = Counter()
     for raw in head:
         text = strip(raw).text
-        if text.strip():
+        if text.strip() and not _OPENED.match(text):
             lines += 1
             match = _HOST_COLON.match(text)
             with_host += match is not None and _NOT_HOST.match(match[1]) is None
-    return Habits(year, with_host >= 2 and with_host * 10 >= lines * 8)
+            with_bar += _BARRED.match(text) is not None
+            if (pod := _POD.match(text)) and _NOT_HOST.match(pod[1]) is None:
+                containers[pod[2]] += 1
+    [(container, with_pod)] = containers.most_common(1) or [("", 0)]
+    enough = max(2, lines * 0.8)
+    return Habits(year, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
 
 
 def _step(line: Line, habits: Habits) -> bool:
@@ -108,6 +129,11 @@ def _task(line: Line, match: "re.Match[str]", _: Habits) -> None:
         line.task = int(match[1])
 
 
+def _mpi(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    line.is_mpi = line.is_mpi or line.task is None
+    _task(line, match, _)
+
+
 def _rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
     if line.rank is None:
         line.rank = int(match[1])
@@ -120,6 +146,11 @@ def _local_rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
 
 def _host(line: Line, match: "re.Match[str]", _: Habits) -> None:
     line.host = line.host or match[1]
+
+
+def _ray(line: Line, match: "re.Match[str]", _: Habits) -> None:
+    line.host = line.host or match[2]
+    line.process = int(match[1]) if line.process is None else line.process
 
 
 def _nothing(_line: Line, _match: "re.Match[str]", _habits: Habits) -> None:
@@ -135,6 +166,7 @@ def _stamped(line: Line, match: "re.Match[str]", habits: Habits) -> None:
     _time(line, match, habits)
     line.partial = match[1] == "P"
     line.host = line.host or match[2]
+    line.process = int(match[3]) if match[3] else line.process
 
 
 def _seen_time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
@@ -155,6 +187,7 @@ def _kmsg(line: Line, match: "re.Match[str]", _: Habits) -> None:
 def _stamp_and_host(line: Line, match: "re.Match[str]", habits: Habits) -> None:
     _time(line, match, habits)
     line.host = line.host or match[1]
+    line.process = int(match[2]) if match[2] else line.process
 
 
 def _named(line: Line, match: "re.Match[str]", habits: Habits) -> None:
@@ -166,23 +199,40 @@ def _named(line: Line, match: "re.Match[str]", habits: Habits) -> None:
 
 
 def _json(line: Line, match: "re.Match[str]", habits: Habits) -> None:
-    """A line of a collector: a text, and a time beside it. Anything else stays as it is."""
+    """A line of a collector: a text, and a time beside or before it. Anything else stays as it is."""
     line.text = match.string
     try:
         record = msgspec.json.decode(match.string)
     except (msgspec.DecodeError, RecursionError):
         return
+    record = _of_stream(record)
     text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
     keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
     time = next((record[key] for key in keys if key in record), None)
-    if not isinstance(text, str) or time is None:
+    if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     line.text = text.rstrip("\r\n")
+    if line.rank is None and re.fullmatch(r"\d{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
+        line.rank = int(label)
     if isinstance(time, str):
         line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.year))
     host = next((record[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod") if key in record), None)
     if isinstance(host, str):
         line.host = line.host or host
+
+
+def _of_stream(record: dict[str, Any]) -> dict[str, Any]:
+    """Loki's document of one line of one stream → labels, `line` and `ts`; anything else as it is."""
+    match record:
+        case {"streams": [{"stream": dict(labels), "values": [[time, line]]}]}:
+            return {**labels, "line": line, "ts": time}
+    return record
+
+
+def _label(record: dict[str, Any], name: str) -> object:
+    """A label of a record, which some collectors keep in a record of its own."""
+    labels = next((found for key in ("fields", "labels") if isinstance(found := record.get(key), dict)), {})
+    return record.get(name, labels.get(name))
 
 
 def _epoch(digits: str) -> stamps.Stamp:
@@ -191,7 +241,15 @@ def _epoch(digits: str) -> stamps.Stamp:
     return (int(digits) * unit, "utc") if unit else stamps.NONE
 
 
-_UNIT = r"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: )?"  # the tag of another daemon stays in the text
+# The tag of another daemon stays in the text, that of a process of the job is none of its words.
+_JOB = (
+    r"(?:python[\d.]*|pt_main_thread|torchrun|deepspeed|accelerate|mpirun|mpiexec|orted|bash|sh|docker|[0-9a-f]{12}"
+    r"|[\w./@-]+(?=\[\d+\]: \[(?:rank|default)\d+\]:))"
+)
+_UNIT = rf"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
+_BARRED = re.compile(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
+_POD = re.compile(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
+_OPENED = re.compile(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
 _END = r":?(?: |$|(?=[\[\t(]))"
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
@@ -213,8 +271,8 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
         (r"\[rank(\d{1,7})\](?:: ?| (?=\S))", _rank),
-        (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _task),
-        (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _task),
+        (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
+        (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
         (rf"\[{stamps.GLOG} ", _seen_time),
@@ -222,11 +280,12 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
     ),
     "(": (
-        (r"\((?:[\w.:-]+ )?pid=\d+(?:, ip=([\w.:]+))?\) ", _host),
+        (r"\((?:[\w.:-]+ )?pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
     ),
     "{": ((r'\{(?=\s*")', _json),),
     "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
+    "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
     " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
 }
 

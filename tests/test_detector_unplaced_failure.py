@@ -56,3 +56,9 @@ def test_the_kernel_and_the_launcher_agree(killed: list[int], named: tuple[int, 
     assert tuple(rank for one in found for rank in one.ranks) == named
     if named:
         assert {claim.witness for claim in found[0].claims} == {"kernel", "launcher"}
+
+
+def test_the_task_stands_in_the_text_where_its_rank_is_unknown() -> None:
+    failed = {"kind": "exception", "code": "KeyError", "text": "KeyError: 5", "detail": '{"frames": [], "task": 5}'}
+    [found] = DETECTOR.detect(case([failed]))
+    assert found.ranks == () and found.summary.startswith("Task 5 of the launcher")

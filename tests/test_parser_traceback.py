@@ -143,7 +143,17 @@ def test_a_cut_traceback_is_still_one_row(cut: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "prefix", ["", "[rank3]: ", "12: ", "2026-05-01T10:11:12.345678901Z stderr F ", "(Worker pid=4) "]
+    "prefix",
+    [
+        "",
+        "[rank3]: ",
+        "12: ",
+        "2026-05-01T10:11:12.345678901Z stderr F ",
+        "(Worker pid=4) ",
+        "May  1 10:11:12 n1 python[77]: ",
+        "2026-05-01T10:11:12+00:00 n1 pt_main_thread[77]: [rank3]: ",
+        "[1,3]<stderr>:",
+    ],
 )
 @pytest.mark.parametrize("last", ["ValueError: bad key: 7", "StopIteration", "my.pkg.Odd: said\r", "KeyError:"])
 def test_a_traceback_in_a_log_reaches_the_parser_whole(tmp_path: Path, prefix: str, last: str) -> None:
@@ -154,6 +164,25 @@ def test_a_traceback_in_a_log_reaches_the_parser_whole(tmp_path: Path, prefix: s
     [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
     assert row["code"] == last.split(":")[0].strip() and row["line"] == 11
     assert json.loads(row["detail"])["source"] == "return store.read(key)"
+
+
+@pytest.mark.parametrize("prefix", ["worker-3  | ", "job-worker-3 main "])
+@pytest.mark.parametrize("last", ["ValueError: bad key: 7", "StopIteration"])
+def test_a_traceback_where_all_lines_have_a_container(tmp_path: Path, prefix: str, last: str) -> None:
+    text = f"step 1 done\nstep 2 done\n{HEAD}{last}\n"
+    (tmp_path / "job.log").write_text("".join(f"{prefix}{line}\n" for line in text.splitlines()))
+    [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert row["code"] == last.split(":")[0] and row["host"] == prefix.split()[0]
+
+
+def test_processes_that_write_at_once_into_a_journal_come_apart(tmp_path: Path) -> None:
+    """Two tracebacks, line by line in turn: the tag's process tells which line is whose."""
+    texts = [(HEAD + f"ValueError: {process}").splitlines() for process in (70, 71)]
+    turns = [(70 + which, line) for both in zip(*texts, strict=True) for which, line in enumerate(both)]
+    journal = "".join(f"May  1 10:11:12 n1 python[{process}]: {line}\n" for process, line in turns)
+    (tmp_path / "journal.txt").write_text(journal)
+    rows = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert sorted(row["text"] for row in rows) == ["ValueError: 70", "ValueError: 71"]
 
 
 def test_a_traceback_in_the_lines_of_a_collector(tmp_path: Path) -> None:
@@ -168,3 +197,25 @@ def test_a_word_after_skipped_lines_is_no_message(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text(HEAD + "an ordinary line\n" * 3 + "rate: 0.1\n")
     [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
     assert row["code"] is None
+
+
+def test_what_the_interpreter_ignores_is_no_exception_of_the_process(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(
+        f"Exception ignored in: <function Pool.__del__ at 0x7f>\n{HEAD}ValueError: closed\n"
+    )
+    [row] = parsers.read(str(tmp_path), parsers=(PARSER,)).tables["events"].rows(named=True)
+    assert (row["kind"], row["severity"], row["code"]) == ("other", "warning", "ValueError")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: DataLoader worker (pid 9) is killed by signal: Terminated. ",
+        "ConnectionRefusedError: [Errno 111] Connection refused",
+        "EOFError",
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed",
+    ],
+)
+def test_what_others_cause_is_marked(said: str) -> None:
+    row = _events(f"{HEAD}{said}", rank=2)[0]
+    assert json.loads(row["detail"])["consequence"] is True

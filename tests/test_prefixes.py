@@ -45,8 +45,8 @@ SECOND = _ns("2024-11-20 03:10:11")
             "2024-11-20 03:10:11.5 [rank3] INFO x",
             Line("INFO x", rank=3, time_ns=SECOND + 500_000_000, time_basis="local"),
         ),
-        ("(Worker pid=40, ip=10.0.0.1) text", Line("text", host="10.0.0.1")),
-        ("(Worker pid=40) text", Line("text")),
+        ("(Worker pid=40, ip=10.0.0.1) text", Line("text", host="10.0.0.1", process=40)),
+        ("(Worker pid=40) text", Line("text", process=40)),
         ("(raylet, ip=10.0.0.1) text", Line("text", host="10.0.0.1")),
         ("(a note) text", Line("(a note) text")),
         ("2024-11-20T03:10:11Z stdout F  text", Line(" text", time_ns=SECOND, time_basis="utc")),
@@ -66,6 +66,29 @@ SECOND = _ns("2024-11-20 03:10:11")
         ("kern  :warn  : 2024-11-20T03:10:11,000000+00:00 x", Line("x", time_ns=SECOND, time_basis="utc")),
         ("Nov 20 03:10:11 n1 kernel: [  5.000000] x", Line("x", host="n1", time_ns=SECOND, time_basis="local")),
         ("Nov 20 03:10:11 n1 sshd[12]: x", Line("sshd[12]: x", host="n1", time_ns=SECOND, time_basis="local")),
+        (
+            "Nov 20 03:10:11 n1 python3.11[40]:   text",
+            Line("  text", host="n1", process=40, time_ns=SECOND, time_basis="local"),
+        ),
+        (
+            "2024-11-20T03:10:11Z n1 job-b[40]: [rank3]: text",
+            Line("text", rank=3, host="n1", process=40, time_ns=SECOND, time_basis="utc"),
+        ),
+        (
+            '2024-11-20T03:10:11Z\tjobs.a\t{"log": "  text", "rank": 3}',
+            Line("  text", rank=3, time_ns=SECOND, time_basis="utc"),
+        ),
+        (
+            '{"streams": [{"stream": {"pod": "w-1"}, "values": [["1732072211000000000", "text"]]}]}',
+            Line("text", host="w-1", time_ns=SECOND, time_basis="utc"),
+        ),
+        (
+            '{"line": "[rank4]: text", "ts": "1732072211", "fields": {"rank": "3"}}',
+            Line("text", rank=4, time_ns=SECOND, time_basis="utc"),
+        ),
+        ('{"log": "text", "rank": 3}', Line('{"log": "text", "rank": 3}')),
+        ("worker-1  | text", Line("worker-1  | text")),
+        ("job-worker-1 main text", Line("job-worker-1 main text")),
         ("2024-11-20T03:10:11+00:00 n1 kernel: x", Line("x", host="n1", time_ns=SECOND, time_basis="utc")),
         ("[2024-11-20 03:10:11] n1:5:6 [0] NCCL", Line("n1:5:6 [0] NCCL", time_ns=SECOND, time_basis="local")),
         ("11/20/2024 03:10:11 [INFO] x", Line("[INFO] x", time_ns=SECOND, time_basis="local")),
@@ -94,6 +117,22 @@ def test_host_names_are_a_prefix_only_where_nearly_all_lines_have_one() -> None:
     assert strip("step7: text", told).host is None
     mixed = habits([*pods, "x", "y", "z"], None)
     assert strip("gpu-worker-7: text", mixed) == Line("gpu-worker-7: text")
+
+
+def test_containers_of_compose_are_a_prefix_only_where_nearly_all_lines_have_one() -> None:
+    told = habits([f"worker-{at % 12:<3} | step {at}" for at in range(9, 13)], None)
+    assert strip("worker-3  |   text", told) == Line("  text", host="worker-3")
+    assert strip("worker-3  |", told) == Line("", host="worker-3")
+    assert not habits(["INFO  | a", "INFO  | b"], None).bars
+    assert not habits(["run-1 | a", "b", "c"], None).bars
+
+
+def test_pods_of_stern_are_a_prefix_only_where_nearly_all_lines_have_one() -> None:
+    opened = [f"+ job-worker-{at} › main" for at in range(9)]
+    told = habits([*opened, *(f"job-worker-{at} main step {at}" for at in range(4))], None)
+    assert strip("job-worker-7 main   text", told) == Line("  text", host="job-worker-7")
+    assert strip("job-worker-7 other text", told).host is None
+    assert habits(["step-1 loss 2", "step-2 loss 3"], None).container is None
 
 
 @pytest.mark.parametrize(

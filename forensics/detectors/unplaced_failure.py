@@ -5,6 +5,7 @@ host, device or local rank. Nobody is named by a local rank. A kernel that kille
 that rank alone was killed on its host.
 """
 
+import json
 from typing import Any
 
 from forensics.case import Case, Claim, Detector, Finding
@@ -56,6 +57,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if killed:
         claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
+    tasks = sorted({task for row in same if (task := _detail(row).get("task")) is not None})
     who = (
         ranks_text(killed)
         if killed
@@ -63,6 +65,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if hosts
         else f"a process with local rank {locals_[0]}"
         if len(locals_) == 1
+        else f"task {tasks[0]} of the launcher, whose rank is not known,"
+        if len(tasks) == 1
         else "a process whose rank is not known"
     )
     return (
@@ -88,6 +92,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}.",
         ),
     )
+
+
+def _detail(row: dict[str, Any]) -> dict[str, Any]:
+    found = json.loads(row["detail"] or "{}")
+    return found if isinstance(found, dict) else {}
 
 
 def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:

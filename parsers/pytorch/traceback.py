@@ -43,12 +43,14 @@ _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<co
 _WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
 _LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
+_IGNORED = "?"  # no thread: `Exception ignored in`
 _LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
 _CONSEQUENCE = re.compile(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
-    r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size"
+    r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
+    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
 )
 _OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
@@ -62,8 +64,9 @@ _WORKER = re.compile(
 # What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
 # what launchers put before it.
 _FOLLOWS = re.compile(
-    rb'\A\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
+    rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+    rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
 )
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
 _BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
@@ -121,7 +124,7 @@ class _Reader:
         elif self._block is not None and self._in_block(self._block, row):
             return True
         elif found := _THREAD.search(text):
-            self._thread = found["name"] or "?"
+            self._thread = found["name"] or _IGNORED
         elif _LINK.search(text):
             self._linked = True
         elif found := _TERMINATE.search(text):
@@ -140,7 +143,7 @@ class _Reader:
     def _begin(self, row: Row, head: re.Match[str]) -> None:
         self._end_block(None, None, None)
         thread = _THREAD.search(head["before"])
-        name = (thread["name"] or "?") if thread else self._thread
+        name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
         self._block = _Block(row, name is None and not head["original"], name, continues)
         self._thread, self._linked, self._last_head = None, False, row["line"]
@@ -178,13 +181,17 @@ class _Reader:
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         detail: dict[str, Any] = {"frames": listed, "source": _user_source(block)}
+        if block.row["task"] is not None and reporter(block.row)["rank"] is None:
+            detail["task"] = block.row["task"]
         if block.continues is not None:
             detail["continues_line"] = block.continues
         if not block.is_main:
             detail["thread"] = block.thread or "worker"
         detail["from_line"] = block.row["line"]
         said = last or block.row
-        self._emit(said, code, message, detail, said["text"])
+        # What the interpreter ignores (in __del__, at its exit) ends nothing.
+        kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
+        self._emit(said, code, message, detail, said["text"], severity, kind)
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
             seen = {"is_main": True, "source": "traceback", "time_ns": block.row["time_ns"], "frames": frames[:256]}
@@ -206,6 +213,7 @@ class _Reader:
         detail: dict[str, Any],
         text: str,
         severity: str = "error",
+        kind: str = "exception",
     ) -> None:
         whole = f"{code}: {message}"
         if code is not None and _CONSEQUENCE.search(whole):
@@ -213,8 +221,8 @@ class _Reader:
         same: dict[str, Any] = {"severity": severity, "text": text[:2000]}
         if served := _OF_DEVICE.search(message or ""):
             same["device_index"] = int(served["device"])
-        self.events.append(event(row, "exception", code=code, detail=json.dumps(detail), **same))
-        if derived := _derived(whole):
+        self.events.append(event(row, kind, code=code, detail=json.dumps(detail), **same))
+        if kind == "exception" and (derived := _derived(whole)):
             self.events.append(event(row, **{**same, **derived}))
 
 
@@ -252,10 +260,12 @@ PARSER = LineParser(
     anchors=(
         b"Traceback (most recent call last)",
         b'File "',
+        b'File \\"',  # in JSON
         b"Error: ",
         b"Exception: ",
         b"terminate called after throwing",
         b"Exception in thread",
+        b"Exception ignored in",
         b"above exception",
         b"DataLoader worker (pid",
         b"Unexpected bus error",

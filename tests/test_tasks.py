@@ -1,0 +1,58 @@
+"""When the task number of a launcher is the global rank, and when it is not."""
+
+from pathlib import Path
+
+import pytest
+
+import parsers
+from parsers.prefixes import strip
+from parsers.tasks import are_ranks
+
+TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 5'
+GROUP = "[E1118 11:07:00.5 ProcessGroupNCCL.cpp:542] [PG ID 0 PG GUID 0(default_pg) Rank {}] x"
+
+
+def _said(task: int, text: str, form: str = "{}: ") -> list[str]:
+    return [form.format(task) + line for line in text.split("\n")]
+
+
+MPI = "[1,{}]<stderr>:"
+TWO = [*_said(0, GROUP.format(0)), *_said(1, GROUP.format(1))]
+CASES = {
+    "no task": (["[rank0]: x", "[rank1]: x"], False),
+    "two tasks agree": (TWO, True),
+    "by their own prefix": (["0: [rank0]: x", "7: [rank7]: x"], True),
+    "one is no proof": (_said(1, GROUP.format(1)), False),
+    "nothing speaks": (_said(1, TRACE), False),
+    "one does not agree": ([*TWO, *_said(2, GROUP.format(5))], False),
+    "a launcher per node": ([*TWO, "1: [default3]:x"], False),
+    "a launcher's own words": ([*TWO, "1: W1 torch.distributed.run: x"], False),
+    "a group larger than the tasks": ([*TWO, "1: [Rank 9] x"], False),
+    "a smaller group": ([*TWO, "3: [PG ID 4 PG GUID 7(tp) Rank 1] x"], True),
+    "NCCL, all of the job": ([f"{at}: n1:5:5 [0] NCCL INFO comm 0x5 rank {at} nranks 2" for at in (0, 1)], True),
+    "NCCL, two per task": ([f"{at // 2}: n1:5:5 [0] NCCL INFO comm 0x5 rank {at} nranks 4" for at in range(4)], False),
+    "NCCL, a part of the job": ([*TWO, "1: n1:5:5 [0] NCCL INFO comm 0x5 rank 0 nranks 1"], True),
+    "mpirun, nothing speaks": (_said(1, TRACE, MPI), False),
+    "mpirun, one agrees": (_said(1, GROUP.format(1), MPI), True),
+    "mpirun, one does not": ([*_said(1, GROUP.format(1), MPI), *_said(2, GROUP.format(5), MPI)], False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_are_ranks(name: str) -> None:
+    lines, expected = CASES[name]
+    assert are_ranks([strip(line) for line in lines]) is expected
+
+
+@pytest.mark.parametrize("form", ["{}: ", " {}: ", MPI])
+def test_a_task_that_is_a_rank_gives_its_lines_the_rank(form: str, tmp_path: Path) -> None:
+    lines = [line for task in (0, 1, 2) for line in _said(task, GROUP.format(task), form)] + _said(5, TRACE, form)
+    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+    [row] = parsers.read(str(tmp_path)).tables["events"].filter(kind="exception").rows(named=True)
+    assert row["rank"] == 5 and row["rank_space"] == "global"
+
+
+def test_an_unproven_task_is_told_beside_the_exception(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text("\n".join(_said(5, TRACE)) + "\n")
+    [row] = parsers.read(str(tmp_path)).tables["events"].filter(kind="exception").rows(named=True)
+    assert row["rank"] is None and '"task": 5' in row["detail"]
