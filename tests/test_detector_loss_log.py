@@ -142,6 +142,38 @@ def test_growth_between_falls_is_normal() -> None:
     assert loss_scale.DETECTOR.detect(log(rows)) == ()
 
 
+def overflows(rows: list[dict[str, Any]], count: int = 7) -> Case:
+    """DeepSpeed's lines, which say the rank and no step, and then lines of steps, which say neither rank nor scale."""
+    fallen = [{"kind": "loss_scale", "rank": 0, "line": at + 1, "value": 2.0 ** (16 - at)} for at in range(count)]
+    return log([{"line": 100 + at, "loss": 2.0} | row for at, row in enumerate(rows)], fallen)
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity"),
+    [
+        ([{"step": 900 + at, "loss_scale": 1024.0} for at in range(20)], "minor"),
+        ([{"step": 900 + at} for at in range(20)], "minor"),
+        ([{"step": None} for _ in range(20)], "minor"),
+        ([{"step": 9 + at} for at in range(3)], "minor"),
+        ([{"step": 900 + at} for at in range(3)], "severe"),
+        ([{"step": 900, "rank": rank} for rank in range(20)], "severe"),
+        ([], "severe"),
+    ],
+    ids=[
+        "scale stays",
+        "steps go on",
+        "steps without number",
+        "the first steps",
+        "few",
+        "one step, many ranks",
+        "none",
+    ],
+)
+def test_steps_after_the_last_overflow_end_a_warm_up(rows: list[dict[str, Any]], severity: str) -> None:
+    (found,) = loss_scale.DETECTOR.detect(overflows(rows))
+    assert found.severity == severity
+
+
 def reports(where: str, *ranks: int, step: int = 7) -> list[dict[str, Any]]:
     return [
         {

@@ -1,7 +1,8 @@
 """Did the dynamic loss scale of fp16 training collapse, or only warm up?
 
 A scale that halves a few times and then stays is how it finds its level (minor). One that falls and falls, or reaches
-its minimum, means that gradients overflow at every step: training no longer learns.
+its minimum, means that gradients overflow at every step: training no longer learns. Steps that follow the last overflow
+without another one show that it stays, also where they print no scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,15 +26,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     lowest = events.filter(
         pl.col("text").str.contains("(?i)already at minimum").fill_null(False) | (pl.col("code") == "minimum")
     )
-    series = _series(case.tables["steps"], events)
-    falls = [(rows, found) for rows in series if (found := _fall(rows)) is not None]
+    steps = case.tables["steps"].filter(pl.col("phase").fill_null("train") == "train")
+    falls = [(rows, found) for rows in _series(steps, events) if (found := _fall(rows)) is not None]
     if lowest.height:
         row = lowest.row(0, named=True)
         start = min((found[0] for _, found in falls), key=_order, default=row)
         return (_finding(start, row, "fatal", "the loss scale reached its minimum"),)
     for _, (start, end, settled, early) in sorted(falls, key=lambda item: _order(item[1][0])):
         fell = f"the loss scale fell to {end['scale']:g}"
-        if not settled and not early:
+        if not settled and not early and not _went_on(steps, end):
             return (_finding(start, end, "severe", fell),)
     for _, (start, end, _, _) in falls:
         return (_finding(start, end, "minor", f"the loss scale found its level at {end['scale']:g}"),)
@@ -41,15 +42,37 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _series(steps: pl.DataFrame, events: pl.DataFrame) -> Sequence[Sequence[Row]]:
-    """Scales in the order of their lines, per file and rank."""
-    lines = steps.filter(pl.col("loss_scale").is_not_null() & (pl.col("phase").fill_null("train") == "train"))
+    """Scales in the order of their lines, per file and rank. Lines without a rank tell of all: the scale is one."""
+    lines = steps.filter(pl.col("loss_scale").is_not_null())
     names = ("file", "rank", "line", "step", "time_ns")
     both = [
         lines.select(*names, pl.col("loss_scale").alias("scale")),
         events.select(*names, pl.col("value").alias("scale")),
     ]
     whole = pl.concat(both).filter(pl.col("scale").is_finite()).sort("file", "line", nulls_last=True)
-    return [part.to_dicts() for part in whole.partition_by("file", "rank", maintain_order=True)]
+    whole = whole.with_columns(pl.col("step").fill_null(_next_step(whole, steps)))
+    series = []
+    for part in whole.partition_by("file", maintain_order=True):
+        for rank in part["rank"].drop_nulls().unique(maintain_order=True).to_list() or [None]:
+            series.append(part.filter(pl.col("rank").is_null() | pl.col("rank").eq_missing(rank)).to_dicts())
+    return series
+
+
+def _next_step(scales: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Of each line, the step that the file tells next: an overflow is printed before its step."""
+    told = steps.select("file", "line", pl.col("step").alias("next")).drop_nulls().sort("line")
+    found = scales.with_row_index().sort("line").join_asof(told, on="line", by="file", strategy="forward")
+    return found.sort("index")["next"]
+
+
+def _went_on(steps: pl.DataFrame, end: Row) -> bool:
+    """Whether enough steps were told after the last overflow, in its file or, by the clock, in others."""
+    after = (pl.col("file") == end["file"]) & (pl.col("line") > end["line"])
+    if end["time_ns"] is not None:
+        after |= (pl.col("file") != end["file"]) & (pl.col("time_ns") > end["time_ns"])
+    later = steps.filter(after)
+    uncounted = later.filter(pl.col("step").is_null() & pl.col("loss").is_finite())  # HF's trainer prints no numbers
+    return max(later["step"].drop_nulls().n_unique(), uncounted.height) > _STABLE
 
 
 def _fall(rows: Sequence[Row]) -> tuple[Row, Row, bool, bool] | None:
