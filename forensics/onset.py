@@ -42,7 +42,7 @@ _ZONES_NS, _ZONE_NS = 14 * _HOUR_NS, _HOUR_NS // 2
 _SHIFTED_NS = 2 * _MINUTE_NS  # how long before the anomaly a record may be that fits in another zone only
 _FAILURE_NS = 2 * SECOND_NS  # stamps of whole seconds
 _STEP_NS, _LONGEST_NS = 30 * SECOND_NS, 2 * _MINUTE_NS  # one step where its length is not known, and at most
-_SHORTEST_NS = 2 * SECOND_NS
+_SHORTEST_NS = 5 * SECOND_NS
 _OUTLIVED_NS = 10 * SECOND_NS  # lines of steps may be printed late
 
 
@@ -73,6 +73,12 @@ class Onset:
         if "late" in said or self._has_booted_since(moment):
             return "apart"
         return "before" if "before" in said else "apart" if "old" in said else "unknown"
+
+    def counts(self, row: Mapping[str, Any]) -> bool:
+        """Whether nothing shows that a record is of another time. What a process of the job says itself counts whenever it
+        notices it: often only after its wait was given up."""
+        is_own = row["rank"] is not None and row["rank_space"] == "global" and row["pid"] is None
+        return is_own or self.when(row) != "apart"
 
     @cached_property
     def _begun(self) -> list[Moment]:

@@ -236,6 +236,21 @@ def test_t10_an_error_on_the_stopped_device_is_its_cause() -> None:
 
 
 @pytest.mark.parametrize(
+    ("second", "cause"),
+    [(9.5, "gpu_fault"), (-8 * 86_400, "kernel_stuck"), (600, "kernel_stuck")],
+    ids=["just before", "last week", "during the wait"],
+)
+def test_t10_an_error_of_another_time_is_not_its_cause(second: float, cause: str) -> None:
+    job = Rows(4).placed()
+    for rank in (0, 1, 2):
+        job.dump(rank, call("world", 9, done=True), call("world", 10))
+    job.dump(3, call("world", 8, done=True), call("world", 9), call("world", 10))
+    at = {"time_ns": START_NS + int(second * SECOND_NS), "time_basis": "utc", "severity": "fatal"}
+    verdict = job.event("gpu_error", code="xid:79", host="node0", pci="0000:03:00", **at).verdict()
+    assert (verdict.cause, verdict.ranks) == (cause, [3])
+
+
+@pytest.mark.parametrize(
     ("silent", "address", "cause"),
     [(17, 1, "gpu_fault"), (17, 2, "kernel_stuck"), (9, 1, "kernel_stuck")],
     ids=["where its like are", "a neighbour's device", "its like are not alike"],

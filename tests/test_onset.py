@@ -85,3 +85,9 @@ def test_a_clock_of_a_boot_that_is_tied_to_the_wall() -> None:
     events = [wait(), {"kind": "gpu_error", **row}]
     onset = Onset(case(events, settings=told))
     assert [onset.when(row | {"time_ns": second * 10**9}) for second in (495, 700)] == ["before", "apart"]
+
+
+def test_a_process_may_notice_late() -> None:
+    onset = Onset(case([wait()]))
+    row = record(500) | {"rank": 3, "rank_space": "global", "pid": None}
+    assert [onset.counts(row | change) for change in ({}, {"pid": 77}, {"rank": None})] == [True, False, False]

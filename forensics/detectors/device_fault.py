@@ -98,9 +98,9 @@ def _placed(case: Case, alone: bool) -> tuple[list[tuple[Row, str | None]], bool
         return placed, False
     if known:
         placed = [(row, host) for row, host in placed if host in known]
-    timed = [(row, host, onset.when(row)) for row, host in placed]
+    timed = [(row, host, onset.when(row)) for row, host in placed if onset.counts(row)]
     # A log of a host that nothing says to be of the job counts by its time, and only if no other host says the same.
-    timed = [(row, host, when) for row, host, when in timed if when == "before" or (known and when == "unknown")]
+    timed = [(row, host, when) for row, host, when in timed if when == "before" or known]
     if not known and len({host for _, host, _ in timed}) > 1:
         return [], False
     return [(row, host) for row, host, _ in timed if host], bool(timed) and all(when == "before" for *_, when in timed)
@@ -146,6 +146,8 @@ def _finding(
     claims = [Claim("the driver reported an error of the device", "for", "kernel", refs(row for row, _ in placed))]
     if ranks:
         claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "kernel"))
+    if ranks and set(ranks) <= _accused_by_graph(case):
+        claims.append(Claim(f"the records of operations lead to {ranks_text(ranks)}", "for", "flight_recorder"))
     waited = waited_ranks(case)
     if ranks and waited and not waited & set(ranks):
         rest = [row for row in rows(case, "collective_timeout") if own_rank(row) in waited]

@@ -11,21 +11,30 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import describe, ranks_text
 from forensics.incident import BlastRadius, Device, FirstAnomaly, ranges
+from forensics.onset import Onset
 from forensics.outcomes import reference
 
 
 def device_records(case: Case, rank: int) -> pl.DataFrame:
-    """Hardware events of the device of this rank (host and PCI address, or the rank itself), errors only."""
+    """Hardware events of the device of this rank (host and PCI address, or the rank itself), errors only, and none of
+    another time than the anomaly."""
     events = case.tables["events"].filter(
         pl.col("kind").is_in(["gpu_error", "gpu_lost"]) & pl.col("severity").is_in(["error", "fatal"])
     )
+    own = (pl.col("rank") == rank) & (pl.col("rank_space") == "global")
     who = case.identity.filter(pl.col("rank") == rank)
     if not who.height:
-        return events.filter((pl.col("rank") == rank) & (pl.col("rank_space") == "global"))
+        return _of_this_time(case, events.filter(own))
     host, pci = who["host"][0], who["pci"][0] or usual_address(case, rank)
     short = pl.col("pci").str.replace(r"\.[0-9a-f]$", "").str.tail(7)
     same = (pl.col("host") == host) & (short == str(pci).split(".")[0][-7:]) if host and pci else pl.lit(False)
-    return events.filter(same | ((pl.col("rank") == rank) & (pl.col("rank_space") == "global")))
+    return _of_this_time(case, events.filter(same | own))
+
+
+def _of_this_time(case: Case, events: pl.DataFrame) -> pl.DataFrame:
+    onset = Onset(case)
+    kept = [onset.counts(row) for row in events.iter_rows(named=True)]
+    return events.filter(pl.Series(kept, dtype=pl.Boolean))
 
 
 def usual_address(case: Case, rank: int) -> str | None:
