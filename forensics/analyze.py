@@ -23,6 +23,7 @@ from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.line_templates import files_of_templates
 from forensics.outcomes import outcomes, recorded_waiting
 from forensics.recurrence import mark_repeats
+from forensics.survived import without_survived
 from forensics.verdict import choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
@@ -40,7 +41,7 @@ def case_of(
 ) -> Case:
     """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
     identity = identify(tables)
-    whole = globalise(tables, identity)
+    whole = without_survived(globalise(tables, identity))
     job = expected_ranks(whole, identity, expected)
     seen = seen_ranks(whole)
     ends = outcomes(whole)

@@ -99,6 +99,12 @@ class Case:
     has_baseline: bool = False  # the bundle holds an earlier attempt
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether every rank of the job says so itself."""
+        job = self.expected | self.seen
+        return bool(job) and all(rank in self.outcomes and self.outcomes[rank].how == "ended" for rank in job)
+
 
 @dataclass(frozen=True, slots=True)
 class Detector:

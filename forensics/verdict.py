@@ -122,8 +122,13 @@ def _unknown() -> Finding:
 
 
 def choose(case: Case, findings: Sequence[Finding]) -> tuple[Finding, tuple[Finding, ...]]:
-    """(the finding that is the verdict, the others)."""
+    """(the finding that is the verdict, the others). A job whose every rank says that it ended well did neither hang nor
+    crash, whatever a stack from its midst or a line of another program shows."""
     order = sorted(findings, key=_weight)
+    if case.ended_well:
+        order.sort(key=lambda finding: finding.kind in ("hang", "crash", "launch"))
+        if order and order[0].kind in ("hang", "crash", "launch"):
+            return _unknown(), tuple(order)
     return (settle(order[0], order[1:]), tuple(order[1:])) if order else (_unknown(), ())
 
 

@@ -1,0 +1,82 @@
+"""Errors that their printer survived: a caught exception, a port that came back, what a process prints after its end.
+
+An error ended a process only if nothing of it comes later. It did not where the same printer (file and rank) afterwards
+- says that the job ended well; or
+- completes a step, by a later time stamp of the same kind; or
+- completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
+  prints its last steps when it ends, after its traceback.
+What a process prints of broken connections after its end is the leaving of the others.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from parsers.tables import TableName
+
+# Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN.
+_ERRORS = (
+    "exception", "gpu_oom", "cuda_error", "disk_full", "peer_closed", "connect_failed", "remote_error", "completion_error",
+    "port_error", "store_timeout", "missing_members", "collective_timeout", "heartbeat_lost", "barrier_missing",
+    "comm_abort", "comm_warning",
+)  # fmt: skip
+_LEAVING = (
+    "peer_closed", "connect_failed", "remote_error", "store_timeout", "heartbeat_lost", "dump_signal", "comm_abort",
+    "comm_warning",
+)  # fmt: skip
+_PRINTER = ["file", "rank"]
+
+
+def without_survived(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global → the same; events that did not end their printer become kind `other`,
+    severity `info`."""
+    events = tables["events"].with_row_index("_event")
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
+    ends = _ends(events, steps)
+    errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
+    survived = pl.concat([_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)])
+    is_survived = pl.col("_event").is_in(survived.implode())
+    marked = events.with_columns(
+        pl.when(is_survived).then(pl.lit("other")).otherwise("kind").alias("kind"),
+        pl.when(is_survived).then(pl.lit("info")).otherwise("severity").alias("severity"),
+    )
+    return {**tables, "events": marked.drop("_event")}
+
+
+def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+    """file, rank, end: the line at which a printer says that the job ended, if it completes no step afterwards."""
+    said = events.filter((pl.col("kind") == "job_end") & pl.col("line").is_not_null())
+    said = said.group_by(_PRINTER).agg(pl.col("line").max().alias("end"))
+    last = steps.group_by(_PRINTER).agg(pl.col("line").max().alias("_step"))
+    joined = said.join(last, on=_PRINTER, how="left", nulls_equal=True)
+    return joined.filter((pl.col("_step") < pl.col("end")).fill_null(True)).drop("_step")
+
+
+def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
+    own = errors.join(ends, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("line") < pl.col("end"))
+    # The lines of a rank in another file have no order with its end: what it raised cannot have ended it before.
+    elsewhere = errors.join(ends.select("rank").drop_nulls().unique(), on="rank", how="semi")
+    elsewhere = elsewhere.join(ends, on=_PRINTER, how="anti", nulls_equal=True)
+    return pl.concat([own["_event"], elsewhere["_event"]])
+
+
+def _after_an_end(events: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
+    left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, how="inner", nulls_equal=True)
+    return left.filter(pl.col("line") > pl.col("end"))["_event"]
+
+
+def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """By the stamps of both; without them, where the same printer fails again after the step."""
+    later = steps.filter(pl.col("line").is_not_null()).group_by([*_PRINTER, "time_basis"]).agg(
+        pl.col("line").max().alias("_line"), pl.col("time_ns").max().alias("_time")
+    )  # fmt: skip
+    joined = errors.join(later, on=[*_PRINTER, "time_basis"], how="inner", nulls_equal=True)
+    stamped = joined.filter((pl.col("_line") > pl.col("line")) & (pl.col("_time") > pl.col("time_ns")))
+    lines = steps.select(*_PRINTER, pl.col("line").cast(pl.Int64).alias("_line")).drop_nulls("_line").sort("_line")
+    next_step = errors.sort("line").join_asof(
+        lines.with_columns(pl.col("_line").alias("_next")), left_on="line", right_on="_line", by=_PRINTER, strategy="forward",
+        allow_exact_matches=False, check_sortedness=False,
+    )  # fmt: skip
+    last = errors.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"))
+    again = next_step.join(last, on=_PRINTER, how="left", nulls_equal=True).filter(pl.col("_next") < pl.col("_last"))
+    return pl.concat([stamped["_event"], again["_event"]])
