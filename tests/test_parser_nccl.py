@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,10 +195,11 @@ def test_a_host_name_that_only_ends_like_another_is_not_mended() -> None:
     assert row["host"] == "lg7"
 
 
-def test_a_collective_cut_in_its_pointer_is_not_read() -> None:
+def test_a_collective_cut_in_its_pointer_has_no_communicator() -> None:
     whole = P + "NCCL INFO AllReduce: opCount 1f sendbuff 0x7 recvbuff 0x8 count 4 datatype 7 op 0 root 0 comm 0x55d0"
     tables = PARSER.parse(lines(f"{whole}\n{whole} [nranks=8] stream 0x9{whole} [nranks=8] stream 0x9"))
-    assert tables["operations"]["line"].to_list() == [2, 2]
+    rows = tables["operations"].sort("line")
+    assert rows.select("line", pl.col("comm").is_null()).rows() == [(1, True), (2, False), (2, False)]
     assert tables["claimed"]["line"].to_list() == [1]
 
 
@@ -419,3 +421,15 @@ def test_no_text_breaks_it(noise: str, at: int) -> None:
 def test_says_nothing(text: str) -> None:
     tables: dict[str, Any] = dict(PARSER.parse(lines(text)))
     assert all(tables[name].is_empty() for name in ("events", "ranks", "operations", "settings"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seq"),
+    [("AllReduce: opCount 1f sendbuff 0x7 recv", 31), ("AllReduce: opCount 1", None), ("AllReduce: opC", None)],
+    ids=["number whole", "number cut", "before the number"],
+)
+def test_a_cut_line_still_says_what_was_enqueued(text: str, seq: int | None) -> None:
+    rows = PARSER.parse(lines(f"{P}NCCL INFO {text}", path_rank=3))["operations"].rows(named=True)
+    assert [(row["kind"], row["seq"], row["comm"], row["rank"]) for row in rows] == (
+        [("all_reduce", seq, None, 3)] if seq else []
+    )

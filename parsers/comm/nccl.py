@@ -21,7 +21,7 @@ Source: the NCCL repository, 2.3.5 to 2.30.7; MetaX' and Moore Threads' public d
 
 import polars as pl
 
-from parsers.comm.nccl_collectives import is_collective, operations
+from parsers.comm.nccl_collectives import cut_operations, is_collective, is_cut, operations
 from parsers.comm.nccl_complaints import complaint
 from parsers.comm.nccl_links import is_link, links
 from parsers.comm.nccl_records import records
@@ -37,6 +37,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     known = records(lines)
     is_dense = is_collective()
     rest = known.filter(~is_dense)
+    whole, cut = operations(known.filter(is_dense)), rest.filter(is_cut())
     reader = SetupReader()
     events = []
     rare = rest.filter(~is_link()).with_columns(pl.col("message", "text").str.slice(0, _MOST_CHARACTERS))
@@ -44,7 +45,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if not reader.read(row) and row["library"] is not None and (made := complaint(row)) is not None:
             events.append(made)
     return {
-        "operations": operations(known.filter(is_dense)),
+        "operations": pl.concat([whole, cut_operations(cut)]) if cut.height else whole,
         "ranks": table("ranks", reader.claims()),
         "groups": table("groups", reader.groups),
         "links": links(rest),

@@ -4,7 +4,8 @@
 
 Unchanged from 2.4 to 2.30; RCCL adds `acc 0x0` and, at the end, its task. Printed when enqueued. `opCount` is
 hexadecimal, per communicator, and shared by all calls of one group. Of Send and Recv `root` is the other end. The line
-says no rank: host, process and communicator lead to it. What is cut before `[nranks=` is not read.
+says no rank: host, process and communicator lead to it. Of a line that is cut before `[nranks=` operation and number are
+read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,7 @@ COLLECTIVE = (
     r"count (?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op (?P<reduce>\d{1,12}) root (?P<root>-?\d{1,9}) "
     r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d"
 )
+_CUT = r"^(?P<op>[A-Z]\w{2,30}): opCount (?P<count>[0-9a-f]{1,15}) "
 OPS = {
     "AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
     "Bcast": "broadcast", "Reduce": "reduce", "Send": "send", "Recv": "recv", "AlltoAll": "all_to_all",
@@ -37,6 +39,18 @@ def is_collective() -> pl.Expr:
     return pl.col("message").str.contains(COLLECTIVE).fill_null(False)
 
 
+def is_cut() -> pl.Expr:
+    """Whether `message` is the begin of such a line, its number included."""
+    return pl.col("message").str.contains(_CUT).fill_null(False) & ~is_collective()
+
+
+def cut_operations(lines: pl.DataFrame) -> pl.DataFrame:
+    """Records that is_cut() takes → the table `operations`, comm and sizes unknown."""
+    part = lines.with_columns(pl.col("message").str.extract_groups(_CUT).alias("c")).unnest("c")
+    unknown = {name: pl.lit(None, pl.String) for name in ("elements", "dtype", "root", "comm")}
+    return described(part.with_columns(seq=pl.col("count").str.to_integer(base=16, strict=False), **unknown))
+
+
 def operations(lines: pl.DataFrame) -> pl.DataFrame:
     """Records (nccl_records.records) of collectives → the table `operations`; comm is `host:pid:pointer`."""
     part = lines.with_columns(pl.col("message").str.extract_groups(COLLECTIVE).alias("c")).unnest("c")
@@ -48,7 +62,9 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
     kind = pl.col("op").replace_strict(OPS, default=pl.col("op").str.to_lowercase(), return_dtype=pl.String())
     is_p2p = pl.col("op").is_in(["Send", "Recv"])
     root = pl.col("root").cast(pl.Int64, strict=False)
-    dtype = pl.col("dtype").replace_strict({str(i): name for i, name in enumerate(_DTYPES)}, default=pl.col("dtype"))
+    dtype = pl.col("dtype").replace_strict(
+        {str(i): name for i, name in enumerate(_DTYPES)}, default=pl.col("dtype"), return_dtype=pl.String()
+    )
     local = pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":"
     return conform(
         "operations",
