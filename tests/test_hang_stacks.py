@@ -7,6 +7,7 @@ import pytest
 
 from forensics.analyze import analyze
 from forensics.graph.stacks import Frame, classify
+from forensics.incident import Verdict
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
@@ -105,6 +106,31 @@ def test_hosts_that_all_wait_for_storage_accuse_what_they_share() -> None:
 def test_storage_of_one_host_alone_is_not_shared() -> None:
     verdict = stacks(Rows(8).placed(), dict.fromkeys(range(8), "storage_io"), times=2).verdict()
     assert "collector_is_suspect" not in verdict.undecided
+
+
+def _all_write(complaints: list[dict[str, object]]) -> Verdict:
+    """Four processes write a checkpoint; their stacks do not tell the host."""
+    job = Rows(4)
+    for rank in range(4):
+        job.stack(rank, "checkpoint_io", host=None)
+    for number, row in enumerate(complaints):
+        job.event("storage_error", code="nfs:not_responding", file=f"kern{number}.log", **row)
+    return job.verdict()
+
+
+def test_n11_stacks_without_host_and_kernels_of_several_hosts() -> None:
+    verdict = _all_write([{"host": "n0"}, {"host": "n1"}])
+    assert (verdict.kind, verdict.ranks, verdict.hosts) == ("hang", [], [])
+    assert (verdict.undecided, verdict.site) == (["collector_is_suspect"], "checkpoint_io")
+
+
+@pytest.mark.parametrize(
+    "complaints",
+    [[], [{"host": "n0"}], [{"host": "n0"}, {"host": "n1", "severity": "info"}], [{"host": None}, {"host": None}]],
+    ids=["no kernel", "one host", "one answers again", "hosts unknown"],
+)
+def test_n11_stacks_without_host_need_kernels(complaints: list[dict[str, object]]) -> None:
+    assert "collector_is_suspect" not in _all_write(complaints).undecided
 
 
 def loads(job: Rows, values: dict[int, float], times: int = 2, metric: str = "dcgm/gputl") -> Rows:

@@ -1,16 +1,18 @@
 """Do processes of many hosts wait for storage at once?
 
 Then no rank is odd: what they share (a file server, the host that collects or serves the data) is under suspicion, and it
-is seldom part of the bundle. Stacks of files being written or read count, and a kernel's tasks that block.
+is seldom part of the bundle. Stacks of files being written or read count, and a kernel's tasks that block. Where the
+stacks do not say on which hosts they were taken, kernels of several hosts must complain of their storage.
 """
 
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import host_of, refs, rows
+from forensics.detectors.log_lines import Row, host_of, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.incident import Action, BlastRadius, FirstAnomaly
+from forensics.onset import Onset
 
 _SITES = ("storage_io", "checkpoint_io")
 _LEAST = 2  # hosts
@@ -22,11 +24,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     live = case.stacks.filter(pl.col("source") != "traceback")
     waiting = live.filter(pl.col("site").is_in(_SITES) & (pl.col("moving").is_null() | ~pl.col("moving")))
-    hosts = _hosts(case, waiting)
     total, many = int(live["count"].sum()), int(waiting["count"].sum())
-    if 2 * many <= total or len(hosts) < _LEAST:
+    if 2 * many <= total:
         return ()
-    blocked = [row for row in rows(case, "hung_task", "storage_error") if host_of(case, row) in hosts]
+    hosts, blocked = _hosts(case, waiting), _blocked(case)
+    if not hosts:
+        hosts = {str(host_of(case, row)) for row in blocked if row["kind"] == "storage_error" and host_of(case, row)}
+    if len(hosts) < _LEAST:
+        return ()
+    blocked = [row for row in blocked if host_of(case, row) in hosts]
     text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", "stacks", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
@@ -51,6 +57,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=f"{text}: what they share is under suspicion, no rank is.",
         ),
     )
+
+
+def _blocked(case: Case) -> list[Row]:
+    """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
+    onset = Onset(case)
+    found = [row for row in rows(case, "hung_task", "storage_error") if row["severity"] in ("error", "fatal")]
+    return [row for row in found if onset.counts(row)]
 
 
 def _hosts(case: Case, stacks: pl.DataFrame) -> set[str]:
