@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import polars as pl
 
 from parsers import prefixes, stamps
-from parsers.bundle import open_bundle
+from parsers.bundle import BundleError, open_bundle
 from parsers.candidates import Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
@@ -62,7 +62,29 @@ def read_bundle(
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
-        return Evidence(bundle.name, merge(parts))
+        tables = merge(parts)
+        if not _is_readable(tables):
+            raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
+        return Evidence(bundle.name, tables)
+
+
+def _is_readable(tables: Tables) -> bool:
+    """Whether there is a line or a record anywhere, known or not, or a file that holds none and says so."""
+    files = tables["files"]
+    whole = files.filter(pl.col("bytes") > 0).join(tables["unread"], on="file", how="anti")
+    rows = any(tables[name].height for name in TABLE_NAMES if name not in ("files", "unread"))
+    return rows or bool(files["lines"].sum()) or whole.height > 0
+
+
+def _losses(tables: Tables) -> str:
+    """How many files say nothing, and why the first of them do not."""
+    why = dict(tables["unread"].select("file", "reason").unique("file", keep="first", maintain_order=True).iter_rows())
+    empty = tables["files"].filter(pl.col("bytes") == 0)["file"]
+    listed = [
+        f"{file}: {'empty' if file in empty else why.get(file, 'nothing in it')}"
+        for file in tables["files"]["file"][:3]
+    ]
+    return f"{tables['files'].height} files ({'; '.join(listed)}, …)" if len(listed) > 2 else "; ".join(listed)
 
 
 def read_unit(

@@ -273,6 +273,26 @@ def test_nothing_to_read_is_an_error(tmp_path: Path, make: Callable[[Path], obje
         parsers.read(str(tmp_path / "x"))
 
 
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"nccl_trace_rank_0": b"", "nccl_trace_rank_1": b""}, "nccl_trace_rank_0: empty"),
+        ({"core.7": bytes(range(256)) * 8}, "core.7: binary"),
+        ({"a.log": b""}, "a.log: empty"),
+    ],
+    ids=["empty dumps", "a core file", "an empty log"],
+)
+def test_files_that_say_nothing_are_an_error(tmp_path: Path, files: dict[str, bytes], named: str) -> None:
+    with pytest.raises(BundleError, match=named):
+        parsers.read(str(_folder(tmp_path, files)))
+
+
+@pytest.mark.parametrize("said", [b"words nobody knows\n", b"x"])
+def test_one_readable_file_is_enough(tmp_path: Path, said: bytes) -> None:
+    tables = parsers.read(str(_folder(tmp_path, {"nccl_trace_rank_0": b"", "a.log": said}))).tables
+    assert tables["files"].height == 2 and tables["unread"]["file"].to_list() == ["nccl_trace_rank_0"]
+
+
 def _broken_lines(lines: pl.DataFrame) -> Tables:
     if "a/rank_0.log" in lines["file"]:
         raise RuntimeError("broken")

@@ -61,7 +61,8 @@ def _series(steps: pl.DataFrame, events: pl.DataFrame) -> Sequence[Sequence[Row]
 def _next_step(scales: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     """Of each line, the step that the file tells next: an overflow is printed before its step."""
     told = steps.select("file", "line", pl.col("step").alias("next")).drop_nulls().sort("line")
-    found = scales.with_row_index().sort("line").join_asof(told, on="line", by="file", strategy="forward")
+    scales = scales.with_row_index().sort("line")
+    found = scales.join_asof(told, on="line", by="file", strategy="forward", check_sortedness=False)
     return found.sort("index")["next"]
 
 
