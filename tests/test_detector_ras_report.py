@@ -46,7 +46,14 @@ def test_communicators_that_disagree_name_nobody() -> None:
 
 def test_a_snapshot_without_a_time_out_is_no_proof() -> None:
     (found,) = DETECTOR.detect(case([mismatch([5], [(31, 664), (1, 663)])]))
-    assert (found.strong, found.undecided) == (False, ("single_snapshot",))
+    assert (found.strong, found.ranks, found.suspect_ranks) == (False, (), (5,))
+    assert found.undecided == ("single_snapshot",)
+
+
+def test_a_rank_that_timed_out_itself_waits_elsewhere() -> None:
+    own = {"kind": "collective_timeout", "rank": 5, "seq": 3, "group": "7"}
+    (found,) = DETECTOR.detect(case([mismatch([5], [(31, 664), (1, 663)]), WAIT, own]))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (), ("conflicting_evidence",))
 
 
 def test_silent_where_all_is_well() -> None:

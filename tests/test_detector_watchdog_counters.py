@@ -78,3 +78,9 @@ def test_a_stuck_watchdog_is_suspect_where_members_are_unknown() -> None:
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (3,), ("membership_unknown",))
     (found,) = DETECTOR.detect(case([waits(0), stuck | {"rank": 0}]))
     assert found.suspect_ranks == ()
+
+
+def test_ras_without_counts_says_nothing_of_who_entered() -> None:
+    status = {"kind": "ras_status", "code": "UNKNOWN", "severity": "info"}
+    (found,) = DETECTOR.detect(case([waits(0), status], progress=[counter(0, 9)]))
+    assert found.undecided != ("all_entered_no_counters",)

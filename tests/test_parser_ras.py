@@ -135,13 +135,28 @@ def test_json_counts_by_kind_and_global_ranks(indent: int | None) -> None:
     assert rows["how"].unique().to_list() == ["ras"] and rows["time_ns"].unique().to_list() == [1769854272_000000000]
     members = dict(tables["groups"].select("group", "members").iter_rows())
     assert members == {"aa": [0, 1, 2, 3], "bb": [2, 1]}
-    assert tables["events"]["code"].to_list() == ["OK", "OK"]
+    assert tables["events"]["code"].to_list() == ["OK", "MISMATCH"]
     assert tables["ranks"].select("rank", "host", "pid").rows() == [
         (0, "n0", 40),
         (1, "n0", 41),
         (2, "n1", 42),
         (3, "n1", 43),
     ]
+
+
+def test_json_counts_are_compared_by_kind() -> None:
+    *_, row = read(json.dumps(_report(missing=False)))["events"].rows(named=True)
+    assert (row["group"], row["op"], row["severity"], row["names_hosts"]) == ("aa", "all_gather", "warning", ["n1"])
+    assert (row["names_ranks"], row["names_rank_space"]) == ([2], "global")
+    assert json.loads(row["detail"]) == {
+        "counts": [{"ranks": 3, "operation": 9}, {"ranks": 1, "operation": 8}], "op": "AllGather",
+    }  # fmt: skip
+
+
+def test_json_without_counts_says_nothing_of_them() -> None:
+    report = _report(missing=False)
+    del report["communicators"][1]["ranks"][2]["collective_counts"]
+    assert read(json.dumps(report))["events"]["code"].to_list() == ["OK", "UNKNOWN"]
 
 
 def test_json_names_who_is_missing_and_who_failed() -> None:

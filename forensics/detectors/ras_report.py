@@ -2,13 +2,24 @@
 
 A member that did not answer is gone. Numbers of launched operations that differ put the ones behind under suspicion: they
 never launched what the others wait in. RAS lists a minority, which may as well be ahead; then, and where communicators
-disagree, nobody is named. One report is a snapshot: without a time-out it may have caught a moving job.
+disagree, nobody is named. One report is a snapshot: without a time-out it may have caught a moving job, whose members are
+suspects at most; and a rank that timed out itself waited for somebody, in this communicator or in another.
 """
 
 from typing import Any
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import Row, detail, has_open_operations, has_waited, listed, refs, rows, to_global
+from forensics.detectors.log_lines import (
+    Row,
+    detail,
+    has_open_operations,
+    has_waited,
+    listed,
+    own_rank,
+    refs,
+    rows,
+    to_global,
+)
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import BlastRadius, Cause, FirstAnomaly, Reason
@@ -56,11 +67,15 @@ def _named(case: Case, found: list[dict[str, Any]]) -> tuple[int, ...] | None:
 def _finding(case: Case, found: list[dict[str, Any]], cause: Cause, words: str) -> Finding:
     ranks = _named(case, found)
     behind = cause == "rank_died" or all(_behind(row) for row in found)
-    sure = bool(ranks) and behind
+    absent = cause == "rank_absent"
+    waiting = {own_rank(row) for row in rows(case, "collective_timeout")} & set(ranks or ()) if absent else set()
+    sure = bool(ranks) and behind and not waiting and (has_waited(case) or not absent)
     undecided: list[Reason] = []
     if ranks is None:
         undecided.append("membership_unknown")
-    elif not sure:
+    elif waiting:
+        undecided.append("conflicting_evidence")
+    elif not behind or not ranks:
         undecided.append("tied_explanations")
     if not has_waited(case):
         undecided.append("single_snapshot")
@@ -74,7 +89,7 @@ def _finding(case: Case, found: list[dict[str, Any]], cause: Cause, words: str) 
         strong=sure and has_waited(case),
         ranks=(ranks or ()) if sure else (),
         hosts=(),
-        suspect_ranks=() if sure else (ranks or ()),
+        suspect_ranks=() if sure else tuple(rank for rank in ranks or () if rank not in waiting),
         undecided=tuple(undecided),
         claims=(Claim(text, "for", "ras", refs(found)),),
         first_anomaly=FirstAnomaly(

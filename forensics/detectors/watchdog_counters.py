@@ -187,7 +187,7 @@ def _stuck_watchdogs(case: Case, timed_out: set[int]) -> dict[int, dict[str, Any
 def _launched(case: Case, group: _Group, waiting: list[dict[str, Any]]) -> list[Claim]:
     """What RAS says of the job, where it was asked: healthy communicators speak against an absent rank."""
     status = rows(case, "ras_status")
-    fine = bool(status) and all(row["severity"] in (None, "info") for row in status)
+    fine = bool(status) and all(row["code"] == "OK" for row in status)
     if not fine or not (is_default(*group) or group == (None, None)) or not waiting:
         return []
     return [Claim("RAS reports no missing rank and no mismatch", "for", "ras", refs(status))]

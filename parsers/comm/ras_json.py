@@ -10,10 +10,13 @@
      "ras": {"collection_time_sec": 0.01, "timeouts_count": 0}}
 
 The largest communicator is the world if it holds every process of the report; then ranks of the others are global ones
-by their process and device. Counts are of launched collectives of each kind; sends and receives are not counted.
+by their process and device. Counts are of launched collectives of each kind; sends and receives are not counted. The
+report leaves it to its reader to compare them: where members differ, there is a `ras_status` MISMATCH for each kind, which
+names those who have another count than most, as the text form does.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,11 +105,15 @@ class JsonReport:
         missing = list(_of(comm, "missing_ranks"))
         failed = [(rank, one) for rank, one in _of(comm, "ranks") if _is_failed(one)]
         detail = {key: whole(comm.get(key)) for key in ("size", "ranks_count", "missing_ranks_count")}
-        code = "INCOMPLETE" if missing else "ERROR" if failed else "OK"
+        counts = _counts(comm)
+        differ = {op: found for op, found in (counts or {}).items() if len(set(found.values())) > 1}
+        code = "INCOMPLETE" if missing else "ERROR" if failed else "OK" if counts is not None else "UNKNOWN"
         same = {"group": name, "time_ns": self._time, "time_basis": self._basis} | place
-        severity = "info" if code == "OK" else "warning"
+        severity = "info" if code in ("OK", "UNKNOWN") else "warning"
         status = {"kind": "ras_status", "code": code, "severity": severity, "detail": json.dumps(detail)}
-        self._events.append(same | status)
+        if code != "OK" or not differ:
+            self._events.append(same | status)
+        self._events += [same | self._mismatch(comm, op, differ[op]) for op in sorted(differ)]
         for kind, what, some in (("missing_members", "INCOMPLETE", missing), ("ras_status", "ERROR", failed)):
             if some:
                 ranks = [self._global.get(_process(one)) for _, one in some]
@@ -118,6 +125,37 @@ class JsonReport:
                             "names_ranks": ranks if is_global else [rank for rank, _ in some],
                             "names_rank_space": "global" if is_global else "group", "detail": json.dumps(states)[:8000]}
                 )  # fmt: skip
+
+    def _mismatch(self, comm: dict[str, Any], op: str, counts: dict[int, int]) -> dict[str, Any]:
+        """A row that names the members whose number of launched operations is not that of most."""
+        numbers = Counter(counts.values())
+        usual = max(numbers, key=lambda number: (numbers[number], number))
+        processes = {rank: one for rank, one in _of(comm, "ranks") if counts[rank] != usual}
+        ranks = [self._global.get(_process(one)) for one in processes.values()]
+        is_global = None not in ranks
+        listed = [{"ranks": numbers[number], "operation": number} for number in sorted(numbers, reverse=True)]
+        hosts = dict.fromkeys(host for one in processes.values() if (host := _text(one.get("host"))))
+        return {
+            "kind": "ras_status", "code": "MISMATCH", "severity": "warning", "op": _KINDS.get(op, op),
+            "names_ranks": ranks if is_global else list(processes), "names_hosts": list(hosts) or None,
+            "names_rank_space": "global" if is_global else "group",
+            "detail": json.dumps({"counts": listed[:200], "op": op}),
+        }  # fmt: skip
+
+
+def _counts(comm: dict[str, Any]) -> dict[str, dict[int, int]] | None:
+    """Kind → rank in the communicator → launched; a kind that a member leaves out counts as 0, as RAS leaves out kinds of
+    which there are none. None where a member has no counts at all."""
+    given = {rank: one.get("collective_counts") for rank, one in _of(comm, "ranks")}
+    read = {
+        rank: {str(op)[:60]: count for op, value in counts.items() if (count := whole(value)) is not None}
+        for rank, counts in given.items()
+        if isinstance(counts, dict)
+    }
+    if not read or len(read) < len(given):
+        return None
+    ops = {op for counts in read.values() for op in counts}
+    return {op: {rank: counts.get(op, 0) for rank, counts in read.items()} for op in ops}
 
 
 def _members(comm: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
