@@ -124,8 +124,8 @@ def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:
 
 
 def _entrances(births: Births) -> dict[int | None, str | None]:
-    forward = births.rows.filter(pl.col("phase").fill_null("forward") == "forward")
-    return dict(forward.group_by("rank", maintain_order=True).agg(pl.col("module").first()).iter_rows())
+    forward = births.history.lazy().filter(pl.col("phase").fill_null("forward") == "forward")
+    return dict(forward.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
 
 
 def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> _Answer:
@@ -337,7 +337,8 @@ def _severity(births: Births, lead: Root) -> Severity:
 def _tensor_rows(births: Births, answer: _Answer) -> list[TensorRow]:
     roots = {root.at for root in births.spread.roots if root.rank is not None}
     shown = []
-    for rank, (at, _) in sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0])):
+    first = sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0]))
+    for rank, (at, _) in [item for item in first if item[0] >= 0][:_SHOWN]:
         row = _bad_row(births, at)
         names = {name: row[name] for name in ("step", "microbatch", "phase", "module", "op", "tensor")}
         local = births.ops["kind"][at] is None

@@ -48,6 +48,18 @@ def _members(row: Mapping[str, Any]) -> tuple[int, ...] | None:
     return rank_list(row["group_ranks"]) if row["group_ranks"] else None
 
 
+@dataclass(eq=False, slots=True)
+class _Cluster:
+    """Ranks that are one group, and the lists of them that were stated; `number` stands for it in keys."""
+
+    number: int
+    ranks: set[int]
+    lists: set[tuple[int, ...]]
+    names: set[str] = field(default_factory=set)  # that rows give to just this list
+    least: tuple[int, ...] = ()
+    conflict: bool = False
+
+
 class _Groups:
     """Names and member lists → one key per group, for the rank that shows them.
 
@@ -57,31 +69,41 @@ class _Groups:
     """
 
     def __init__(self, comms: pl.DataFrame) -> None:
-        self._clusters: dict[str | None, list[tuple[set[int], set[tuple[int, ...]]]]] = {}
-        self._names: dict[frozenset[int], set[str]] = {}
-        for row in comms.select("group", "group_ranks").unique(maintain_order=True).iter_rows(named=True):
+        self._clusters: dict[str | None, list[_Cluster]] = {}
+        self._unnamed: dict[str, _Cluster] = {}
+        names: dict[frozenset[int], set[str]] = {}
+        stated = comms.select("group", "group_ranks").unique(maintain_order=True)
+        for row in stated.iter_rows(named=True):
             members = _members(row)
             if members is not None:
                 self._add(row["group"], members)
                 if row["group"] is not None:
-                    self._names.setdefault(frozenset(members), set()).add(row["group"])
+                    names.setdefault(frozenset(members), set()).add(row["group"])
+        numbers: dict[frozenset[int], int] = {}
+        for text in stated.filter(pl.col("group").is_null())["group_ranks"].drop_nulls():
+            members = rank_list(text) or ()
+            self._unnamed[text] = _Cluster(0, set(members), {members})
+        for cluster in [*(one for many in self._clusters.values() for one in many), *self._unnamed.values()]:
+            cluster.number = numbers.setdefault(frozenset(cluster.ranks), len(numbers))
+            cluster.names = names.get(frozenset(cluster.ranks), set())
+            cluster.least = min(cluster.lists)
+            cluster.conflict = len({frozenset(members) for members in cluster.lists}) > 1
 
     def _add(self, name: str | None, members: tuple[int, ...]) -> None:
         union, lists = set(members), {members}
         apart = []
         for other in self._clusters.get(name, []):
-            if name is not None and other[0] & union:
-                union, lists = union | other[0], lists | other[1]
+            if name is not None and other.ranks & union:
+                union, lists = union | other.ranks, lists | other.lists
             else:
                 apart.append(other)
-        self._clusters[name] = [*apart, (union, lists)]
+        self._clusters[name] = [*apart, _Cluster(0, union, lists)]
 
-    def _cluster(self, row: Mapping[str, Any]) -> tuple[set[int], set[tuple[int, ...]]] | None:
-        members = _members(row)
-        if row["group"] is None and members is not None:
-            return set(members), {members}
+    def _cluster(self, row: Mapping[str, Any]) -> _Cluster | None:
+        if row["group"] is None and row["group_ranks"]:
+            return self._unnamed.get(row["group_ranks"])
         known = self._clusters.get(row["group"], []) if row["group"] is not None else []
-        holding = [cluster for cluster in known if row["rank"] in cluster[0]]
+        holding = [cluster for cluster in known if row["rank"] in cluster.ranks]
         return holding[0] if holding else known[0] if len(known) == 1 else None
 
     def key(self, row: Mapping[str, Any]) -> object:
@@ -89,17 +111,16 @@ class _Groups:
         cluster = self._cluster(row)
         if cluster is None:
             return row["group"]
-        names = {row["group"]} if row["group"] is not None else self._names.get(frozenset(cluster[0]), set())
-        return (min(names) if len(names) == 1 else None, *sorted(cluster[0]))
+        names = {row["group"]} if row["group"] is not None else cluster.names
+        return (min(names) if len(names) == 1 else None, cluster.number)
 
     def members(self, row: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, bool]:
         """(members in group order or None, whether lists are in conflict)."""
         cluster = self._cluster(row)
         if cluster is None:
             return None, False
-        conflict = len({frozenset(members) for members in cluster[1]}) > 1
         own = _members(row)
-        return (tuple(sorted(cluster[0])) if conflict else own or min(cluster[1])), conflict
+        return (tuple(sorted(cluster.ranks)) if cluster.conflict else own or cluster.least), cluster.conflict
 
 
 def _in_lock_step(comms: pl.DataFrame, groups: _Groups) -> set[object]:

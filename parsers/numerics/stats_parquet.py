@@ -106,7 +106,7 @@ def _part(files: Sequence[_File]) -> list[Read]:
     try:
         if all(file.has_rank for file in files):
             streams: list[IO[bytes]] = [io.BytesIO(file.data) for file in files]
-            lazy = pl.scan_parquet(streams).select(schema.names())
+            lazy = pl.scan_parquet(streams)
         else:
             lazy = pl.concat([file.scan() for file in files])
         kept = stats_window.reduced(lazy, schema, [file.rows for file in files])

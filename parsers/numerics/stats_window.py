@@ -2,8 +2,9 @@
 
 Not a parser: tensor_stats.py uses it for files beyond a number of rows, many at once. The first pass reads rank, step
 and the counts alone and finds the steps in which bad values begin. Kept are, per rank,
-- all rows of each step in which bad values begin; of very many such steps the first ones and the last ones;
-- of the step before it the last rows; of the step after it all rows where nothing in it is NaN, else those around its
+- all rows of each step in which bad values begin; of very many such steps the first ones and the last ones; where a
+  communication brought the first bad value, the rows near it and after it, and before it one of each module;
+- where it begins with bad rows, of the step before it the last rows; of the step after it all rows where nothing in it is NaN, else those around its
   first NaN; in the steps before, the rows of the module that was bad first, so that its growth can be shown;
 - all rows of a rank's last step, where none of its rows is bad; also those around the step in which most of its
   figures became zero, or in which a scaled format began to clip or to lose values;
@@ -28,8 +29,12 @@ _SLICE = 8 << 20  # rows that the first pass holds at once
 _ALWAYS = ("comm", "grad_sync", "optimizer")
 _CALL = (("group", "group_ranks", "call"), ("peer",))  # stated of communications alone; of each the first that is there
 _COUNTS, _FIGURES = ("nan_count", "inf_count"), ("min", "max", "absmax")
+_ALL_FIGURES = ("min", "max", "mean", "l2norm", "absmax", "checksum")
 _SHARES = (("overflow_pct", 0.1), ("overflow_pct", 1.0), ("underflow_pct", 5.0), ("underflow_pct", 25.0))
 _MORE_ZEROS = 0.15  # of a step's figures, from one step to the next
+_UNWRITTEN = r"(?i)(?:^|[._])(?:new_)?(?:empty|resize)"
+_FLAG = r"(?i)found_?inf"
+_FILLED = r"(?i)recv|gather|scatter|all_?to_?all|a2a"  # a bad input that counts shows in their output, too
 _RANK = ["nth_file", "rank"]
 
 
@@ -76,22 +81,42 @@ def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
 def reduced(lazy: pl.LazyFrame, schema: pl.Schema, sizes: Sequence[int]) -> Kept:
     """`lazy`: files of `sizes` rows one after the other, each in its order."""
     begins = pl.Series([sum(sizes[:number]) for number in range(len(sizes))], dtype=pl.Int64)
-    steps = _steps(lazy, schema, begins, sum(sizes))
-    steps = _with_windows(steps, _more_onsets(lazy, schema, steps))
-    numbered = lazy.with_row_index("record")
-    far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
-    parts = [
-        pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()),
-        _special(schema),
-        pl.col("record").is_in(far_bad.implode()),
-    ]
-    found = numbered.filter(pl.any_horizontal(parts if len(far_bad) else parts[:2])).collect(engine="streaming")
-    found, left_out = _exactly(_numbered(found, begins), schema, steps, sizes)
-    more = [_growth(numbered, schema, found, steps, begins), _quiet(numbered, found, steps, begins)]
-    if some := [part for part in more if part is not None]:
+    seen = _steps(lazy, schema, begins, sum(sizes))
+    more = _more_onsets(lazy, schema, seen)
+    steps = _with_windows(seen, more)
+    numbered = lazy.with_row_index("record")  # columns are chosen last: the other way round it is twice as slow
+    near = _near(numbered, schema, steps, begins)
+    raised = _raised(near, schema).join(steps.filter("onset"), on=["rank", "step"], how="anti")
+    if raised.height:
+        steps = _with_windows(seen, pl.concat([more, raised]).unique())
+        near = _near(numbered, schema, steps, begins)
+    found, left_out = _exactly(near, schema, steps, sizes)
+    others = [_growth(numbered, schema, found, steps, begins), _quiet(numbered, found, steps, begins)]
+    if some := [part.select(found.columns) for part in others if part is not None]:
         found = pl.concat([found, *some]).unique("record").sort("record")
     local = pl.col("record") - begins.gather(found["nth_file"])
     return Kept(found.drop("nth_file").with_columns(local.alias("record")), found["nth_file"], left_out)
+
+
+def _near(numbered: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+    """Rows of steps that are near any rank's onset, of communications, and first bad rows."""
+    far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
+    parts = [pl.col("step").is_in(steps.filter("near")["step"].unique().implode()), _special(schema)]
+    if len(far_bad):
+        parts.append(pl.col("record").is_in(far_bad.implode()))
+    found = numbered.filter(pl.any_horizontal(parts)).select("record", *schema.names())
+    return _numbered(found.collect(engine="streaming"), begins)
+
+
+def _raised(near: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """(rank, step) in which a flag says that a gradient holds Inf."""
+    names = [pl.col(name) for name in ("module", "op", "tensor") if name in schema]
+    sizes = [pl.col(name).abs() > 0 for name in ("absmax", "max") if name in schema]
+    if not names or not sizes:
+        return near.select(pl.col("rank", "step").cast(pl.Int64)).clear()
+    flag = pl.any_horizontal([name.str.contains(_FLAG).fill_null(False) for name in names])
+    some = near.lazy().filter(_special(schema)).filter(flag & pl.any_horizontal(sizes))
+    return some.select(pl.col("rank", "step").cast(pl.Int64)).unique().collect()
 
 
 def _numbered(found: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
@@ -118,10 +143,10 @@ def _steps(lazy: pl.LazyFrame, schema: pl.Schema, begins: pl.Series, rows: int) 
     bad = _bad_rows(lazy, schema)
     runs = pl.concat([_runs(lazy.slice(offset, _SLICE), begins, offset) for offset in range(0, rows, _SLICE)])
     at = runs["first"].search_sorted(bad["at"], side="right") - 1
-    by_run = bad.with_columns(runs["first"].gather(at).alias("first")).group_by("first").agg(
-        pl.col("at").min().alias("bad_first"),
-        pl.col("at").filter("nan").min().alias("nan_first"),
-        (~pl.col("nan")).sum().cast(pl.Int64).alias("odd"),
+    first_nan = pl.when("nan").then("at").alias("nan_at")
+    by_run = bad.with_columns(runs["first"].gather(at).alias("first"), first_nan).group_by("first").agg(
+        pl.col("at").min().alias("bad_first"), pl.col("nan_at").min().alias("nan_first"),
+        pl.col("nan_at").null_count().cast(pl.Int64).alias("odd"),
     )  # fmt: skip
     runs = runs.join(by_run, on="first", how="left", maintain_order="left").with_columns(pl.col("odd").fill_null(0))
     runs = runs.sort(*_RANK, "first")
@@ -138,15 +163,29 @@ def _bad_rows(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
     not there."""
     numbered = lazy.with_row_index("at")
     at, counts = pl.col("at").cast(pl.Int64), [pl.col(name) for name in _COUNTS if name in schema]
+    names = [name for name in ("op", "tensor") if name in schema]
     if len(counts) == len(_COUNTS):
         known = pl.any_horizontal([count.is_null() | (count > 0) for count in counts])
-        found = numbered.filter(known).select(at, (counts[0] > 0).alias("nan"), counts[1].alias("inf"))
+        found = numbered.filter(known).select(at, (counts[0] > 0).alias("nan"), counts[1].alias("inf"), *names)
         rows = found.collect(engine="streaming")
         if not rows["nan"].null_count() and not rows["inf"].null_count():
-            return rows.select("at", "nan").sort("at")
+            return _telling(rows, names).select("at", "nan").sort("at")
     nan = is_nan(schema)
-    rows = numbered.filter(nan | is_inf(schema)).select(at, nan.alias("nan")).collect(engine="streaming")
-    return rows.sort("at")
+    found = numbered.filter(nan | is_inf(schema)).select(at, nan.alias("nan"), *names)
+    return _telling(found.collect(engine="streaming"), names).select("at", "nan").sort("at")
+
+
+def _telling(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Without memory that nobody has written yet: new tensors, and what goes into a call that will fill it."""
+    if len(names) < 2:
+        return rows
+    ops = rows["op"].unique()
+    unwritten = ops.filter(ops.str.contains(_UNWRITTEN).fill_null(False))
+    filled = ops.filter(ops.str.contains(_FILLED).fill_null(False))
+    if not len(unwritten) and not len(filled):
+        return rows
+    given = pl.col("op").is_in(filled.implode()) & pl.col("tensor").str.starts_with("input")
+    return rows.filter(~(pl.col("op").is_in(unwritten.implode()) | given).fill_null(False))
 
 
 def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
@@ -165,47 +204,77 @@ def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
 
 
 def _more_onsets(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.DataFrame:
-    """(rank, step) in which scaled formats begin to clip, or in which most figures of a clean file become zero."""
-    found = [steps.select("rank", "step").clear()]
-    if "absmax" in schema and not steps["bad_first"].count():
-        zero = (pl.col("absmax") == 0).mean().alias("zero")
-        shares = lazy.group_by("rank", "step").agg(zero).sort("rank", "step").collect(engine="streaming")
-        rises = pl.col("zero") - pl.col("zero").shift(1).over("rank") >= _MORE_ZEROS
-        found.append(shares.filter(rises).select("rank", "step"))
-    told = [(name, least) for name, least in _SHARES if name in schema and schema[name].is_numeric()]
-    if told:
-        counts = [(pl.col(name) >= least).sum().cast(pl.Int64).alias(f"{name} {least}") for name, least in told]
+    """(rank, step) in which scaled formats begin to clip, most figures of a clean file become zero, or a recompute
+    differs from its forward pass."""
+    found = [steps.select("rank", "step").clear(), _recomputed(lazy, schema)]
+    counts = [
+        (pl.col(name) >= least).sum().cast(pl.Float64).alias(f"{name} {least}")
+        for name, least in _SHARES
+        if name in schema and schema[name].is_numeric()
+    ]
+    least: dict[str, float] = {str(count.meta.output_name()): 0.0 for count in counts}
+    if "absmax" in schema and not steps["nan_first"].count():
+        counts.append((pl.col("absmax") == 0).mean().alias("zero"))
+        least["zero"] = _MORE_ZEROS
+    if counts:
         many = lazy.group_by("rank", "step").agg(counts).sort("rank", "step").collect(engine="streaming")
-        rises = pl.any_horizontal(pl.col(f"{name} {least}").diff().over("rank") > 0 for name, least in told)
-        found.append(many.filter(rises).select("rank", "step"))
+        rises = pl.any_horizontal(pl.col(name).diff().over("rank") > least[name] for name in least)
+        found.append(many.filter(rises.fill_null(False)).select("rank", "step"))
     return pl.concat([part.cast({"rank": pl.Int64, "step": pl.Int64}) for part in found]).unique()
+
+
+def _recomputed(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
+    """(rank, step) in which the rows of a recompute are not those of the forward pass, by the sum of their hashes."""
+    names = [name for name in ("microbatch", "chunk", "module", "tensor", *_ALL_FIGURES) if name in schema]
+    nothing = pl.DataFrame(schema={"rank": pl.Int64, "step": pl.Int64})
+    if "phase" not in schema or "module" not in schema:
+        return nothing
+    again = lazy.filter(pl.col("phase") == "recompute").select(pl.col("module").unique()).collect(engine="streaming")
+    if not again.height:
+        return nothing
+    passes = lazy.filter(
+        pl.col("module").is_in(again["module"].implode()) & pl.col("phase").is_in(["forward", "recompute"])
+    )
+    mark = pl.struct(names).hash() // (1 << 24)  # so that a sum of many stays within 64 bits
+    sums = passes.group_by("rank", "step").agg(
+        mark.filter(pl.col("phase") == "forward").sum().alias("one"),
+        mark.filter(pl.col("phase") == "recompute").sum().alias("two"),
+    )  # fmt: skip
+    return sums.filter(pl.col("one") != pl.col("two")).select("rank", "step").collect(engine="streaming")
 
 
 # --- which rows ------------------------------------------------------------------------------------------------------
 
 
 def _with_windows(steps: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    """Adds `nth` (of the rank's steps), `onset`, `near` (some rows are kept), `whole` (all are), `until` and `since`:
-    rows up to and from these numbers are kept."""
+    """Adds `nth` (of the rank's steps), `onset`, `near` (some rows are kept), `whole` (all are), else `since` and
+    `until`: between these numbers they are."""
     way = [*_RANK, "launch"]
-    nan, odd = pl.col("nan_first").is_not_null(), pl.col("odd")
-    begins = nan & ~nan.shift(1).over(way).fill_null(False)
+    nan, odd, place = pl.col("nan_first").is_not_null(), pl.col("odd"), pl.col("bad_first") - pl.col("first")
+    late = nan & (place >= pl.min_horizontal(pl.lit(NEAR), (pl.col("last") - pl.col("first")) // 4))
+    begins = nan & (late | ~nan.shift(1).over(way).fill_null(False))
     grows = (odd > odd.shift(1).over(way).fill_null(0)) & ~nan
-    steps = steps.with_columns(pl.int_range(pl.len()).over(_RANK).alias("nth"), _few(begins), _few(grows, "grows"))
+    steps = steps.with_columns(
+        pl.int_range(pl.len()).over(_RANK).alias("nth"), _few(begins), _few(grows, "grows"),
+        late.fill_null(False).alias("late"),
+    )  # fmt: skip
     told = more.with_columns(pl.lit(True).alias("told"))
     steps = steps.join(told, on=["rank", "step"], how="left", maintain_order="left")
     steps = steps.with_columns(_few(pl.col("told").fill_null(False), "more"))
     steps = steps.with_columns(pl.any_horizontal("onset", "grows", "more").alias("onset"))
     after = pl.col("onset").shift(1).over(way).fill_null(False)
-    before = pl.col("onset").shift(-1).over(way).fill_null(False)
+    before = (pl.col("onset") & (place < NEAR).fill_null(True)).shift(-1).over(way).fill_null(False)
     clean = ~pl.any_horizontal("onset", pl.col("bad_first").is_not_null()).any().over(_RANK)
     is_last = pl.col("nth") == pl.col("nth").max().over(_RANK)
     leads_on = pl.col("more").shift(-1).over(way).fill_null(False)
     whole = pl.col("onset") | (after & ~nan) | leads_on | (is_last & clean)
+    opens = pl.col("nth") == 0
+    first, last, bad = pl.col("first"), pl.col("last"), pl.col("bad_first")
     return steps.with_columns(
-        whole.alias("whole"), (whole | after | before).alias("near"),
-        pl.when(after & ~whole).then(pl.col("nan_first") + NEAR).alias("until"),
-        pl.when(before & ~whole).then(pl.col("last") - NEAR).alias("since"),
+        whole.alias("whole"), (whole | after | before | pl.col("late") | opens).alias("near"),
+        pl.when(after | opens).then(first).when(before).then(last - NEAR).when("late").then(bad - NEAR).alias("since"),
+        pl.when(after).then(pl.max_horizontal(pl.col("nan_first"), bad) + NEAR).when(before).then(last)
+        .when("late").then(bad + NEAR).when(opens).then(first + NEAR).alias("until"),
     )  # fmt: skip
 
 
@@ -220,24 +289,62 @@ def _exactly(
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Of the rows of steps near some rank's onset those that are near its own; (…, calls left out by file)."""
     here = [*_RANK, "step"]
-    window = steps.filter("near").group_by(here).agg(
-        pl.col("whole").any().alias("_whole"), pl.col("until").max().alias("_until"), pl.col("since").min().alias("_since")
+    record, special, names = pl.col("record"), pl.col("_special"), found.columns
+    found = found.with_columns(_special(schema).alias("_special"))
+    brought = _brought(found, schema, steps)
+    since = pl.when("brought").then(pl.col("bad_first") - NEAR).otherwise("since")
+    until = pl.when("brought").then("last").otherwise("until")
+    near = steps.filter("near").with_columns(
+        pl.col("bad_first").is_in(brought.implode()).fill_null(False).alias("brought")
+    )
+    window = near.group_by(here).agg(
+        (pl.col("whole") & ~pl.col("brought")).any().alias("_whole"), until.max().alias("_until"),
+        since.min().alias("_since"), pl.col("brought").any().alias("_brought"),
     )  # fmt: skip
     keys = pl.Schema({name: found.schema[name] for name in here})
     joined = found.join(window.cast(keys), on=here, how="left", maintain_order="left")
-    record, special = pl.col("record"), _special(schema)
-    firsts = record.is_in(steps["bad_first"].drop_nulls().implode())
-    told = (pl.col("_whole") | (record <= pl.col("_until")) | (record >= pl.col("_since")) | firsts).fill_null(False)
+    kept = [steps["bad_first"].drop_nulls(), _alike(joined, schema, steps)]
+    if len(brought):
+        some = joined.lazy().filter("_brought").unique([*here, "module"], keep="first", maintain_order=True)
+        kept.append(some.select("record").collect()["record"])
+    firsts = record.is_in(pl.concat(kept).implode())
+    told = pl.col("_whole") | record.is_between("_since", "_until") | firsts
+    told = told.fill_null(False)
     far = joined.lazy().filter(special & pl.col("_whole").is_null()).group_by("nth_file").agg(pl.len()).collect()
     many = [at for at, count in far.iter_rows() if count > max(ROWS, SPECIAL_SHARE * sizes[at])]
     if not many:
-        return joined.filter(told | special).select(found.columns), {}
+        return joined.lazy().filter(told | special).select(names).collect(), {}
     places = [place + way for place in steps.filter("near")["nth"].unique() for way in range(-GROWTH, GROWTH + 1)]
     close = steps.filter(pl.col("nth").is_in(places)).select(*here, pl.lit(True).alias("_close"))
     joined = joined.join(close.unique().cast(keys), on=here, how="left", maintain_order="left")
     spared = ~pl.col("nth_file").is_in(many) | pl.col("_close").fill_null(False)
     lost = joined.filter(special & ~told & ~spared).group_by("nth_file").agg(pl.len())
-    return joined.filter(told | (special & spared)).select(found.columns), dict(lost.iter_rows())
+    return joined.filter(told | (special & spared)).select(names), dict(lost.iter_rows())
+
+
+def _alike(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Series:
+    """Numbers of the rows of the module that is bad first, in steps of which not all rows are kept."""
+    here = [*_RANK, "step", "module"]
+    if "module" not in schema:
+        return found["record"].clear()
+    firsts = pl.col("record").is_in(steps["bad_first"].drop_nulls().implode())
+    some = found.lazy().filter(~pl.col("_whole").fill_null(False) & ~pl.col("_special"))
+    modules = some.filter(firsts).select(here).unique()
+    return some.join(modules, on=here, how="semi").select("record").collect()["record"]
+
+
+def _brought(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Series:
+    """First bad rows of onsets that are those of a communication, where parameters are observed nowhere but there."""
+    clear = pl.col("onset") & (pl.col("bad_first") == pl.col("nan_first")) & (pl.col("odd") == 0) & ~pl.col("more")
+    firsts = steps.filter(clear)["bad_first"]
+    if "module" not in schema or "tensor" not in schema or not len(firsts):
+        return firsts.clear()
+    state = pl.any_horizontal(pl.col("tensor").str.starts_with(name) for name in ("param", "optimizer_state"))
+    local = state.fill_null(False) & ~pl.col("_special")
+    if found.lazy().select(local.any()).collect().item():
+        return firsts.clear()
+    at = pl.col("record").is_in(firsts.implode())
+    return found.lazy().filter(at & pl.col("_special")).select("record").collect()["record"]
 
 
 def _quiet(numbered: pl.LazyFrame, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame | None:
