@@ -1,9 +1,11 @@
 """Failures in lines without a rank: the cause is known, nobody is named by a local rank."""
 
+import json
 from typing import Any
 
 import pytest
 
+from forensics.case import Case
 from forensics.detectors.unplaced_failure import DETECTOR
 from tests.log_cases import case
 
@@ -62,3 +64,30 @@ def test_the_task_stands_in_the_text_where_its_rank_is_unknown() -> None:
     failed = {"kind": "exception", "code": "KeyError", "text": "KeyError: 5", "detail": '{"frames": [], "task": 5}'}
     [found] = DETECTOR.detect(case([failed]))
     assert found.ranks == () and found.summary.startswith("Task 5 of the launcher")
+
+
+def _killed_on_n1(program: str, others: list[dict[str, Any]] = (), pid: int = 77) -> Case:  # type: ignore[assignment]
+    """Four ranks on two hosts, pids 100 to 103; the kernel of n1 killed a process."""
+    ranks = [{"rank": rank, "host": f"n{rank // 2}", "pid": 100 + rank} for rank in range(4)]
+    row = {"kind": "host_oom", "severity": "fatal", "host": "n1", "pid": pid, "detail": json.dumps({"task": program})}
+    return case([row, *others], ranks=ranks)
+
+
+@pytest.mark.parametrize(("program", "counts"), [("node_exporter", False), ("pt_data_worker", True), ("python3", True)])
+def test_the_kernel_ended_another_program(program: str, counts: bool) -> None:
+    assert bool(DETECTOR.detect(_killed_on_n1(program))) == counts
+
+
+def test_all_ranks_of_the_host_waited() -> None:
+    waits = [{"kind": "collective_timeout", "rank": rank, "seq": 5} for rank in (2, 3)]
+    assert DETECTOR.detect(_killed_on_n1("python3", waits)) == ()
+    assert DETECTOR.detect(_killed_on_n1("python3", waits[:1])) != ()
+
+
+def test_the_kernel_ended_a_process_of_another_time() -> None:
+    day = 86_400 * 10**9
+    at = {"time_basis": "local"}
+    failed = {"kind": "exception", "code": "E", "rank": None, "time_ns": 100 * day, **at}
+    killed = {"kind": "segfault", "host": "n1", "severity": "fatal", **at}
+    assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 93 * day}, failed]))] == ["exception"]
+    assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 100 * day}, failed]))] == ["segfault"]

@@ -2,17 +2,22 @@
 
 Memory, full disks, device errors and exceptions in lines without a rank: the cause is known, the culprit only as far as
 host, device or local rank. Nobody is named by a local rank. A kernel that killed a process for memory names the rank if
-that rank alone was killed on its host.
+that rank alone was killed on its host. What a kernel says of another program, of another time, or of a host all of whose
+ranks waited afterwards, ended none of them.
 """
 
 import json
+import re
 from typing import Any
+
+import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import host_of, job_hosts, own_rank, refs
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Cause, Device, FirstAnomaly
+from forensics.onset import Onset
 from forensics.outcomes import OWN_CAUSES, is_consequence, own_cause, without_echoes
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
@@ -24,12 +29,14 @@ _WORDS: dict[str, str] = {
     "segfault": "crashed on a memory access",
     "exception": "raised an exception",
 }
+# Names of a training process, its workers and threads, as a kernel prints them: the first 15 characters.
+_TRAINING = re.compile(r"(?i)(?:python|pt_|torch|train|pretrain|pin_mem|dataload|ray::|deepspeed|megatron|accelerate)")
 _BY_KERNEL = ("host_oom", "segfault", "gpu_lost")
 
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
-    known = job_hosts(case)
+    known, onset = job_hosts(case), Onset(case)
     result = []
     for row in without_echoes(case.tables["events"]).iter_rows(named=True):
         if row["kind"] not in OWN_CAUSES or row["kind"] == "gpu_lost" or own_rank(row) is not None:
@@ -38,8 +45,22 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             continue
         if row["kind"] in _BY_KERNEL and known and row["host"] and host_of(case, row) not in known:
             continue
+        if row["kind"] in _BY_KERNEL and (not onset.counts(row) or _is_foreign(case, row)):
+            continue
         result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
     return result
+
+
+def _is_foreign(case: Case, row: dict[str, Any]) -> bool:
+    """Did the kernel end a process that is none of the job's: one of another name than a rank's or its workers', while the
+    ranks' pids are known; or on a host all of whose ranks gave up waiting for others?"""
+    here = case.identity.filter(pl.col("host") == host_of(case, row)) if case.identity.height else case.identity
+    if not here.height:
+        return False
+    pids, ranks = set(here["pid"].drop_nulls().to_list()), here["rank"].to_list()
+    program = str(_detail(row).get("task") or "")
+    other = bool(program) and not _TRAINING.match(program) and len(pids) == len(ranks) and row["pid"] not in pids
+    return other or all(rank in case.outcomes and case.outcomes[rank].how == "gave_up" for rank in ranks)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
