@@ -72,6 +72,25 @@ def test_a_rank_alone_in_a_call_may_have_stopped_itself(
     assert set(suspects) <= set(verdict.suspects.ranks) <= {*suspects, 4, 5, 7, 8}
 
 
+@pytest.mark.parametrize(
+    ("last", "others", "suspects"),
+    [
+        (("tp", 11), {(0, 1, 3, 4, 6, 7): LAST, (5,): THEN}, []),
+        (("dp", 5), {(0, 1, 6, 7): LAST, (3, 4, 5): [*LAST, ("dp", 6)]}, [8]),
+    ],
+    ids=["it may hold the lost one", "it cannot"],
+)
+def test_a_lost_rank_that_the_named_one_may_hold_up_is_no_further_suspect(
+    last: tuple[str, int], others: dict[Iterable[int], list[tuple[str, int]]], suspects: list[int]
+) -> None:
+    """Rank 2 ends its record behind `last`. Ranks 6 and 7 wait for rank 8 alone, which left none and calls dp/2 with rank 2."""
+    job = grid(others)
+    tail = [("tp", 11), ("dp", 5)]
+    job.dump(2, *at(2, *tail[: tail.index(last) + 1], ("tp", 12))[:-1])
+    verdict = job.verdict(expected=9)
+    assert (verdict.cause, verdict.ranks, verdict.suspects.ranks) == ("rank_absent", [2], suspects)
+
+
 @pytest.mark.parametrize("placed", [False, True], ids=["hosts not known", "one host"])
 def test_a_host_that_is_lost_as_a_whole_stays_together(placed: bool) -> None:
     """By the order of calls rank 6 holds all up; but ranks 6-8 are all that ran on their host."""

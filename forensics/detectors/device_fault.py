@@ -131,13 +131,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     ranks = tuple(sorted(found_ranks)) if len(found_ranks) == len(devices) else ()
     strong = alone or bool(ranks) or (timed and dead and one and not elsewhere and bool(job_hosts(case)))
-    return (_finding(case, placed, ranks, hosts, devices, strong),)
+    # Where all members of a call entered it, those on the device may be what stopped, though their records show them in it.
+    suspects = () if ranks else found_ranks or (at if has_open_operations(case) else ())
+    return (_finding(case, placed, ranks, tuple(sorted(suspects)), hosts, devices, strong),)
 
 
 def _finding(
     case: Case,
     placed: list[tuple[Row, str | None]],
     ranks: tuple[int, ...],
+    suspects: tuple[int, ...],
     hosts: tuple[str, ...],
     devices: tuple[Device, ...],
     strong: bool,
@@ -158,6 +161,7 @@ def _finding(
         cause="gpu_fault",
         strong=strong,
         ranks=ranks,
+        suspect_ranks=suspects,
         hosts=hosts,
         devices=devices,
         domain="infrastructure",

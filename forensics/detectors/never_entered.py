@@ -251,11 +251,14 @@ def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
 
 
 def _lost_claims(
-    case: Case, silent: tuple[int, ...], lonely: tuple[int, ...], logged: Mapping[int, Waiting]
+    case: Case, silent: tuple[int, ...], lonely: tuple[int, ...], logged: Mapping[int, Waiting], main: Operation | None
 ) -> Iterator[Claim]:
     """Who is under suspicion for want of a record, and why others without one are not."""
     if silent:
         yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen", "coverage")
+    if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
+        text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would be as likely"
+        yield Claim(text, "unseen", "coverage")
     if lonely:
         text = "may have a stopped device: the other members of the call that it is in left no record"
         yield Claim(f"{ranks_text(lonely)} {text}", "unseen", "coverage")
@@ -302,7 +305,7 @@ def _among_lost(case: Case) -> Finding:
         blast_radius=_blast(case, operations),
         claims=(
             Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
-            *_lost_claims(case, silent, lonely, logged),
+            *_lost_claims(case, silent, lonely, logged, main),
             *stack_claims(case, tuple(sorted(possible & roots.outside))),
         ),
         collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
