@@ -3,7 +3,8 @@
 #   make demo    analyze one of the samples and write demo/incident.html
 #   make test    all tests
 #   make check   format, lint, strict types
-#   make bench   the speed of reading beside ripgrep (which must be there); MB=256 for a short run
+#   make bench   the speed of reading beside ripgrep (which must be there), and of tensor statistics beside DuckDB
+#                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run)
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
@@ -15,6 +16,8 @@ READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
 MB ?= 2048
 N ?= 1000
+RANKS ?= 128
+DUCKDB ?= $(BIN)/python
 
 .DELETE_ON_ERROR:
 .PHONY: demo test check format bench bench-accuracy lock clean
@@ -38,6 +41,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
+	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --wide 10240 --duckdb $(DUCKDB)
 
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N)
@@ -59,4 +63,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock demo build dist
+	rm -rf $(VENV) $(VENV)-lock .bench demo build dist

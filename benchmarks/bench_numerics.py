@@ -1,8 +1,10 @@
 """Speed on large tensor statistics, beside DuckDB: the first bad row of each rank, and the whole causal answer.
 
 Run: python benchmarks/bench_numerics.py FOLDER [--threads 2] [--duckdb PYTHON]. FOLDER is made by make_tensor_rows.py;
-PYTHON is an interpreter that has duckdb (it is no dependency of the project), else that column is left out. Every
-measurement is a process of its own; its time includes the imports; the best of three counts.
+what is not there is made (--ranks, --steps, --modules, --files). PYTHON is an interpreter that has duckdb (it is no
+dependency of the project), else its line is left out, which is said. Every measurement is a process of its own; its time
+includes the imports; the processes take turns and the best of three counts. --wide RANKS also measures the analysis of
+RANKS ranks over three steps once their statistics are columns.
 """
 
 import json
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from make_tensor_rows import make
 
 _REPORT = """
 import json, resource, time
@@ -34,10 +37,8 @@ import sys, time; begin = time.perf_counter()
 from pathlib import Path
 import polars as pl
 from parsers.numerics.stats_window import first_bad
-files = [pl.scan_parquet(path) for path in sorted(Path(sys.argv[1]).glob("*.parquet"))]
-schema = files[0].collect_schema()
-parts = pl.collect_all([first_bad(lazy, schema) for lazy in files], engine="streaming")
-rows = pl.concat(parts)
+lazy = pl.scan_parquet(sorted(Path(sys.argv[1]).glob("*.parquet")))
+rows = first_bad(lazy, lazy.collect_schema()).collect(engine="streaming")
 said = [rows.height, rows["step"].min()]
 """
 _WHOLE = """
@@ -47,37 +48,75 @@ report = analyze(sys.argv[1])
 verdict = report.incidents[report.primary].verdict
 said = [verdict.ranks, verdict.cause, verdict.first_anomaly.step, verdict.first_anomaly.module]
 """
+_WIDE = """
+import sys, time
+from forensics.analyze import conclude_evidence
+from parsers import read
+evidence = read(sys.argv[1])
+begin = time.perf_counter()
+report = conclude_evidence(evidence)
+verdict = report.incidents[report.primary].verdict
+said = [evidence.tables["tensors"].height, verdict.ranks, verdict.cause, verdict.first_anomaly.step]
+"""
 
 
-def measure(python: str, code: str, folder: Path, threads: int, repeat: int) -> dict[str, Any]:
-    """Best of `repeat` runs: seconds, megabytes at the peak, and what was said."""
+def measure(python: str, code: str, folder: Path, threads: int) -> dict[str, Any]:
+    """One run in a process of its own: seconds, megabytes at the peak, and what was said."""
     environment = os.environ | {"POLARS_MAX_THREADS": str(threads), "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [python, "-c", textwrap.dedent(code + _REPORT), str(folder), str(threads)]
-    runs = []
-    for _ in range(repeat):
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-        runs.append(json.loads(done.stdout.splitlines()[-1]))
-    return min(runs, key=lambda run: run["s"])
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def has_duckdb(python: str) -> bool:
+    """Whether the interpreter can import it."""
+    return subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode == 0
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--threads", default=2, show_default=True)
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--duckdb", "duckdb_python", default=sys.executable, help="Interpreter that has duckdb.")
-def main(folder: Path, threads: int, repeat: int, duckdb_python: str) -> None:
+@click.option("--ranks", default=1024, show_default=True)
+@click.option("--steps", default=100, show_default=True)
+@click.option("--modules", default=500, show_default=True)
+@click.option("--files", default=64, show_default=True)
+@click.option("--wide", default=0, help="Ranks of the second job, e.g. 10240; 0 leaves it out.")
+def main(
+    folder: Path,
+    threads: int,
+    repeat: int,
+    duckdb_python: str,
+    ranks: int,
+    steps: int,
+    modules: int,
+    files: int,
+    wide: int,
+) -> None:
     """Print ratios and peak memory side by side."""
-    try:
-        peer = measure(duckdb_python, _DUCKDB, folder, threads, repeat)
-    except subprocess.CalledProcessError:
-        peer = None
+    rows = make(folder, ranks, steps, modules, files)
+    codes = {"first bad row of each rank": (sys.executable, _FIRST), "whole causal answer": (sys.executable, _WHOLE)}
+    if has_duckdb(duckdb_python):
+        codes["DuckDB, first bad rows"] = (duckdb_python, _DUCKDB)
+    else:
+        print(f"no duckdb in {duckdb_python}: its line and the ratios are left out (--duckdb PYTHON)")
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in codes}
+    for _ in range(repeat):
+        for name, (python, code) in codes.items():
+            runs[name].append(measure(python, code, folder, threads))
+    best = {name: min(found, key=lambda run: run["s"]) for name, found in runs.items()}
+    peer = best.get("DuckDB, first bad rows")
+    print(f"{rows:,} rows, {threads} threads")
     print(f"{'':<28}{'seconds':>9}{'ratio':>8}{'peak MB':>9}  answer")
-    for name, code in (("first bad row of each rank", _FIRST), ("whole causal answer", _WHOLE)):
-        own = measure(sys.executable, code, folder, threads, repeat)
-        ratio = f"{own['s'] / peer['s']:.2f}" if peer else "-"
-        print(f"{name:<28}{own['s']:>9.2f}{ratio:>8}{own['mb']:>9.0f}  {own['said']}")
-    if peer:
-        print(f"{'DuckDB, first bad rows':<28}{peer['s']:>9.2f}{'1.00':>8}{peer['mb']:>9.0f}  {peer['said']}")
+    for name, run in best.items():
+        ratio = f"{run['s'] / peer['s']:.2f}" if peer else "-"
+        print(f"{name:<28}{run['s']:>9.2f}{ratio:>8}{run['mb']:>9.0f}  {run['said']}")
+    if wide:
+        columns = folder / f"wide_{wide}"
+        make(columns, wide, 3, 20, 16)
+        run = measure(sys.executable, _WIDE, columns, threads)
+        print(f"{f'{wide:,} ranks, decided':<28}{run['s']:>9.2f}{'-':>8}{run['mb']:>9.0f}  {run['said']}")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,11 @@ def rows(first: int, last: int, ranks: int, steps: int, modules: int) -> pl.Lazy
 @click.option("--files", default=64, show_default=True)
 def main(folder: Path, ranks: int, steps: int, modules: int, files: int) -> None:
     """Write the files, skipping those that are there."""
+    print(f"{make(folder, ranks, steps, modules, files):,} rows in {folder}")
+
+
+def make(folder: Path, ranks: int, steps: int, modules: int, files: int) -> int:
+    """Writes the files that are not there; how many rows they hold in all."""
     folder.mkdir(parents=True, exist_ok=True)
     each = -(-ranks // files)
     for number, first in enumerate(range(0, ranks, each)):
@@ -62,7 +67,7 @@ def main(folder: Path, ranks: int, steps: int, modules: int, files: int) -> None
             part = target.with_suffix(".part")
             rows(first, min(first + each, ranks), ranks, steps, modules).sink_parquet(part, compression="zstd")
             part.rename(target)
-    print(f"{ranks * steps * (2 * modules + 1):,} rows in {folder}")
+    return ranks * steps * (2 * modules + 1)
 
 
 if __name__ == "__main__":

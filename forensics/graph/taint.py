@@ -179,8 +179,8 @@ class _Simulation:
                     if key not in fired:
                         here = waiting.setdefault(key, set())
                         here.add(rank)
-                        needed = set(self.calls[item.call].rows) if item.what == "call" else syncs[self.step[item.at]]
-                        if here != needed:
+                        members = self.calls[item.call].rows if item.what == "call" else syncs[self.step[item.at]]
+                        if len(here) < len(members):  # none but members wait here
                             break
                         self._go(key, waiting, fired, ready, rank)
                 cursor[rank] += 1
