@@ -114,6 +114,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     claims = tables["ranks"].with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
+    of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
     by_local = _unique_map(claims, ["local_rank"], "_local") if hosts <= 1 else None
@@ -137,6 +138,11 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
             frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
+            frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
+            # The same number on another host that speaks for itself is another process.
+            is_known = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
+            fitting = pl.when(is_known).then("_elsewhere").otherwise("_pid")
+            frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
         if name == "events":
             # What the file's own records say outvotes a number printed by a group, which may be stale.

@@ -35,10 +35,10 @@ from parsers.numerics import (
 )
 from parsers.parser import Parser
 from parsers.pytorch import desync, elastic, flight_recorder, process_group, traceback
-from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, preflight, sacct, slurm
+from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, pod_description, preflight, sacct, slurm
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
-from parsers.training import deepspeed, environment, hf_trainer, lightning, steps
+from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 
@@ -64,6 +64,7 @@ PARSERS: tuple[Parser, ...] = (
     lspci.PARSER,
     prometheus.PARSER,
     kubernetes.PARSER,
+    pod_description.PARSER,
     sacct.PARSER,
     kineto.PARSER,
     msprof.PARSER,
@@ -90,6 +91,7 @@ PARSERS: tuple[Parser, ...] = (
     hf_trainer.PARSER,
     lightning.PARSER,
     environment.PARSER,
+    process_line.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     rerun_tracker.PARSER,

@@ -2,7 +2,7 @@
 
 Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
 folder; flight-recorder dumps ``_dump_9``; ``syslog_HOST.txt``, ``trace-HOST.out`` and their kin; ``hosts/HOST/…``;
-``HOST/dmesg.txt``. Not read: numbers without a word (``5.log``), ranks of another space (``node_rank_1``), ranges.
+``HOST/dmesg.txt``, ``HOST/py-spy.PID.out``. Not read: numbers without a word (``5.log``), ranks of another space (``node_rank_1``), ranges.
 """
 
 import re
@@ -20,10 +20,11 @@ _DUMP = re.compile(r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1
 _HOST_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal|journalctl|trace|sel|fabricmanager)[_-](.+)")
 _ENDINGS = re.compile(r"(?:\.(?:log|txt|out|err|json|gz|zst|bz2|xz|\d))+$")
 _KERNEL_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal)(?:\.(?:log|txt|out|gz|zst|\d))*")
+_PROCESS_FILE = re.compile(r"(?:py-?spy|stacks?|gdb|pstack)[._-](?:pid[._-]?)?\d{2,10}(?:\..{1,20})?")
 _HOST = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
 _NO_HOST = re.compile(
     r"(?:^|[.-])(?:with|without|xid|sxid|error|errors|test|step|iter|pid|proc|attempt|part|chunk|run|job|case|day|all"
-    r"|erst|decode|iso|rank|v)[.-]?\d*(?=$|[.-])",
+    r"|snapshots?|stacks?|dumps?|logs?|traces?|rounds?|erst|decode|iso|rank|v)[.-]?\d*(?=$|[.-])",
     re.I,
 )
 
@@ -82,6 +83,8 @@ def _host(parts: list[str]) -> str | None:
     if named and _is_host(named[1]):
         return named[1]
     if len(parts) > 1 and _KERNEL_FILE.fullmatch(parts[-1]) and _is_host(parts[-2]):
+        return parts[-2]
+    if len(parts) > 1 and _PROCESS_FILE.fullmatch(parts[-1]) and _is_host(parts[-2]):
         return parts[-2]
     return None
 

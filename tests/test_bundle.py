@@ -352,6 +352,10 @@ def test_a_table_of_the_wrong_shape_is_a_failure_of_its_parser(tmp_path: Path) -
         ("node17/dmesg.txt", Hints(host="node17")),
         ("46_some_case/dmesg.txt", Hints()),
         ("run3/syslog", Hints()),
+        ("node17/py-spy.4006.out", Hints(host="node17")),
+        ("dumps/node17/stack_4006.txt.gz", Hints(host="node17")),
+        ("snapshot2/py-spy.4006.out", Hints()),
+        ("node17/py-spy.out", Hints()),
     ],
 )
 def test_path_hints(path: str, expected: Hints) -> None:

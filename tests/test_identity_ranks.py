@@ -57,6 +57,16 @@ def test_a_stale_number_is_outvoted_by_the_initialisation() -> None:
     assert _events(stale, other, files=[FILE], ranks=claims) == [(13, "global"), (2, "global")]
 
 
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("n1", 13), ("n2", None), ("alias", 13), (None, 13)],
+    ids=["its host", "a host that has told its own processes", "a host by a name that nobody uses", "no host"],
+)
+def test_a_number_of_a_process_on_another_host_is_another_process(host: str | None, expected: int | None) -> None:
+    claims = [{"rank": 13, "host": "n1", "pid": 40}, {"rank": 21, "host": "n2", "pid": 41}]
+    assert _events({"host": host, "pid": 40}, ranks=claims) == [(expected, None if expected is None else "global")]
+
+
 def test_a_printed_number_counts_where_nothing_else_speaks() -> None:
     printed = {"rank": 2, "rank_space": "global", "text": "[Rank 2] Watchdog caught collective operation timeout"}
     silent = {"kind": "exception", "line": 2}

@@ -1,0 +1,62 @@
+"""What a process says of itself once, as `key=value` in one line: its rank and its number.
+
+    2026-05-04 10:00:01 [rank6] INFO loop: init done rank=6 world_size=8 pid=4006
+    start: host=n2 pid: 4006, global_rank: 6, local_rank: 2
+
+It joins stack dumps, which know processes by number, to ranks. A line that tells of another process (`killed`,
+`waiting`, an exit code) is not read, nor one whose rank differs from that of its prefix.
+
+Printed by: training programs and their launchers, in words of their own.
+Versions: none; rank and pid must stand in one line beside a word of start-up.
+Source: the forms above are ours.
+"""
+
+import re
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import claimed, reporter
+from parsers.parser import LineParser
+from parsers.rules import integer
+from parsers.tables import Tables, table
+
+_CHARACTERS = 2000
+_RANK = re.compile(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
+_PID = re.compile(r"(?<![\w-])pid ?[=:] ?(\d{1,10})\b", re.I)
+_LOCAL = re.compile(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
+_HOST = re.compile(r"(?<![\w-])(?:host|hostname|node) ?[=:] ?([A-Za-z][\w.-]{0,252})", re.I)
+_STARTS = re.compile(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
+_OTHERS = re.compile(r"kill|wait|exit|fail|died|dead|lost|timed? ?out|signal|clos|peer|terminat|error", re.I)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """ranks: rank, pid, local_rank, host."""
+    rows: list[dict[str, Any]] = []
+    for row in lines.iter_rows(named=True):
+        text = row["text"][:_CHARACTERS]
+        ranks, pids = set(_RANK.findall(text)), set(_PID.findall(text))
+        if len(ranks) != 1 or len(pids) != 1 or not _STARTS.search(text) or _OTHERS.search(text):
+            continue
+        who = reporter(row)
+        rank, local, host = int(ranks.pop()), _LOCAL.search(text), _HOST.search(text)
+        if who["rank"] not in (None, rank):
+            continue
+        own = {
+            "rank": rank,
+            "pid": integer(pids.pop()),
+            "how": "process line",
+            "file": row["file"],
+            "line": row["line"],
+        }
+        own["local_rank"] = int(local[1]) if local else who["local_rank"]
+        own["host"] = host[1] if host else who["host"]
+        rows.append(own)
+    return {"ranks": table("ranks", rows), "claimed": claimed((row["file"], row["line"]) for row in rows)}
+
+
+PARSER = LineParser(
+    name="process_line",
+    anchors=(b"pid=", b"pid: ", b"pid:", b"pid = "),
+    parse=parse,
+)
