@@ -56,3 +56,24 @@ def test_too_few_members() -> None:
 def test_a_store_that_does_not_answer() -> None:
     (found,) = DETECTOR.detect(case([{"kind": "store_timeout", "rank": 1}], expected=2))
     assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("hang", "store_timeout", (), (0,))
+
+
+def barrier(rank: int, joined: int, expected: int = 4, key: str = "store_based_barrier_key:1") -> dict[str, Any]:
+    said = f'{{"joined": "{joined}", "expected": "{expected}", "rank": {rank}, "key": "{key}"}}'
+    return {"kind": "missing_members", "code": "store_barrier", "rank": rank, "detail": said}
+
+
+@pytest.mark.parametrize(
+    ("rows", "suspects", "reason"),
+    [
+        ([barrier(0, 3), barrier(1, 3), barrier(3, 3)], (2,), "culprit_among_missing"),
+        ([barrier(0, 2), barrier(1, 3), barrier(3, 3)], (2,), "culprit_among_missing"),
+        ([barrier(0, 3), barrier(1, 3)], (), "membership_unknown"),
+        ([barrier(0, 3), barrier(1, 3), barrier(3, 4)], (), "membership_unknown"),
+        ([barrier(0, 3), barrier(1, 3), barrier(3, 3, key="other")], (), "membership_unknown"),
+    ],
+    ids=["all others came", "the last count", "two may be missing", "it came late", "two barriers"],
+)
+def test_who_is_left_of_a_barrier_of_the_store(rows: list[dict[str, Any]], suspects: Any, reason: str) -> None:
+    (found,) = DETECTOR.detect(case(rows))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), suspects, (reason,))

@@ -19,6 +19,7 @@ from forensics.incident import Action, Cause, FirstAnomaly
 # Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
 _UNREACHABLE = re.compile(r"^(?:127\.|169\.254\.|172\.17\.|192\.168\.122\.|fe80:|::1$|localhost$)")
 _BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
+_MOST_RANKS = 1_000_000
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 
@@ -84,10 +85,30 @@ def _unseen(case: Case) -> tuple[int, ...]:
     return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
 
 
+def _joined(row: dict[str, Any]) -> int | None:
+    """How many had come when a barrier of the store gave up; its numbers are texts."""
+    joined = str(detail(row).get("joined", ""))
+    return int(joined) if row["code"] == "store_barrier" and joined.isdigit() else None
+
+
+def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
+    """Who did not come to a barrier of the store: whoever gives up in it has come, and counts how many came. Empty where
+    the count leaves more than one answer."""
+    barriers = [row for row in missing if _joined(row) is not None]
+    keys = {(detail(row).get("key"), detail(row).get("expected")) for row in barriers}
+    size = str(next(iter(keys))[1]) if len(keys) == 1 else ""
+    came = {number for row in barriers if isinstance(number := detail(row).get("rank"), int)}
+    if not size.isdigit() or int(size) > _MOST_RANKS:
+        return ()
+    left = set(range(int(size))) - came
+    absent = int(size) - max(joined for row in barriers if (joined := _joined(row)) is not None)
+    return tuple(sorted(left)) if len(left) == absent > 0 else ()
+
+
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
-    last = missing[-1]
+    last = max(missing, key=lambda row: _joined(row) or 0)
     said = detail(last)
-    unseen = _unseen(case)
+    unseen = _eliminated(missing) or _unseen(case)
     leader = last["names_ranks"] == [0]
     counted = f"{said['joined']} of {said['expected']}" if "joined" in said and "expected" in said else "too few"
     text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members came"
@@ -102,7 +123,11 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
         collect=("logs of the ranks that never came",),
         summary=f"The job never came together: {text}"
-        + (f"; {ranks_text(unseen)} left no record." if unseen else "; the lines do not say who was missing."),
+        + (
+            f"; {ranks_text(unseen)} {'is' if len(unseen) == 1 else 'are'} not among those who say that they did."
+            if unseen
+            else "; the lines do not say who was missing."
+        ),
     )
 
 

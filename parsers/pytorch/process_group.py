@@ -279,6 +279,15 @@ def _no_leader(row: Row, found: re.Match[str]) -> dict[str, Any]:
     return made | names | {"kind": "missing_members", "severity": "error", "detail": json.dumps({"key": found["key"]})}
 
 
+def _store_barrier(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    """The rank is the global one, of whoever prints it: the barrier is of all ranks."""
+    said = {"key": found["key"], "expected": found["expected"], "joined": found["joined"], "rank": int(found["rank"])}
+    made: dict[str, Any] = {"kind": "missing_members", "severity": "error", "code": "store_barrier"}
+    if reporter(row)["rank"] is None:
+        made |= {"rank": int(found["rank"]), "rank_space": "global"}
+    return made | {"detail": json.dumps(said)}
+
+
 def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
     own = reporter(row)["rank"]
     return {"kind": "dump_signal", "severity": "info", "names_ranks": None if own is None else [own]}
@@ -313,8 +322,8 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
     (re.compile(rf"\[(?P<rank>{_N})\] is setting up [NM]CCL communicator and retr\w+ \w+ from \[0\].*?"
                 r"by key '(?P<key>[^']*)'"),
      _no_leader),
-    (re.compile(rf"store based barrier on rank: {_N}, for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
-                rf"worker_count=(?P<joined>{_N})"), _plain("missing_members", "store_barrier")),
+    (re.compile(rf"store based barrier on rank: (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+                rf"worker_count=(?P<joined>{_N})"), _store_barrier),
     (re.compile(rf"Timed out after (?P<seconds>{_N}) seconds waiting for clients"
                 rf"\. (?P<joined>{_N})/(?P<expected>{_N})"),
      _plain("missing_members", "store_clients")),
