@@ -1,0 +1,141 @@
+"""How a pod's containers ended, as `kubectl describe pod` prints it.
+
+    Name:             worker-3
+    Namespace:        research
+    Node:             gpu-017/10.20.0.17
+    Containers:
+      trainer:
+        State:          Terminated
+          Reason:       OOMKilled
+          Exit Code:    137
+          Started:      Sun, 01 Mar 2026 09:00:00 +0000
+          Finished:     Sun, 01 Mar 2026 10:11:12 +0000
+        Last State:     Terminated
+          Reason:       Error
+          Exit Code:    1
+
+A container's host name is that of its pod, so the pod stands in `host` and the node in `names_hosts`. OOMKilled is the
+word of the kubelet for a kill by the kernel for memory. `Last State` is the run before the container was started again;
+its own time tells which.
+
+Printed by: kubectl describe pod, one or several pods in a file.
+Versions: all since Kubernetes 1.8.
+Source: kubectl's describer of pods, and ContainerStateTerminated in the API reference.
+"""
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import text_lines
+from parsers.tables import Tables, table
+
+_TOP = re.compile(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
+_CONTAINER = re.compile(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
+_FIELD = re.compile(
+    r"^ {4,8}(?P<name>State|Last State|Reason|Exit Code|Signal|Message|Started|Finished):\s+(?P<value>\S.*?)\s*$"
+)
+_PLAIN = re.compile(r"^\s+\S|^\s*$|^---")
+_HEAD = re.compile(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Containers):", re.MULTILINE)
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """The file begins with a pod's name and names its namespace, node and containers."""
+    start = head[:16384].lstrip()
+    return (
+        start.startswith(b"Name:")
+        and b"\nNamespace:" in start
+        and b"\nContainers:" in start
+        and bool(_HEAD.match(start))
+    )
+
+
+def parse(source: Source) -> Tables:
+    """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well."""
+    reader = _Reader(source.path)
+    for number, text in text_lines(source):
+        reader.read(number, text)
+    reader.close()
+    return {
+        "events": table("events", reader.events),
+        "claimed": table("claimed", [{"file": source.path, "line": line} for line in reader.claimed]),
+    }
+
+
+class _Reader:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.events: list[dict[str, Any]] = []
+        self.claimed: list[int] = []
+        self._pod: dict[str, str] = {}
+        self._container: str | None = None
+        self._state: dict[str, str] = {}
+        self._line = 0
+
+    def read(self, number: int, text: str) -> None:
+        if found := _TOP.match(text):
+            self.close()
+            if found["name"] == "Name":
+                self._pod = {}
+            self._pod[found["name"]] = found["value"] or ""
+            self._container = None
+        elif found := _CONTAINER.match(text):
+            self.close()
+            self._container = found["container"]
+        elif found := _FIELD.match(text):
+            self._field(number, found["name"], found["value"])
+        elif not _PLAIN.match(text):
+            return  # what follows may be a log, and is for others to read
+        self.claimed.append(number)
+
+    def _field(self, number: int, name: str, value: str) -> None:
+        if name.endswith("State"):
+            self.close()
+            self._state, self._line = {"State": value}, number
+        elif self._state:
+            self._state.setdefault(name, value)
+            if name == "Reason":
+                self._line = number
+
+    def close(self) -> None:
+        """The end of a state: an event, if the container ended other than well."""
+        state, self._state = self._state, {}
+        code = state.get("Exit Code", "")
+        if state.get("State") != "Terminated" or code in ("", "0") or "Name" not in self._pod:
+            return
+        reason, node = state.get("Reason"), self._pod.get("Node", "").partition("/")[0]
+        killed = reason == "OOMKilled"
+        time_ns = _time(state.get("Finished", ""))
+        detail = {
+            "container": self._container,
+            "object": f"pod/{self._pod['Name']}",
+            "reason": reason,
+            "exit_code": code,
+        }
+        self.events.append(
+            {
+                "kind": "host_oom" if killed else "exit",
+                "code": reason if killed else code,
+                "severity": "fatal" if killed else "error",
+                "host": self._pod["Name"],
+                "names_hosts": [node] if node and node != "<none>" else None,
+                "time_ns": time_ns,
+                "time_basis": None if time_ns is None else "utc",
+                "detail": json.dumps(detail, sort_keys=True),
+                "text": f"container {self._container or '?'} of pod {self._pod['Name']}: {reason or 'ended'}, exit code {code}",
+                "file": self.path,
+                "line": self._line,
+            }
+        )
+
+
+def _time(text: str) -> int | None:
+    try:
+        return int(datetime.strptime(text, "%a, %d %b %Y %H:%M:%S %z").timestamp()) * 10**9
+    except ValueError:
+        return None
+
+
+PARSER = FileParser(name="pod_description", accepts=accepts, parse=parse, shared=True)
