@@ -199,7 +199,7 @@ def test_store_barrier_counts() -> None:
         rank=1,
     )
     assert row["kind"] == "missing_members"
-    assert json.loads(row["detail"]) == {"key": "store_based_barrier_key:1", "expected": "8", "joined": "6"}
+    assert json.loads(row["detail"]) == {"key": "store_based_barrier_key:1", "expected": "8", "joined": "6", "rank": 1}
 
 
 @pytest.mark.parametrize(
