@@ -12,6 +12,7 @@ from forensics.case import Case, Detector, Finding
 from forensics.clocks import clocks_of
 from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
+from forensics.dump_ranks import with_dump_ranks
 from forensics.environment import environment
 from forensics.graph.operations import ranks_text
 from forensics.graph.roots import find
@@ -40,6 +41,7 @@ def case_of(
     topology: Mapping[str, int] | None = None,
 ) -> Case:
     """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
+    tables = with_dump_ranks(tables)
     identity = identify(tables)
     whole = without_survived(globalise(tables, identity))
     job = expected_ranks(whole, identity, expected)
