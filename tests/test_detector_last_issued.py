@@ -78,6 +78,27 @@ def test_who_timed_out_itself_is_not_behind() -> None:
     assert behind().timed_out(0, 1, 2, 3, 4).find() == ()
 
 
+def test_a_shared_log_may_lack_its_end() -> None:
+    job = behind()
+    for row in job.operations:
+        row["file"] = "job.log"
+    assert job.find() == ()
+    assert job.timed_out(0, 1, 2, 3).find()[0].ranks == (4,)
+
+
+def test_two_logs_without_their_end() -> None:
+    job = behind(7)
+    job.operations = [row for row in job.operations if row["pid"] != 101 or row["seq"] < 32]
+    assert job.find() == ()
+
+
+def test_who_timed_out_is_no_suspect_though_its_log_ends_early() -> None:
+    job = behind(7).timed_out(0, 1, 2, 3, 4, 5)
+    job.operations = [row for row in job.operations if row["pid"] != 101 or row["seq"] < 32]
+    (found,) = job.find()
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (6,), ("culprit_among_missing",))
+
+
 def test_a_cut_line_was_issued() -> None:
     job = behind().timed_out(0, 1, 2, 3)
     cut = {"host": "n", "pid": 104, "comm": None, "seq": 32, "kind": "all_reduce", "file": "4.log", "line": 99}

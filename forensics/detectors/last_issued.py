@@ -97,20 +97,32 @@ def _comms(case: Case, issued: pl.DataFrame) -> list[_Comm]:
 def _behind(case: Case, comms: list[_Comm]) -> Finding | None:
     even = [comm for comm in comms if not comm.uneven]
     late = {rank for comm in even for rank in comm.behind()}
-    free = tuple(sorted(rank for rank in late if not any(comm.is_held(rank) for comm in even)))
+    first = {rank for rank in late if not any(comm.is_held(rank) for comm in even)}
+    timed_out = {own_rank(row) for row in rows(case, "collective_timeout")}
+    free = tuple(sorted(first - timed_out))  # who timed out waited: its log lacks a line, or it waits elsewhere
     split = [comm for comm in even if set(free) & comm.behind()]
     if not split:
         return None
     main = max(split, key=lambda comm: (len(comm.at), comm.name))
     ahead = tuple(sorted(main.at.keys() - main.behind()))
-    timed_out = {own_rank(row) for row in rows(case, "collective_timeout")}
-    if timed_out & set(free) or (main.size > 2 and 2 * len(free) >= len(main.at)):
+    if main.size > 2 and 2 * len(free) >= len(main.at):
         return None
     waiting = tuple(rank for rank in ahead if rank in timed_out)
-    alone = {place for rank, place in main.at.items() if rank not in free} == {main.front}
-    if not waiting and (main.size < _FEWEST or not alone or rows(case, *_ENDINGS)):
+    if not waiting and (main.size < _FEWEST or not _is_alone(main, free) or rows(case, *_ENDINGS)):
         return None
-    return _finding(case, main, free, ahead, waiting, _doubt(case, comms, main, free))
+    doubt = _doubt(case, comms, main, free)
+    if doubt is None and first & timed_out:
+        doubt = "culprit_among_missing", free
+    return _finding(case, main, free, ahead, waiting, doubt)
+
+
+def _is_alone(comm: _Comm, free: tuple[int, ...]) -> bool:
+    """One rank behind, all others at one place, and logs of their own: the end of a shared log cuts off whoever prints
+    last."""
+    others = [rank for rank in comm.at if rank not in free]
+    own = {comm.lasts[rank]["file"] for rank in free if rank in comm.lasts}
+    apart = own and not own & {comm.lasts[rank]["file"] for rank in others if rank in comm.lasts}
+    return len(free) == 1 and bool(apart) and {comm.at[rank] for rank in others} == {comm.front}
 
 
 def _doubt(case: Case, comms: list[_Comm], main: _Comm, free: tuple[int, ...]) -> tuple[Reason, tuple[int, ...]] | None:
