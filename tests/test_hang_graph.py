@@ -192,6 +192,16 @@ def test_all_but_one_done() -> None:
     assert (verdict.cause, verdict.ranks) == ("kernel_stuck", [3])
 
 
+@pytest.mark.parametrize(("kind", "named"), [("all_reduce", [6]), ("broadcast", [])])
+def test_a_lost_dump_clears_nobody_of_a_stopped_device(kind: str, named: list[int]) -> None:
+    """An all-reduce that five completed had everybody in it, the lost rank, too; a broadcast need not have had."""
+    job = Rows(8, dp=range(8))
+    for rank in (0, 1, 2, 4, 5, 7):
+        job.dump(rank, call("dp", 30, kind, done=True), call("dp", 31))
+    job.dump(6, call("dp", 29, done=True), call("dp", 30, kind), call("dp", 31))
+    assert job.verdict(expected=8).ranks == named
+
+
 def stalled(**event: object) -> Rows:
     """16 ranks on two hosts; rank 15 never comes, and a kernel has something to say."""
     job = Rows(16, dp=tuple(range(16))).placed()

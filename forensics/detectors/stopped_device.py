@@ -66,6 +66,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         operation = operations[op]
         text = f"{ranks_text(operation.members['done'])} completed {operation.label}; only rank {rank} did not"
         claims.append(Claim(text, "for", "flight_recorder", operation.refs(1)))
+        if lost := operation.members.get("entered"):
+            text = f"{ranks_text(lost)}: no usable flight record; nobody completes {operation.label} before all have entered it"
+            claims.append(Claim(text, "unseen", "coverage"))
         records = device_records(case, rank)
         who = case.identity.filter(pl.col("rank") == rank)
         if who.height and (who["host"][0] or who["pci"][0]):
@@ -98,7 +101,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"stopped:{first.kind}:{first.group}",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=[first.group]),
-            summary=f"The device of {ranks_text(named)} never finished {first.label}, which all other members completed.",
+            summary=f"The device of {ranks_text(named)} never finished {first.label}, which all other {'members that left a record' if first.members.get('entered') else 'members'} completed.",
         ),
     )
 

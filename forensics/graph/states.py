@@ -1,8 +1,8 @@
 """Reconciliation: for each operation that is open somewhere, the state of every member.
 
 States: `in` (recorded, and nothing earlier of this rank is open), `enqueued` (recorded, but an earlier operation of
-this rank is open), `done`, `absent` (this rank's record shows that it never came), `unknown` (no record that tells).
-Unknown is never absent.
+this rank is open), `done`, `absent` (this rank's record shows that it never came), `entered` (no record of its own, but
+a member completed what nobody completes without it), `unknown` (no record that tells). Unknown is never absent.
 """
 
 from collections.abc import Mapping
@@ -183,7 +183,13 @@ def _collective_members(
         .then(pl.lit("enqueued"))
         .otherwise(pl.lit("unknown"))
     )
-    return members.select("op", "rank", state.alias("state"))
+    kinds = held.group_by("op", maintain_order=True).agg(
+        pl.col("kind").n_unique().alias("kinds"), pl.col("kind").first()
+    )
+    told = members.select("op", "rank", state.alias("state")).join(kinds, on="op", how="left", maintain_order="left")
+    proven = (pl.col("state") == "done").any().over("op") & pl.col("kind").is_in(NEED_ALL) & (pl.col("kinds") == 1)
+    entered = pl.when((pl.col("state") == "unknown") & proven).then(pl.lit("entered")).otherwise("state")
+    return told.select("op", "rank", entered.alias("state"))
 
 
 def _p2p_members(

@@ -143,7 +143,7 @@ def build(
                 graph.add_edge(("rank", rank), ("op", op), state=state, certain=True)
             else:
                 graph.add_edge(("op", op), ("rank", rank), state="died", certain=True)
-        elif state != "done":
+        elif state not in ("done", "entered"):
             certain = state != "unknown" or status[rank] in ("dead", "free")
             graph.add_edge(("op", op), ("rank", rank), state=state, certain=certain)
     by_stack |= _attach_by_stack(graph, status, sites, host_bound)
