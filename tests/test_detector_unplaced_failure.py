@@ -91,3 +91,16 @@ def test_the_kernel_ended_a_process_of_another_time() -> None:
     killed = {"kind": "segfault", "host": "n1", "severity": "fatal", **at}
     assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 93 * day}, failed]))] == ["exception"]
     assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 100 * day}, failed]))] == ["segfault"]
+
+
+def test_another_program_where_no_pid_is_known() -> None:
+    """Whose process it was cannot be looked up: the name of the program tells."""
+
+    def ended(program: str, *others: dict[str, Any]) -> bool:
+        row = {"kind": "segfault", "severity": "fatal", "host": "n1", "pid": 7, "detail": json.dumps({"task": program})}
+        return bool(DETECTOR.detect(case([row, *others], ranks=[{"rank": rank, "host": "n1"} for rank in (0, 1)])))
+
+    assert not ended("sidecar")
+    assert ended("my_trainer")
+    assert ended("python3.11", {"kind": "job_end", "rank": 0, "severity": "info"})
+    assert not ended("python3.11", *({"kind": "job_end", "rank": rank, "severity": "info"} for rank in (0, 1)))

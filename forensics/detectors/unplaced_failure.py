@@ -30,7 +30,7 @@ _WORDS: dict[str, str] = {
     "exception": "raised an exception",
 }
 # Names of a training process, its workers and threads, as a kernel prints them: the first 15 characters.
-_TRAINING = re.compile(r"(?i)(?:python|pt_|torch|train|pretrain|pin_mem|dataload|ray::|deepspeed|megatron|accelerate)")
+_TRAINING = re.compile(r"(?i)^(?:python|pt_|pin_mem|ray::)|torch|train|dataload|deepspeed|megatron|accelerate")
 _BY_KERNEL = ("host_oom", "segfault", "gpu_lost")
 
 
@@ -52,15 +52,16 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
 
 
 def _is_foreign(case: Case, row: dict[str, Any]) -> bool:
-    """Did the kernel end a process that is none of the job's: one of another name than a rank's or its workers', while the
-    ranks' pids are known; or on a host all of whose ranks gave up waiting for others?"""
+    """Did the kernel end a process that is none of the job's: one of another name than a rank's or its workers', that no
+    rank's pid and no launcher's word speaks for; or on a host all of whose ranks gave up waiting for others?"""
     here = case.identity.filter(pl.col("host") == host_of(case, row)) if case.identity.height else case.identity
-    if not here.height:
-        return False
-    pids, ranks = set(here["pid"].drop_nulls().to_list()), here["rank"].to_list()
     program = str(_detail(row).get("task") or "")
-    other = bool(program) and not _TRAINING.match(program) and len(pids) == len(ranks) and row["pid"] not in pids
-    return other or all(rank in case.outcomes and case.outcomes[rank].how == "gave_up" for rank in ranks)
+    ranks = here["rank"].to_list() if here.height else []
+    ends = [case.outcomes[rank] for rank in ranks if rank in case.outcomes]
+    if program and not _TRAINING.search(program):
+        is_rank = here.height and row["pid"] is not None and row["pid"] in here["pid"]
+        return not (is_rank or any(end.cause in ("killed", "segfault") for end in ends))
+    return bool(ranks) and len(ends) == len(ranks) and all(end.how in ("gave_up", "ended") for end in ends)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
