@@ -96,6 +96,50 @@ def test_t3e_a_rank_that_moved_between_snapshots_is_slow() -> None:
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("slow", "straggler_host", [7])
 
 
+WAITS = "all_reduce (torch/distributed/distributed_c10d.py:2501)"
+LOADS = "_next_data (torch/utils/data/dataloader.py:1507)"
+MULTIPLIES = "forward (torch/nn/functional.py:2315)"
+
+
+@pytest.mark.parametrize(
+    "folders", [("snapshot_9", "snapshot_10"), ("t1/before", "t1/after")], ids=["numbers", "words"]
+)
+@pytest.mark.parametrize(
+    ("doing", "expected"),
+    [
+        ((LOADS, LOADS), ("hang", "rank_absent", [2], [])),
+        ((MULTIPLIES, LOADS), ("slow", "straggler_host", [2], [])),
+        ((LOADS, MULTIPLIES), ("slow", "straggler_compute", [2], [])),
+    ],
+    ids=["stays", "moved to the loader", "moved from the loader"],
+)
+def test_t3e_dumps_in_two_folders_are_two_snapshots(
+    folders: tuple[str, str], doing: tuple[str, str], expected: tuple[object, ...], tmp_path: Path
+) -> None:
+    for folder, own in zip(folders, doing, strict=True):
+        (tmp_path / folder).mkdir(parents=True)
+        for rank in range(8):
+            frames = f"    {own if rank == 2 else WAITS}\n    main (train.py:{10 if rank == 2 else 90})\n"
+            text = f'Process {900 + rank}: python train.py\nThread {900 + rank} (idle): "MainThread"\n{frames}'
+            (tmp_path / folder / f"rank_{rank}.txt").write_text(text)
+    report = analyze(tmp_path)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.undecided) == expected
+
+
+def test_dumps_of_two_kinds_are_no_two_snapshots(tmp_path: Path) -> None:
+    """The same moment, once with the names of C functions: nothing moved."""
+    for folder, deeper in (("python", ""), ("native", "    poll (libc.so.6)\n")):
+        (tmp_path / folder).mkdir()
+        for rank in range(8):
+            frames = f"{deeper}    {LOADS if rank == 2 else WAITS}\n    main (train.py:9)\n"
+            text = f'Process {900 + rank}: python train.py\nThread {900 + rank} (idle): "MainThread"\n{frames}'
+            (tmp_path / folder / f"rank_{rank}.txt").write_text(text)
+    report = analyze(tmp_path)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.kind, verdict.ranks, verdict.undecided) == ("hang", [2], ["single_snapshot"])
+
+
 def test_hosts_that_all_wait_for_storage_accuse_what_they_share() -> None:
     job = stacks(Rows(16).placed(), dict.fromkeys(range(14), "storage_io"), times=2)
     verdict = job.event("hung_task", host="node0").verdict()

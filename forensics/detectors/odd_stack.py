@@ -1,7 +1,8 @@
 """Without records of operations: which process is elsewhere while the others stand in communication?
 
 Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
-the odd ones must be few, and in a place of the host that is no wait for a device or for peers.
+the odd ones must be few, and in a place of the host that is no wait for a device or for peers. Of two snapshots, one that
+computes and moved on while all the others stood still is slow.
 """
 
 from typing import Any
@@ -34,6 +35,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     waiting = live.filter(pl.col("site") == "communication")
     odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
+    if not odd.height and waiting.height and waiting["moving"].is_in([False]).all():
+        odd = live.filter((pl.col("site") == "compute") & pl.col("moving"))  # all the others stood still meanwhile
     total = int(live["count"].sum())
     if int(waiting["count"].sum()) < 2 or not odd.height or _FEW * int(odd["count"].sum()) > total:
         return ()
@@ -56,18 +59,22 @@ def detect(case: Case) -> tuple[Finding, ...]:
         tuple(stack_ref(row) for row in rows[:3]),
     )
     moving = bool(odd["moving"].fill_null(False).any())
+    repeated = odd["moving"].null_count() < odd.height
+    doing = f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')}"
+    while_others = f"while {int(waiting['count'].sum())} processes wait in communication"
+    moved = f": between two snapshots {'it' if len(rows) == 1 else 'some of them'} moved on, which is slow, not stuck"
     return (
         Finding(
             detector=DETECTOR.name,
             kind="slow" if moving else "hang",
-            cause="straggler_host" if moving else "rank_absent",
-            strong=whole,
+            cause=("straggler_compute" if site == "compute" else "straggler_host") if moving else "rank_absent",
+            strong=whole and not (moving and site == "compute"),  # it may have loaded data before
             ranks=ranks if whole else (),
             hosts=() if whole else hosts,
             site=site,
             code=_code(rows[0]),
             claims=(claim,),
-            undecided=("single_snapshot",) if odd["moving"].null_count() == odd.height else (),
+            undecided=() if repeated else ("single_snapshot",),
             first_anomaly=FirstAnomaly(
                 rank=ranks[0] if whole else None,
                 host=hosts[0] if len(hosts) == 1 else None,
@@ -76,8 +83,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"odd_stack:{site}",
             ),
             blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
-            collect=("a second stack dump a minute later, and flight-recorder dumps",),
-            summary=f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')} while {int(waiting['count'].sum())} processes wait in communication.",
+            collect=(
+                "flight-recorder dumps"
+                if repeated
+                else "a second stack dump a minute later, and flight-recorder dumps",
+            ),
+            summary=f"{doing} {while_others}{moved if moving else ''}.",
         ),
     )
 

@@ -79,6 +79,8 @@ def classify(frames: Sequence[Frame]) -> Site:
     return Site("unknown", None, frames[0] if frames else None, user)
 
 
+_WORDS = {"first": 1, "before": 1, "early": 1, "second": 2, "after": 2, "late": 2, "third": 3}
+_NTH = re.compile(r"\d+|(?<![a-z])(?:" + "|".join(_WORDS) + r")(?![a-z])")
 _KEY = ["rank", "host", "pid"]
 
 
@@ -88,7 +90,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
-    null with a single one."""
+    null with a single one. Snapshots are dumps in one file, or files whose paths differ by a number or a word of order."""
     frame = tables["stacks"].filter(
         pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null() & (pl.col("frames").list.len() > 0)
     )
@@ -102,15 +104,22 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid")
     )
     whole = pl.concat([ranked, frame.filter(pl.col("rank").is_null())])
+    paths = whole["file"].unique().to_list()
+    whole = whole.with_columns(
+        pl.col("file")
+        .replace_strict(paths, [_series(path) for path in paths], return_dtype=pl.String)
+        .alias("_series"),
+        pl.col("file").replace_strict(paths, [_in_order(path) for path in paths], return_dtype=pl.String).alias("_nth"),
+    )
     live = whole.filter(pl.col("_trust") < 9)
     moving = (
-        live.group_by(*key, "source")
-        .agg(pl.col("snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds"))
+        live.group_by(*key, "source", "_series")
+        .agg(pl.struct("file", "snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds"))
         .group_by(key)
         .agg(pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving"))
     )
     last = whole.sort(
-        [*key, "_trust", "snapshot", "file"], descending=[False] * 5 + [True, False], nulls_last=True
+        [*key, "_trust", "time_ns", "_nth", "snapshot"], descending=[False] * 5 + [True] * 3, nulls_last=True
     ).unique(key, keep="first", maintain_order=True)
     last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
     sites = (
@@ -123,6 +132,16 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")
+
+
+def _series(path: str) -> str:
+    """What the files of repeated dumps of one process have in common."""
+    return _NTH.sub("#", path.lower())
+
+
+def _in_order(path: str) -> str:
+    """Sorts as repeated dumps follow each other: 10 after 9, `after` after `before`."""
+    return _NTH.sub(lambda found: str(_WORDS.get(found[0], found[0])).zfill(20), path.lower())
 
 
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:
