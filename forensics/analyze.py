@@ -21,6 +21,7 @@ from forensics.graph.states import reconcile
 from forensics.graph.waits import build
 from forensics.identity import expected_ranks, globalise, identify, seen_ranks
 from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.launcher_tasks import with_task_exits
 from forensics.line_templates import files_of_templates
 from forensics.outcomes import outcomes, recorded_waiting
 from forensics.recurrence import mark_repeats
@@ -46,6 +47,7 @@ def case_of(
     whole = without_survived(globalise(tables, identity))
     job = expected_ranks(whole, identity, expected)
     seen = seen_ranks(whole)
+    whole = with_task_exits(whole, job, seen, identity)
     ends = outcomes(whole)
     states = reconcile(whole, job)
     ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()))

@@ -113,6 +113,8 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | No
         return Outcome(rank, "stopped", None, signal, time, place, row["time_basis"])
     if signal == "SIGKILL":
         return Outcome(rank, "died", "killed", signal, time, place, row["time_basis"])
+    if code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
+        return Outcome(rank, "died", "host_oom", code, time, place, row["time_basis"])
     if signal in _CRASH_SIGNALS:
         return Outcome(rank, "died", "segfault", signal, time, place, row["time_basis"])
     return Outcome(rank, "failed", None, signal or code, time, place, row["time_basis"])

@@ -3,6 +3,9 @@
     srun: error: gpu-017: task 13: Exited with exit code 1
     srun: error: gpu-017: tasks 8-11,15: Killed
     srun: error: gpu-018: task 20: Segmentation fault (core dumped)
+    srun: error: gpu-019: task 31: Out Of Memory
+    srun: error: gpu-[016-018]: tasks 0-19,21-23: Terminated
+    srun: launch/slurm: _step_signal: Terminating StepId=4711.0
     srun: error: Node failure on gpu-019
     slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TIME LIMIT ***
     [2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***    (since 25.05)
@@ -11,7 +14,8 @@
     PULSE: pretrain is running for 1-07:27:33 since 2026-02-28T20:28:38 (4711 on 'gpu' partition (gpu-[016-019])
 
 A task number is the global rank where srun starts one task per process; where it starts one launcher per node it is the
-node's number. So it stands in `detail.tasks` and never in `rank`.
+node's number. So it stands in `detail.tasks` and never in `rank`; forensics/launcher_tasks.py tells which it is. The words
+of a signal are those of strsignal(); "Out Of Memory" is Slurm's own for a task that the kernel killed for memory.
 
 Printed by: srun and slurmstepd of Slurm; job scripts (PULSE).
 Versions: 20.11 to 25.05, which changed the words of a cancellation.
@@ -50,6 +54,11 @@ def _tasks(text: str) -> list[int]:
     return found
 
 
+def _on(host: str) -> dict[str, Any]:
+    """One host; a list of several stays in the text."""
+    return {"host": None} if "[" in host or "," in host else {"names_hosts": [host]}
+
+
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     how = groups["how"].strip()
     code = groups.get("status") or next((name for text, name in _SIGNALS.items() if how.startswith(text)), how)
@@ -57,7 +66,7 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return {
         "code": code,
         "severity": "info" if is_stopped else "error",
-        "names_hosts": [groups["host"]],
+        **_on(groups["host"]),
         "detail": {"tasks": _tasks(groups["tasks"]), "how": None, "status": None},
     }
 
@@ -67,7 +76,7 @@ def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     known = {int(one): one.name for one in signal.Signals}
     return {
         "code": known.get(number or 0, f"signal {number}"),
-        "names_hosts": [groups["host"]],
+        **_on(groups["host"]),
         "detail": {"tasks": _tasks(groups["tasks"]), "number": None},
     }
 
@@ -84,7 +93,7 @@ def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return said
 
 
-_HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,120})"
+_HOST = r"(?P<host>[A-Za-z0-9][\w.,\[\]-]{0,400})"  # also a list: gpu-[017,019]
 _TASK_LIST = r"tasks? (?P<tasks>[\d,\[\]-]{1,4000})"
 RULES = (
     Rule(
@@ -121,7 +130,10 @@ RULES = (
         "scheduler", "error", "srun",
     ),
     Rule(re.compile(r"(?:srun: )?(?P<what>Force Terminated (?:job|StepId=)\S*)"), "scheduler", "warning", "terminated"),
-    Rule(re.compile(r"srun: (?P<what>Terminating (?:StepId=|job step )\S+)"), "scheduler", "info", "terminating"),
+    Rule(
+        re.compile(r"srun: (?:[\w/]{1,40}: ){0,2}(?P<what>Terminating (?:StepId=|job step )\S+)"),
+        "scheduler", "info", "terminating",
+    ),
     Rule(re.compile(r"srun: (?:Job step aborted|First task|launch/slurm:|forcing job termination|StepId=)"), None),
     Rule(
         re.compile(
