@@ -44,7 +44,7 @@ def test_unknown_group_names_nobody() -> None:
 
 def test_a_report_that_blames_most_is_not_believed() -> None:
     (found,) = DETECTOR.detect(case([report([1, 2, 3], [0])], progress=[DEFAULT]))
-    assert (found.ranks, found.suspect_ranks) == ((), (1, 2, 3))
+    assert (found.ranks, found.suspect_ranks) == ((), (0, 1, 2, 3))
 
 
 def test_reports_that_disagree_name_nobody() -> None:

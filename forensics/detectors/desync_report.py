@@ -66,7 +66,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     accused = set().union(*(pair[0] for pair in mapped))
     if len(everybody) <= 2:
         return (_undecided(case, found, everybody, "two_member_mismatch"),)
-    if not lagging or 2 * len(accused) >= len(everybody):
+    if 2 * len(accused) >= len(everybody):  # either side may have called too much or too little
+        return (_undecided(case, found, everybody, "tied_explanations"),)
+    if not lagging:
         return (_undecided(case, found, accused, "tied_explanations"),)
     return (_named(case, found, tuple(sorted(lagging)), everybody),)
 
