@@ -11,21 +11,21 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.detectors.progress import newest
-from forensics.incident import Lost
+from forensics.incident import Kind, Lost
 
 _TIMED_OUT = ("collective_timeout", "store_timeout", "heartbeat_lost", "dump_signal", "desync", "barrier_missing")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 
 
-def lost(case: Case) -> Lost:
-    """Case → Lost; null where records do not say."""
+def lost(case: Case, kind: Kind) -> Lost:
+    """Case and the kind of its verdict → Lost; null where records do not say. NaN and Inf stall nobody."""
     steps = case.tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
     return Lost(
         last_completed_step=newest(steps["step"]),
         last_saved_step=_stored(case, "checkpoint_save"),
         last_persisted_step=_stored(case, "checkpoint_persist"),
-        stalled_s=_stalled(case, steps),
+        stalled_s=None if kind == "numerics" else _stalled(case, steps),
     )
 
 

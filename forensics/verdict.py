@@ -237,7 +237,7 @@ def conclude(case: Case, findings: Sequence[Finding], views: Views) -> Incident:
         alternatives=alternatives,
         blast_radius=best.blast_radius,
         severity=best.severity,
-        lost=lost(case),
+        lost=lost(case, best.kind),
         actions=_actions(best, status),
         views=views,
     )
