@@ -3,8 +3,8 @@
 Run: python benchmarks/bench_numerics.py FOLDER [--threads 2] [--duckdb PYTHON]. FOLDER is made by make_tensor_rows.py;
 what is not there is made (--ranks, --steps, --modules, --files). PYTHON is an interpreter that has duckdb (it is no
 dependency of the project), else its line is left out, which is said. Every measurement is a process of its own; its time
-includes the imports; the processes take turns and the best of three counts. --wide RANKS also measures the analysis of
-RANKS ranks over three steps once their statistics are columns.
+includes the imports; the processes take turns and the best of three counts; on a busy machine the CPU times tell more.
+--wide RANKS also measures the analysis of RANKS ranks over three steps once their statistics are columns.
 """
 
 import json
@@ -20,7 +20,8 @@ from make_tensor_rows import make
 
 _REPORT = """
 import json, resource, time
-print(json.dumps({"s": time.perf_counter() - begin, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "said": said}))
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(json.dumps({"s": time.perf_counter() - begin, "cpu": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024, "said": said}))
 """
 _DUCKDB = """
 import sys, time; begin = time.perf_counter()
@@ -108,15 +109,15 @@ def main(
     best = {name: min(found, key=lambda run: run["s"]) for name, found in runs.items()}
     peer = best.get("DuckDB, first bad rows")
     print(f"{rows:,} rows, {threads} threads")
-    print(f"{'':<28}{'seconds':>9}{'ratio':>8}{'peak MB':>9}  answer")
+    print(f"{'':<28}{'seconds':>9}{'ratio':>8}{'CPU s':>8}{'ratio':>8}{'peak MB':>9}  answer")
     for name, run in best.items():
-        ratio = f"{run['s'] / peer['s']:.2f}" if peer else "-"
-        print(f"{name:<28}{run['s']:>9.2f}{ratio:>8}{run['mb']:>9.0f}  {run['said']}")
+        wall, cpu = (f"{run[of] / peer[of]:.2f}" if peer else "-" for of in ("s", "cpu"))
+        print(f"{name:<28}{run['s']:>9.2f}{wall:>8}{run['cpu']:>8.2f}{cpu:>8}{run['mb']:>9.0f}  {run['said']}")
     if wide:
         columns = folder / f"wide_{wide}"
         make(columns, wide, 3, 20, 16)
         run = measure(sys.executable, _WIDE, columns, threads)
-        print(f"{f'{wide:,} ranks, decided':<28}{run['s']:>9.2f}{'-':>8}{run['mb']:>9.0f}  {run['said']}")
+        print(f"{f'{wide:,} ranks, decided':<28}{run['s']:>9.2f}{'':>24}{run['mb']:>9.0f}  {run['said']}")
 
 
 if __name__ == "__main__":
