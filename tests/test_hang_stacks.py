@@ -1,6 +1,7 @@
 """Hangs without flight records: what main threads do, who gives no stack, and which device is idle."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,23 @@ def test_t3e_a_rank_that_moved_between_snapshots_is_slow() -> None:
     job = stacks(Rows(8), silent=(7,), times=2).stack(7, "data_loading", 0)
     verdict = job.stack(7, (("read_shard", "mydata.py", 3), ("get_batch", "train.py", 77)), 1).verdict()
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("slow", "straggler_host", [7])
+
+
+@pytest.mark.parametrize(
+    ("timed_out", "named"),
+    [(range(1, 8), [0]), (range(8), []), (range(2, 8), []), ((), [])],
+    ids=["all others", "itself, too", "not all others", "nobody"],
+)
+def test_who_computes_while_all_others_wait_until_their_time_out(timed_out: Iterable[int], named: list[int]) -> None:
+    job = Rows(8)
+    for rank in range(8):
+        computes = (("forward", "torch/nn/functional.py", 2315), ("evaluate", "train.py", 120))
+        job.stack(rank, "communication" if rank else computes)
+    for rank in timed_out:
+        job.event("collective_timeout", rank=rank, seq=44, group="0")
+    verdict = job.verdict()
+    assert verdict.ranks == named
+    assert not named or (verdict.cause, verdict.status, verdict.site) == ("rank_absent", "hypothesis", "compute")
 
 
 WAITS = "all_reduce (torch/distributed/distributed_c10d.py:2501)"

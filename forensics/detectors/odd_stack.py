@@ -2,7 +2,8 @@
 
 Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
 the odd ones must be few, and in a place of the host that is no wait for a device or for peers. Of two snapshots, one that
-computes and moved on while all the others stood still is slow.
+computes and moved on while all the others stood still is slow. One that computes while all the others waited until their
+time-out, and timed out in nothing itself, is absent, as far as one look can tell.
 """
 
 from typing import Any
@@ -26,6 +27,16 @@ def _code(row: dict[str, Any]) -> Code | None:
     return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
 
 
+def _computing(case: Case, live: pl.DataFrame, waiting: pl.DataFrame) -> pl.DataFrame:
+    """Processes that compute, where all the others wait in communication and timed out."""
+    events = case.tables["events"]
+    timed_out = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
+    computing = live.filter(pl.col("site") == "compute")
+    waited = waiting["rank"].is_not_null().all() and waiting["rank"].is_in(timed_out.implode()).all()
+    alone = computing.height + waiting.height == live.height and not computing["rank"].is_in(timed_out.implode()).any()
+    return computing if waited and alone else computing.clear()
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
     if case.states is not None and case.states.open.height:
@@ -37,6 +48,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
     if not odd.height and waiting.height and waiting["moving"].is_in([False]).all():
         odd = live.filter((pl.col("site") == "compute") & pl.col("moving"))  # all the others stood still meanwhile
+    if not odd.height:
+        odd = _computing(case, live, waiting)
     total = int(live["count"].sum())
     if int(waiting["count"].sum()) < 2 or not odd.height or _FEW * int(odd["count"].sum()) > total:
         return ()
@@ -68,7 +81,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             kind="slow" if moving else "hang",
             cause=("straggler_compute" if site == "compute" else "straggler_host") if moving else "rank_absent",
-            strong=whole and not (moving and site == "compute"),  # it may have loaded data before
+            strong=whole and site != "compute",  # it may have loaded data before, or have been caught by chance
             ranks=ranks if whole else (),
             hosts=() if whole else hosts,
             site=site,
