@@ -3,7 +3,8 @@
 Each sign of a restart gives an interval of lines (after, until] in which the launch must have begun; the fewest lines
 that explain all signs of a file are its restarts. Signs: a rendezvous with a higher restart_count or another world size;
 an agent that says it restarts its workers; a rank that starts again under another pid; a job that its scheduler put back
-into the queue; step numbers that fall, where a line between says why, or where the same numbers are printed again.
+into the queue; step numbers that fall, where a line between says why, or where the same numbers are printed again;
+steps of tensor statistics that fall for every rank.
 
 Fooled by: step numbers that begin anew with each epoch (they fall to the start, and nothing between says why: no sign);
 ranks that print into one file without their number (a fall of a few steps alone is no sign).
@@ -28,16 +29,38 @@ _ENDS = ("exit", "first_failure", "closing_signal", "exception")
 
 def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     """File → the lines at which another launch begins, ascending; files with one launch are left out."""
+    counted = _counted_anew(tables["tensors"])
     signs = pl.concat([_recounted(tables), _told(tables), _new_process(tables), _fallen(tables)])
     if not signs.height:
-        return {}
+        return counted
     last = dict(_life(tables, signs).group_by("file").agg(pl.col("line").max()).iter_rows())
     found: dict[str, list[int]] = defaultdict(list)
     # Fewest points that hit every interval: always the nearest end of those not hit yet.
     for after, until, file in signs.select("after", "until", "file").sort("file", "until", "after").iter_rows():
         if last.get(file, -1) >= until and not (found[file] and found[file][-1] > after):
             found[file].append(until)
-    return {file: lines for file, lines in sorted(found.items()) if lines}
+    return dict(sorted({**counted, **{file: lines for file, lines in found.items() if lines}}.items()))
+
+
+def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
+    """Files of tensor statistics in which steps fall, if they fall equally often for every rank: a launch of all ranks.
+
+    Rows out of order tell nothing, nor does evaluation, which may count for itself."""
+    if tensors["seq"].null_count() < tensors.height:
+        return {}
+    who = ("file", "rank")
+    rows = tensors.select(*who, "line", "step", "phase").filter(pl.col("phase").ne_missing(pl.lit("eval")))
+    rows = rows.with_columns(pl.col(*who, "step").shift(1).name.suffix("_before"))
+    falls = rows.filter(pl.col("step") < pl.col("step_before"))
+    falls = falls.filter(pl.all_horizontal(pl.col(name) == pl.col(f"{name}_before") for name in who)).drop_nulls("line")
+    told = falls.group_by("rank").agg(pl.col("file").n_unique().alias("files"), pl.len().alias("count"))
+    if (
+        told.height < max(1, tensors["rank"].n_unique())
+        or told["count"].n_unique() > 1
+        or told["files"].to_list() != [1] * told.height
+    ):
+        return {}
+    return {file: sorted(lines) for file, lines in falls.group_by("file").agg("line").sort("file").iter_rows()}
 
 
 def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

@@ -349,3 +349,41 @@ def test_a_checkpoint_that_is_only_announced_or_failed_is_not_saved() -> None:
     bundle.event("a.log", 9, "checkpoint_persist", step=50, severity="info")
     lost = conclude_evidence(Evidence("b", bundle.tables())).incidents[0].lost
     assert (lost.last_saved_step, lost.last_persisted_step) == (100, 50)
+
+
+def _statistics(steps: dict[int, list[int]], **more: Any) -> Bundle:
+    bundle = Bundle()
+    for rank, told in steps.items():
+        bundle.file(f"rank_{rank}.jsonl")
+        for line, step in enumerate(told, 1):
+            bundle.add(
+                "tensors", f"rank_{rank}.jsonl", line, None, **{"rank": rank, "step": step, "phase": "forward"} | more
+            )
+    return bundle
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "expected"),
+    [
+        ({0: [0, 0, 1, 2, 0, 1], 1: [0, 1, 1, 0, 1, 2]}, {}, {"rank_0.jsonl": [5], "rank_1.jsonl": [4]}),
+        ({0: [5, 6, 2, 3, 3, 1], 1: [5, 2, 3, 0]}, {}, {"rank_0.jsonl": [3, 6], "rank_1.jsonl": [2, 4]}),
+        ({0: [0, 1, 0], 1: [0, 1, 2]}, {}, {}),
+        ({0: [0, 1, 0], 1: [0, 1, 0, 1, 0]}, {}, {}),
+        ({0: [0, 1, 0], 1: [0, 1, 0]}, {"seq": 7}, {}),
+        ({0: [0, 1, 0], 1: [0, 1, 0]}, {"phase": "eval"}, {}),
+        ({0: [0, 1], 1: [0, 1]}, {}, {}),
+        ({}, {}, {}),
+    ],
+    ids=["once", "twice", "one rank only", "not equally often", "another order", "evaluation", "no fall", "nothing"],
+)
+def test_steps_of_statistics_that_fall_for_every_rank(
+    steps: dict[int, list[int]], more: dict[str, Any], expected: dict[str, list[int]]
+) -> None:
+    assert restarts(_statistics(steps, **more).tables()) == expected
+
+
+def test_statistics_of_two_launches_come_apart() -> None:
+    found = _statistics({0: [0, 1, 2, 0, 1], 1: [0, 1, 0]}).split()
+    told = {at: tables["tensors"]["step"].to_list() for at, tables in found.tables.items()}
+    assert told == {0: [0, 1, 2, 0, 1], 1: [0, 1, 0]}
+    assert found.doubts == ()
