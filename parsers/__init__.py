@@ -34,8 +34,18 @@ from parsers.numerics import (
     tensor_stats,
 )
 from parsers.parser import Parser
-from parsers.pytorch import desync, elastic, flight_recorder, process_group, traceback
-from parsers.scheduling import checkpoint, dlrover, heartbeat, kubernetes, pod_description, preflight, sacct, slurm
+from parsers.pytorch import desync, elastic, error_json, flight_recorder, process_group, traceback
+from parsers.scheduling import (
+    checkpoint,
+    dlrover,
+    heartbeat,
+    kubernetes,
+    pod_description,
+    preflight,
+    sacct,
+    shell,
+    slurm,
+)
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
 from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps
@@ -84,6 +94,7 @@ PARSERS: tuple[Parser, ...] = (
     addresses.PARSER,
     elastic.PARSER,
     traceback.PARSER,
+    error_json.PARSER,
     torch_cpp.PARSER,
     pasted.PARSER,
     steps.PARSER,
@@ -103,6 +114,7 @@ PARSERS: tuple[Parser, ...] = (
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    shell.PARSER,
     xid.PARSER,
     host.PARSER,
     pci_memory.PARSER,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from parsers.parser import LineParser
-from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, slurm
+from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, shell, slurm
 from tests.lines import lines
 from tests.sources import source
 
@@ -16,7 +16,27 @@ CANCEL = "slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:
 SAVED = "  successfully saved checkpoint from iteration     500 to /ckpt [ t 1/2, p 1/8 ]"
 EVENT = '[2025-04-22T00:42:46.143943] [426] [abb4c809] [AtorchTrainerV2] [#save] [END] {"global_step": 177215}'
 
+BASH = "/opt/jobs/run.sh: line 31: 4711 Killed                  python -u pretrain.py --config big.yaml"
+BASH_CORE = "run.sh: line 8: 4711 Segmentation fault      (core dumped) RANK=3 /env/bin/torchrun pretrain.py"
+
 CASES = [
+    pytest.param(shell.PARSER, "", [], id="shell_empty"),
+    pytest.param(shell.PARSER, "quote.txt: line 4: 12 Killed in action", [], id="shell_foreign"),
+    pytest.param(shell.PARSER, BASH, [("exit", "SIGKILL", "error", None)], id="shell_killed"),
+    pytest.param(shell.PARSER, BASH + "\r", [("exit", "SIGKILL", "error", None)], id="shell_crlf"),
+    pytest.param(shell.PARSER, BASH[:50], [], id="shell_cut"),
+    pytest.param(shell.PARSER, BASH_CORE, [("exit", "SIGSEGV", "error", None)], id="shell_core"),
+    pytest.param(shell.PARSER, "run.sh: line 3: 77 Killed   ./watch_gpus.sh --loop", [], id="shell_of_a_monitor"),
+    pytest.param(
+        shell.PARSER,
+        "x.sh: line 9: 5 Terminated   python3 t.py",
+        [("exit", "SIGTERM", "info", None)],
+        id="shell_stopped",
+    ),
+    pytest.param(
+        shell.PARSER, "Segmentation fault (core dumped)", [("exit", "SIGSEGV", "error", None)], id="shell_dash"
+    ),
+    pytest.param(shell.PARSER, "Killed by a shell", [], id="shell_words_in_a_sentence"),
     pytest.param(slurm.PARSER, "", [], id="slurm_empty"),
     pytest.param(slurm.PARSER, "srun: hello", [], id="slurm_foreign"),
     pytest.param(slurm.PARSER, SRUN, [("exit", "1", "error", None)], id="srun"),

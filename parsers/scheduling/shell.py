@@ -1,0 +1,70 @@
+"""What a shell says of a program that a signal ended: its words for the signal, after script, line and process.
+
+    /opt/jobs/run.sh: line 31: 4711 Killed                  python -u pretrain.py --config big.yaml
+    run.sh: line 8: 4711 Segmentation fault      (core dumped) torchrun --nproc-per-node 8 pretrain.py
+    run.sh: line 8: 4711 Terminated              python -u pretrain.py
+    Segmentation fault (core dumped)
+
+Counted is only a command that may be training (python, torchrun, srun, …): a job script also kills what it began itself
+to watch the job. The line is of the rank whose file it stands in, else of no rank. A line of nothing but the shell's
+words (sh, dash) tells of the program whose output the file holds.
+
+Printed by: bash, and sh or dash without script and line.
+Versions: bash 3 to 5; the words are those of strsignal().
+Source: print_job_status and describe_pid of bash; showjob of dash.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_rules
+from parsers.tables import Tables
+
+_SIGNALS = {
+    "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
+    "Bus error": "SIGBUS", "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE", "Hangup": "SIGHUP",
+}  # fmt: skip
+_WORDS = "|".join(_SIGNALS)
+_PROGRAM = (
+    r"(?:[\w./-]{0,400}/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|colossalai|srun|mpirun|mpiexec|numactl|nsys|"
+    r"env|exec|time|timeout|taskset)(?=\s|$)"
+)
+
+
+def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    code = _SIGNALS[groups["how"]]
+    return {
+        "code": code,
+        "severity": "info" if code in ("SIGTERM", "SIGHUP") else "error",
+        "detail": {"how": None, "core": None, "by": "shell"},
+    }
+
+
+RULES = (
+    Rule(
+        re.compile(
+            rf"(?:^|[:\s])line (?P<script_line>\d{{1,9}}):\s+(?P<pid>\d{{1,9}}) (?P<how>{_WORDS})"
+            rf"\s+(?P<core>\(core dumped\)\s+)?(?P<command>(?:[A-Z_]\w{{0,60}}=\S{{0,200}}\s+){{0,20}}{_PROGRAM}.{{0,300}})"
+        ),
+        "exit",
+        refine=_ended,
+    ),
+    Rule(re.compile(rf"(?:^|[:\s])line \d{{1,9}}:\s+\d{{1,9}} (?:{_WORDS})\s"), None),
+    Rule(re.compile(rf"\A(?P<how>{_WORDS})(?P<core> \(core dumped\))?\s*\Z"), "exit", refine=_ended),
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exit: code = name of the signal, pid; detail.command."""
+    return read_rules(lines, RULES)
+
+
+PARSER = LineParser(
+    name="shell",
+    anchors=(b": line ", b"Killed", b"Segmentation fault", b"Bus error", b"Illegal instruction", b"Floating point exc"),
+    parse=parse,
+)
