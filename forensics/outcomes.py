@@ -27,6 +27,7 @@ _SIGNALS = {
     2: "SIGINT",
 }
 _CRASH_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+_ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops what still runs
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -109,7 +110,7 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | No
     time = row["time_ns"]
     if code == "0":
         return Outcome(rank, "ended", None, code, time, place, row["time_basis"])
-    if signal == "SIGTERM" or (signal == "SIGKILL" and stopped):
+    if signal in _ASKED or (signal == "SIGKILL" and stopped):
         return Outcome(rank, "stopped", None, signal, time, place, row["time_basis"])
     if signal == "SIGKILL":
         return Outcome(rank, "died", "killed", signal, time, place, row["time_basis"])

@@ -52,7 +52,7 @@ def test_frames_message_and_stack() -> None:
         ("RuntimeError: MUSA error: unspecified launch failure", [("cuda_error", "unspecified launch failure")]),
         ("RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is", [("disk_full", "shm")]),
         ("RuntimeError: DataLoader worker (pid(s) 77, 78) exited unexpectedly", [("other", "dataloader_worker")]),
-        ("KeyboardInterrupt", []),
+        ("GeneratorExit", []),
         ("my.Odd: x\r", []),
     ],
     ids=["oom", "oom-class", "musa-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
@@ -219,3 +219,31 @@ def test_what_the_interpreter_ignores_is_no_exception_of_the_process(tmp_path: P
 def test_what_others_cause_is_marked(said: str) -> None:
     row = _events(f"{HEAD}{said}", rank=2)[0]
     assert json.loads(row["detail"])["consequence"] is True
+
+
+def test_ctrl_c_is_no_failure_but_a_stack() -> None:
+    later = 'Traceback (most recent call last):\n  File "/job/exit.py", line 2, in close\nKeyError: 1'
+    tables = PARSER.parse(lines(HEAD + "KeyboardInterrupt\n" + later, rank=3))
+    stopped, closing = tables["events"].sort("line").rows(named=True)
+    assert (stopped["kind"], stopped["code"], stopped["severity"], stopped["rank"]) == ("exit", "SIGINT", "info", 3)
+    assert closing["kind"] == "exception" and json.loads(closing["detail"])["consequence"]
+    assert tables["stacks"]["source"].to_list() == ["interrupt", "traceback"]
+
+
+def test_ctrl_c_in_a_worker_of_a_data_loader_is_not_where_the_rank_stood() -> None:
+    worker = HEAD.replace("in load", "in _worker_loop") + "KeyboardInterrupt"
+    tables = PARSER.parse(lines(worker, rank=3))
+    assert tables["events"]["kind"].to_list() == ["other"] and not tables["stacks"].height
+
+
+@pytest.mark.parametrize(
+    ("text", "rank", "expected"),
+    [
+        ("AssertionError", 3, [("exception", "AssertionError")]),
+        ("KeyboardInterrupt", 3, [("exit", "SIGINT")]),
+        ("AssertionError", None, []),
+        ("AssertionError in a sentence", 3, []),
+    ],
+)
+def test_a_class_alone_counts_after_a_rank(text: str, rank: int | None, expected: list[tuple[str, str]]) -> None:
+    assert [(row["kind"], row["code"]) for row in _events(text, rank=rank)] == expected

@@ -12,14 +12,14 @@
 Ranks that share a file come apart by prefix. Each traceback of a chain ("During handling of the above exception, …")
 is one event `exception`; a traceback without its last line is one, too, with null code. What the message means for
 the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where the rank is known, the traceback is also
-a row of `stacks`: it is where that rank was at its end.
+a row of `stacks`: it is where that rank was at its end. One that ends in KeyboardInterrupt is no failure but an `exit` by
+SIGINT, and its stack (source `interrupt`) shows where the process stood when somebody pressed Ctrl-C.
 
 Printed by: CPython, and programs in C++ that end by an exception.
 Versions: any Python 3.
 Source: the traceback module of CPython, std::terminate of libstdc++.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,7 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.pytorch.raised import derived, is_interrupt, raised
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 64
@@ -44,23 +45,9 @@ _WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
 _LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
 _IGNORED = "?"  # no thread: `Exception ignored in`
+_NAKED = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
+_AFTERMATH = 200  # lines after Ctrl-C within which an exception is its consequence
 _LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
-_CONSEQUENCE = re.compile(
-    r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
-    r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
-    r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
-    r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
-    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
-)
-_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
-_DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
-# A thread or a replica that served one device: the device of the printer, by its own index.
-_OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
-_WORKER = re.compile(
-    r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
-    r"killed by signal: [\w ]+)"
-)
-
 # What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
 # what launchers put before it.
 _FOLLOWS = re.compile(
@@ -73,7 +60,7 @@ _BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus erro
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exception, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
+    """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
     reader = _Reader()
     for stream in streams(lines):
         reader.read(stream)
@@ -108,9 +95,10 @@ class _Reader:
         self._linked = False
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
+        self._interrupted: int | None = None  # line
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._thread, self._linked, self._last_head = None, False, None
+        self._thread, self._linked, self._last_head, self._interrupted = None, False, None, None
         for row in stream:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
@@ -133,9 +121,11 @@ class _Reader:
         elif self._terminated is not None and (found := _WHAT.match(text)):
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)):
-            self._emit(row, found["code"], found["message"], {"frames": []}, text)
-        elif derived := _derived(text) if _BARE.search(text) else None:
-            self.events.append(event(row, severity="error", **derived))
+            self.events += raised(row, found["code"], found["message"], {"frames": []}, text)
+        elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
+            self.events += raised(row, found["code"], "", {"frames": []}, text)
+        elif meaning := derived(text) if _BARE.search(text) else None:
+            self.events.append(event(row, severity="error", **meaning))
         else:
             return False
         return True
@@ -189,12 +179,20 @@ class _Reader:
             detail["thread"] = block.thread or "worker"
         detail["from_line"] = block.row["line"]
         said = last or block.row
+        stopped = is_interrupt(code)
+        if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
+            block.is_main, detail["thread"] = False, "worker"
+        if stopped and block.is_main:
+            self._interrupted = said["line"]
+        elif self._interrupted is not None and said["line"] - self._interrupted <= _AFTERMATH:
+            detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        self._emit(said, code, message, detail, said["text"], severity, kind)
+        self.events += raised(said, code, message, detail, said["text"], severity, kind)
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
-            seen = {"is_main": True, "source": "traceback", "time_ns": block.row["time_ns"], "frames": frames[:256]}
+            source = "interrupt" if stopped else "traceback"
+            seen = {"is_main": True, "source": source, "time_ns": block.row["time_ns"], "frames": frames[:256]}
             self.stacks.append(who | seen)
 
     def _end_terminate(self, what: Row | None, message: str | None) -> None:
@@ -203,27 +201,7 @@ class _Reader:
             row, code = terminated
             detail = {"frames": [], "language": "c++", "from_line": row["line"]}
             said = what or row
-            self._emit(said, code, message, detail, said["text"], severity="fatal")
-
-    def _emit(
-        self,
-        row: Row,
-        code: str | None,
-        message: str | None,
-        detail: dict[str, Any],
-        text: str,
-        severity: str = "error",
-        kind: str = "exception",
-    ) -> None:
-        whole = f"{code}: {message}"
-        if code is not None and _CONSEQUENCE.search(whole):
-            detail["consequence"] = True
-        same: dict[str, Any] = {"severity": severity, "text": text[:2000]}
-        if served := _OF_DEVICE.search(message or ""):
-            same["device_index"] = int(served["device"])
-        self.events.append(event(row, kind, code=code, detail=json.dumps(detail), **same))
-        if kind == "exception" and (derived := _derived(whole)):
-            self.events.append(event(row, **{**same, **derived}))
+            self.events += raised(said, code, message, detail, said["text"], severity="fatal")
 
 
 def _user_source(block: _Block) -> str | None:
@@ -232,27 +210,6 @@ def _user_source(block: _Block) -> str | None:
         if source is not None and not _LIBRARY.search(frame["file"]):
             return source
     return block.sources[-1] if block.sources else None
-
-
-def _derived(message: str) -> dict[str, Any] | None:
-    """The event that a message stands for besides the exception itself."""
-    if _OOM.search(message):
-        return {"kind": "gpu_oom"}
-    if found := _WORKER.search(message):
-        worker = {"pid": int(found["pid"]), "detail": json.dumps({"process": "dataloader worker", "how": found["how"]})}
-        # A bus error of a worker is a full /dev/shm: it maps its batches there.
-        if "Bus error" in found["how"]:
-            return worker | {"kind": "disk_full", "code": "shm"}
-        return worker | {"kind": "other", "code": "dataloader_worker"}
-    if "Unexpected bus error encountered in worker" in message:
-        return {"kind": "disk_full", "code": "shm"}
-    if "No space left on device" in message:
-        return {"kind": "disk_full"}
-    if "Received data size doesn't match expected size" in message:
-        return {"kind": "size_mismatch"}
-    if found := _DEVICE.search(message):
-        return {"kind": "cuda_error", "code": found["code"].strip()}
-    return None
 
 
 PARSER = LineParser(
@@ -269,6 +226,12 @@ PARSER = LineParser(
         b"above exception",
         b"DataLoader worker (pid",
         b"Unexpected bus error",
+        b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
+        b"]: RuntimeError",
+        b"]: ValueError",
+        b"]: MemoryError",
+        b"]: NotImplementedError",
+        b"]: KeyboardInterrupt",
     ),
     parse=parse,
     after=16,  # to the next frame or the message, past what other ranks write between
