@@ -72,23 +72,17 @@ def test_a_rank_alone_in_a_call_may_have_stopped_itself(
     assert set(suspects) <= set(verdict.suspects.ranks) <= {*suspects, 4, 5, 7, 8}
 
 
-@pytest.mark.parametrize(
-    ("last", "others", "suspects"),
-    [
-        (("tp", 11), {(0, 1, 3, 4, 6, 7): LAST, (5,): THEN}, []),
-        (("dp", 5), {(0, 1, 6, 7): LAST, (3, 4, 5): [*LAST, ("dp", 6)]}, [8]),
-    ],
-    ids=["it may hold the lost one", "it cannot"],
-)
-def test_a_lost_rank_that_the_named_one_may_hold_up_is_no_further_suspect(
-    last: tuple[str, int], others: dict[Iterable[int], list[tuple[str, int]]], suspects: list[int]
-) -> None:
-    """Rank 2 ends its record behind `last`. Ranks 6 and 7 wait for rank 8 alone, which left none and calls dp/2 with rank 2."""
-    job = grid(others)
-    tail = [("tp", 11), ("dp", 5)]
-    job.dump(2, *at(2, *tail[: tail.index(last) + 1], ("tp", 12))[:-1])
+@pytest.mark.parametrize("logged", [False, True], ids=["no log", "it waits by its log"])
+def test_beside_a_named_culprit_lost_ranks_may_be_others_unless_their_logs_show_them_waiting(logged: bool) -> None:
+    """Rank 2 ends its record before dp/2. Ranks 6 and 7 wait for rank 8 alone, which may be held up by rank 2."""
+    job = grid({(0, 1, 3, 4, 6, 7): LAST, (5,): THEN})
+    job.dump(2, *at(2, ("tp", 11), ("dp", 5))[:-1])
+    for rank in (3, 4, 5, 8) if logged else ():
+        group, number = ("dp/2", 5) if rank in (5, 8) else ("tp/1", 12)
+        job.timeout(rank, group, number, text="WorkNCCL(OpType=ALLREDUCE, NumelIn=64, NumelOut=64, Timeout(ms)=600000)")
     verdict = job.verdict(expected=9)
-    assert (verdict.cause, verdict.ranks, verdict.suspects.ranks) == ("rank_absent", [2], suspects)
+    assert (verdict.cause, verdict.ranks) == ("rank_absent", [2])
+    assert verdict.suspects.ranks == ([] if logged else [8])
 
 
 @pytest.mark.parametrize("placed", [False, True], ids=["hosts not known", "one host"])

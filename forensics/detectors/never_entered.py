@@ -13,7 +13,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
 from forensics.graph.logged import Waiting, logged_waits
-from forensics.graph.narrow import not_led_to, possible_culprits
+from forensics.graph.narrow import possible_culprits, unaccounted
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
@@ -98,7 +98,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         _explains(case, named, explained),
         *stack_claims(case, named),
     ]
-    suspects = _further(case, named)
+    suspects = _further(case)
     undecided: tuple[Reason, ...] = ()
     if suspects:
         claims.append(
@@ -130,14 +130,13 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     )
 
 
-def _further(case: Case, named: tuple[int, ...]) -> tuple[int, ...]:
-    """Lost ranks that may be culprits beside the named ones: none where those may hold every waiter up."""
+def _further(case: Case) -> tuple[int, ...]:
+    """Lost ranks that may be culprits beside the named ones; whether those hold them up, no record tells."""
     assert case.roots is not None and case.states is not None and case.waits is not None
     if not case.roots.lost or not case.roots.unexplained:
         return ()
     logged = logged_waits(case.tables["events"], case.states)
-    rest = not_led_to(case.states, case.waits, case.roots, named, logged)
-    return tuple(sorted(case.roots.lost)) if rest else ()
+    return tuple(sorted(unaccounted(case.states, case.waits, case.roots, logged)))
 
 
 def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:

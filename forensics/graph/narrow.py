@@ -34,13 +34,10 @@ def possible_culprits(states: States, waits: Waits, roots: Roots, logged: Mappin
     return common or roots.lost | roots.outside | roots.lonely
 
 
-def not_led_to(
-    states: States, waits: Waits, roots: Roots, named: Iterable[int], logged: Mapping[int, Waiting]
-) -> frozenset[int]:
-    """Unexplained waiters that none of these ranks can hold up, not even by way of lost ones."""
-    lost = unrecorded(waits, states)
-    reached = _reached(Replay(states, waits, lost, logged), roots.unexplained - lost, frozenset(named))
-    return frozenset(rank for rank, causes in reached.items() if not causes)
+def unaccounted(states: States, waits: Waits, roots: Roots, logged: Mapping[int, Waiting]) -> frozenset[int]:
+    """Lost ranks that unexplained waiters need, without those that wait by their log: what may be a culprit beside others."""
+    replay = Replay(states, waits, unrecorded(waits, states), logged)
+    return roots.lost - {rank for rank in replay.held if not replay.may_have_stopped(rank)}
 
 
 def _alone(replay: Replay, lonely: frozenset[int]) -> frozenset[int]:
