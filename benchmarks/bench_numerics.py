@@ -26,7 +26,7 @@ print(json.dumps({"s": time.perf_counter() - begin, "cpu": used.ru_utime + used.
 _DUCKDB = """
 import sys, time; begin = time.perf_counter()
 import duckdb
-base = duckdb.connect(); base.execute(f"SET threads = {sys.argv[2]}")
+base = duckdb.connect(); base.execute(f"SET threads = {sys.argv[2]}"); base.execute("SET enable_progress_bar = false")
 rows = base.execute(f'''
     SELECT rank, min(step * 1099511627776 + file_row_number) FROM read_parquet('{sys.argv[1]}/*.parquet', file_row_number = true)
     WHERE nan_count > 0 OR inf_count > 0 OR NOT isfinite(absmax) GROUP BY rank
@@ -39,7 +39,7 @@ from pathlib import Path
 import polars as pl
 from parsers.numerics.stats_window import first_bad
 lazy = pl.scan_parquet(sorted(Path(sys.argv[1]).glob("*.parquet")))
-rows = first_bad(lazy, lazy.collect_schema()).collect(engine="streaming")
+rows = first_bad(lazy, lazy.collect_schema())
 said = [rows.height, rows["step"].min()]
 """
 _WHOLE = """

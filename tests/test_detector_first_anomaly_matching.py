@@ -175,3 +175,21 @@ def test_values_of_each_spelling() -> None:
     job.op(0, "fc", "ok", {"max": float("nan")})
     assert answer(job).first_anomaly.value == "nan"
     assert NAN["nan_count"] == 3
+
+
+def test_without_micro_batches_a_batch_begins_where_the_first_module_comes_again() -> None:
+    job = Job()
+    for _ in range(2):
+        job.op(0, "embed", "ok", "ok", op="Embedding")
+        job.op(0, "fc", "ok", "ok")
+    job.op(0, "embed", "nan", "nan", op="Embedding")
+    found = answer(job)
+    assert (found.ranks, found.cause) == ((0,), "bad_input")
+
+
+def test_a_clean_output_of_another_member_clears_who_left_no_record() -> None:
+    """All outputs of an all_reduce are equal: had the lost rank given a NaN, everybody would hold it."""
+    job = Job()
+    job.reduce({0: ("ok", "ok"), 1: ("ok", "nan"), 2: ("ok", "ok")}, [0, 1, 2])
+    found = answer(job, without=[2])
+    assert (found.ranks, found.suspect_ranks, found.cause) == ((), (1,), "comm_corruption")

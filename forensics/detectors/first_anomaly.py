@@ -124,8 +124,16 @@ def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:
 
 
 def _entrances(births: Births) -> dict[int | None, str | None]:
-    forward = births.history.lazy().filter(pl.col("phase").fill_null("forward") == "forward")
-    return dict(forward.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
+    """Rank → the module that its forward pass begins with; of large files, in the step of which most rows are kept."""
+    forward = births.history.lazy().filter(
+        (pl.col("phase").fill_null("forward") == "forward") & pl.col("kind").is_null()
+    )
+    steps = (
+        forward.group_by("rank", "step")
+        .agg(pl.col("module").first(), pl.len())
+        .sort("len", "step", descending=[True, False])
+    )
+    return dict(steps.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
 
 
 def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> _Answer:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from forensics.graph.calls import Call, match
-from forensics.graph.tensor_rules import LARGEST, STATES, SUMS
+from forensics.graph.tensor_rules import EQUAL_OUTPUTS, LARGEST, STATES, SUMS
 
 Birth = Literal["op", "state", "input", "window", "comm", "overflow", "missing"]
 
@@ -348,7 +348,9 @@ class _Simulation:
         blind = {rank for rank in senders & call.rows.keys() if self._of(call.rows[rank]) is None}
         if not blind and self._overflows(call):
             return self._root(Root("overflow", None, at, frozenset(members), time, not call.stated))
-        if unseen or blind:
+        # where all outputs must be equal, a clean one shows that what went in was clean, seen or not
+        cleared = call.kind in EQUAL_OUTPUTS and bool(set(fine) & set(receivers))
+        if (unseen or blind) and not cleared:
             birth: Birth = "missing" if unseen and not blind else "window"
             return self._root(Root(birth, None, at, frozenset(unseen | blind), time, not call.stated))
         if not call.stated and not self._whole(members):
@@ -357,8 +359,9 @@ class _Simulation:
             link = tuple(call.members or ())
             links = ((link[0], link[1]),) if len(link) == 2 else ()
             return self._root(Root("comm", None, at, frozenset(members), time, links=links))
-        if len(bad) == 1 and set(fine) & set(self._receivers(call)):
-            return self._root(Root("comm", bad[0], at, frozenset(bad), time, not call.stated))
+        if len(bad) == 1 and set(fine) & set(receivers):
+            named = None if unseen or blind else bad[0]
+            return self._root(Root("comm", named, at, frozenset(bad), time, not call.stated))
         suspects = frozenset(bad) if fine and len(bad) + len(fine) == len(call.rows) else frozenset(members)
         return self._root(Root("comm", None, at, suspects, time, not call.stated))
 

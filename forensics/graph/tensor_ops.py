@@ -302,6 +302,10 @@ def _with_way(frame: pl.DataFrame) -> pl.DataFrame:
     before = clean.forward_fill().shift(1)
     batch = [*way, *(name for name in ("microbatch", "chunk") if frame[name].null_count() < frame.height)]
     firsts = frame.group_by(batch).agg(place.min())["place"]
+    first = place.is_in(firsts.implode())
+    if "microbatch" not in batch:  # a batch begins where the module that began the step comes again
+        here = [pl.col(name) == pl.when(~_same(*way)).then(name).forward_fill() for name in ("module", "op")]
+        first |= pl.all_horizontal(here).fill_null(False)
     kind = pl.when(_same(*way)).then(pl.col("kind").shift(1))
     another = (pl.col("microbatch") != pl.col("microbatch").shift(1)).fill_null(False)
     return frame.with_columns(
@@ -310,7 +314,7 @@ def _with_way(frame: pl.DataFrame) -> pl.DataFrame:
             (pl.col("phase").fill_null("forward") == "forward")
             & pl.col("kind").is_null()
             & (pl.col("chunk").fill_null(0) == 0)
-            & place.is_in(firsts.implode())
+            & first
             & ~(kind.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]) & ~another).fill_null(False)
         ).alias("opens"),
     )

@@ -70,22 +70,39 @@ def can_reduce(schema: pl.Schema) -> bool:
     return all(kind is not None and kind.is_integer() for kind in named) and all(kind.is_numeric() for kind in figures)
 
 
-def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
     """Per rank its first bad row in step order: columns rank, step, place (number of the row, counted over `lazy`)."""
-    packed = pl.col("step").cast(pl.Int64) * (1 << 40) + pl.col("record").cast(pl.Int64)
-    found = lazy.with_row_index("record").filter(is_nan(schema) | is_inf(schema))
-    found = found.select("rank", packed.alias("key")).group_by("rank").agg(pl.col("key").min())
+    packed = (pl.col("step").cast(pl.Int64) * (1 << 40) + pl.col("record").cast(pl.Int64)).alias("key")
+    numbered = lazy.with_row_index("record")
+    counts = [pl.col(name) for name in _COUNTS if name in schema]
+    found = None
+    if len(counts) == len(_COUNTS):
+        unknown = pl.any_horizontal([count.is_null() for count in counts])
+        known = numbered.filter(unknown | pl.any_horizontal([count > 0 for count in counts]))
+        rows = known.select("rank", packed, unknown.alias("unknown")).group_by("rank")
+        found = rows.agg(pl.col("key").min(), pl.col("unknown").any()).collect(engine="streaming")
+    if found is None or found["unknown"].any():  # a count that is not there: the figures tell
+        rows = numbered.filter(is_nan(schema) | is_inf(schema)).select("rank", packed).group_by("rank")
+        found = rows.agg(pl.col("key").min()).collect(engine="streaming")
     return found.select("rank", (pl.col("key") // (1 << 40)).alias("step"), (pl.col("key") % (1 << 40)).alias("place"))
 
 
 def reduced(lazy: pl.LazyFrame, schema: pl.Schema, sizes: Sequence[int]) -> Kept:
     """`lazy`: files of `sizes` rows one after the other, each in its order."""
     begins = pl.Series([sum(sizes[:number]) for number in range(len(sizes))], dtype=pl.Int64)
-    seen = _steps(lazy, schema, begins, sum(sizes))
+    runs = pl.concat([_runs(lazy.slice(at, _SLICE), begins, at) for at in range(0, sum(sizes), _SLICE)])
+    seen = _steps(runs, _bad_rows(lazy, schema, []), schema)
     more = _more_onsets(lazy, schema, seen)
     steps = _with_windows(seen, more)
     numbered = lazy.with_row_index("record")  # columns are chosen last: the other way round it is twice as slow
     near = _near(numbered, schema, steps, begins)
+    if _telling(near.join(steps, left_on="record", right_on="bad_first", how="semi"), schema).height < len(
+        steps["bad_first"].drop_nulls()
+    ):  # the names of all bad rows are read only where some say nothing
+        names = [name for name in ("op", "tensor") if name in schema]
+        seen = _steps(runs, _telling(_bad_rows(lazy, schema, names), schema), schema)
+        steps = _with_windows(seen, more)
+        near = _near(numbered, schema, steps, begins)
     raised = _raised(near, schema).join(steps.filter("onset"), on=["rank", "step"], how="anti")
     if raised.height:
         steps = _with_windows(seen, pl.concat([more, raised]).unique())
@@ -99,13 +116,13 @@ def reduced(lazy: pl.LazyFrame, schema: pl.Schema, sizes: Sequence[int]) -> Kept
 
 
 def _near(numbered: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
-    """Rows of steps that are near any rank's onset, of communications, and first bad rows."""
+    """Rows of steps that are near any rank's onset, of communications (`_special`), and first bad rows."""
     far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
-    parts = [pl.col("step").is_in(steps.filter("near")["step"].unique().implode()), _special(schema)]
+    parts = [pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()), _special(schema)]
     if len(far_bad):
         parts.append(pl.col("record").is_in(far_bad.implode()))
     found = numbered.filter(pl.any_horizontal(parts)).select("record", *schema.names())
-    return _numbered(found.collect(engine="streaming"), begins)
+    return _numbered(found.collect(engine="streaming"), begins).with_columns(_special(schema).alias("_special"))
 
 
 def _raised(near: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
@@ -115,7 +132,7 @@ def _raised(near: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     if not names or not sizes:
         return near.select(pl.col("rank", "step").cast(pl.Int64)).clear()
     flag = pl.any_horizontal([name.str.contains(_FLAG).fill_null(False) for name in names])
-    some = near.lazy().filter(_special(schema)).filter(flag & pl.any_horizontal(sizes))
+    some = near.filter("_special").lazy().filter(flag & pl.any_horizontal(sizes))
     return some.select(pl.col("rank", "step").cast(pl.Int64)).unique().collect()
 
 
@@ -137,11 +154,9 @@ def _special(schema: pl.Schema) -> pl.Expr:
 # --- the first pass --------------------------------------------------------------------------------------------------
 
 
-def _steps(lazy: pl.LazyFrame, schema: pl.Schema, begins: pl.Series, rows: int) -> pl.DataFrame:
+def _steps(runs: pl.DataFrame, bad: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     """One row per file, rank, launch and step in the order of a rank's rows: `first`, `last` (numbers of rows);
     `bad_first`, `nan_first` (null = none); `odd` (how many rows hold Inf without NaN: masks, mostly)."""
-    bad = _bad_rows(lazy, schema)
-    runs = pl.concat([_runs(lazy.slice(offset, _SLICE), begins, offset) for offset in range(0, rows, _SLICE)])
     at = runs["first"].search_sorted(bad["at"], side="right") - 1
     first_nan = pl.when("nan").then("at").alias("nan_at")
     by_run = bad.with_columns(runs["first"].gather(at).alias("first"), first_nan).group_by("first").agg(
@@ -158,26 +173,25 @@ def _steps(lazy: pl.LazyFrame, schema: pl.Schema, begins: pl.Series, rows: int) 
     )  # fmt: skip
 
 
-def _bad_rows(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
-    """`at`: number of a row that holds NaN or Inf, ascending; `nan`: whether NaN. Figures are read only where a count is
-    not there."""
+def _bad_rows(lazy: pl.LazyFrame, schema: pl.Schema, names: Sequence[str]) -> pl.DataFrame:
+    """`at`: number of a row that holds NaN or Inf, ascending; `nan`: whether NaN; and what the columns `names` hold.
+    Figures are read only where a count is not there."""
     numbered = lazy.with_row_index("at")
     at, counts = pl.col("at").cast(pl.Int64), [pl.col(name) for name in _COUNTS if name in schema]
-    names = [name for name in ("op", "tensor") if name in schema]
     if len(counts) == len(_COUNTS):
         known = pl.any_horizontal([count.is_null() | (count > 0) for count in counts])
         found = numbered.filter(known).select(at, (counts[0] > 0).alias("nan"), counts[1].alias("inf"), *names)
         rows = found.collect(engine="streaming")
         if not rows["nan"].null_count() and not rows["inf"].null_count():
-            return _telling(rows, names).select("at", "nan").sort("at")
+            return rows.drop("inf").sort("at")
     nan = is_nan(schema)
     found = numbered.filter(nan | is_inf(schema)).select(at, nan.alias("nan"), *names)
-    return _telling(found.collect(engine="streaming"), names).select("at", "nan").sort("at")
+    return found.collect(engine="streaming").sort("at")
 
 
-def _telling(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def _telling(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     """Without memory that nobody has written yet: new tensors, and what goes into a call that will fill it."""
-    if len(names) < 2:
+    if "op" not in schema or "tensor" not in schema:
         return rows
     ops = rows["op"].unique()
     unwritten = ops.filter(ops.str.contains(_UNWRITTEN).fill_null(False))
@@ -268,13 +282,12 @@ def _with_windows(steps: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     is_last = pl.col("nth") == pl.col("nth").max().over(_RANK)
     leads_on = pl.col("more").shift(-1).over(way).fill_null(False)
     whole = pl.col("onset") | (after & ~nan) | leads_on | (is_last & clean)
-    opens = pl.col("nth") == 0
     first, last, bad = pl.col("first"), pl.col("last"), pl.col("bad_first")
     return steps.with_columns(
-        whole.alias("whole"), (whole | after | before | pl.col("late") | opens).alias("near"),
-        pl.when(after | opens).then(first).when(before).then(last - NEAR).when("late").then(bad - NEAR).alias("since"),
+        whole.alias("whole"), (whole | after | before | pl.col("late")).alias("near"),
+        pl.when(after).then(first).when(before).then(last - NEAR).when("late").then(bad - NEAR).alias("since"),
         pl.when(after).then(pl.max_horizontal(pl.col("nan_first"), bad) + NEAR).when(before).then(last)
-        .when("late").then(bad + NEAR).when(opens).then(first + NEAR).alias("until"),
+        .when("late").then(bad + NEAR).alias("until"),
     )  # fmt: skip
 
 
@@ -289,8 +302,8 @@ def _exactly(
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     """Of the rows of steps near some rank's onset those that are near its own; (…, calls left out by file)."""
     here = [*_RANK, "step"]
-    record, special, names = pl.col("record"), pl.col("_special"), found.columns
-    found = found.with_columns(_special(schema).alias("_special"))
+    record, special = pl.col("record"), pl.col("_special")
+    names = [name for name in found.columns if name != "_special"]
     brought = _brought(found, schema, steps)
     since = pl.when("brought").then(pl.col("bad_first") - NEAR).otherwise("since")
     until = pl.when("brought").then("last").otherwise("until")
