@@ -79,6 +79,11 @@ def signal_of(code: str | None) -> str | None:
     return _SIGNALS.get(number - 128) if number > 128 else None
 
 
+def is_stop(code: str | None) -> bool:
+    """Does an exit code say that a launcher or a person stopped the process?"""
+    return signal_of(code) in _ASKED
+
+
 def is_consequence(detail: str | None) -> bool:
     """Does an event's `detail` say that another failure caused it?"""
     if not detail:

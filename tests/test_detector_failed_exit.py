@@ -43,3 +43,29 @@ def test_who_has_to_be_looked_at(rows: list[dict[str, Any]], suspects: tuple[int
 )
 def test_where_more_is_told(rows: list[dict[str, Any]]) -> None:
     assert DETECTOR.detect(case(rows)) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause", "undecided"),
+    [
+        ([{"code": "SIGKILL", "local_rank": 3, "pid": 9}], "killed", ("membership_unknown",)),
+        ([{"code": "SIGSEGV", "local_rank": 3}], "segfault", ("membership_unknown",)),
+        ([{"code": "1", "local_rank": 3}], None, ("membership_unknown", "tied_explanations")),
+        ([{"code": "SIGABRT"}, {"code": "SIGKILL"}], None, ("membership_unknown", "tied_explanations")),
+    ],
+    ids=["killed", "crashed", "exit code", "two signals"],
+)
+def test_a_local_rank_names_nobody(rows: list[dict[str, Any]], cause: str | None, undecided: tuple[str, ...]) -> None:
+    (found,) = DETECTOR.detect(case([{"kind": "exit", **row} for row in rows]))
+    assert (found.kind, found.cause, found.undecided) == ("crash", cause, undecided)
+    assert (found.ranks, found.hosts, found.suspect_ranks) == ((), (), ())
+
+
+def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
+    rows = [{"kind": "closing_signal", "code": "SIGTERM", "pid": 9}, {"kind": "exit", "code": "SIGKILL", "pid": 9}]
+    assert DETECTOR.detect(case(rows)) == ()
+
+
+def test_ctrl_c_is_told_and_no_failure() -> None:
+    (found,) = DETECTOR.detect(case(ended("SIGINT", 0, 1)))
+    assert (found.kind, found.cause, found.ranks) == ("unknown", None, ()) and "Ctrl-C" in found.summary

@@ -1,23 +1,35 @@
-"""Processes ended with an error, and nothing but the launcher's word is there: who has to be looked at?
+"""Processes ended with an error or were interrupted, and nothing but the launcher's word is there: who is to be looked at?
 
 An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
 nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
-Where most aborted, as watchdogs make them after a wait, those that the launcher found alive are.
+Where most aborted, as watchdogs make them after a wait, those that the launcher found alive are. A line that gives a local
+rank alone accuses no rank. Ctrl-C is no failure; where nothing else is there, the verdict says that somebody stopped the job.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.detectors.log_lines import has_waited
+from forensics.detectors.log_lines import has_waited, host_of, own_rank, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Ref
+from forensics.incident import BlastRadius, Cause, FirstAnomaly, Ref
+from forensics.outcomes import is_stop, signal_of
+
+# What the signal alone proves; SIGABRT has many causes.
+_CAUSES: Mapping[str, Cause] = {
+    "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
+}  # fmt: skip
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no line tells more than that processes failed."""
+    if any(end.how not in ("failed", "stopped") for end in case.outcomes.values()) or has_waited(case):
+        return ()
     failed = {rank: end for rank, end in case.outcomes.items() if end.how == "failed"}
     stopped = {rank: end for rank, end in case.outcomes.items() if end.how == "stopped"}
-    if not failed or len(failed) + len(stopped) < len(case.outcomes) or has_waited(case):
-        return ()
+    if not failed:
+        return _without_rank(case)
     codes = sorted({end.code for end in failed.values()})
     suspects, why = _suspects(set(failed), set(stopped), codes)
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
@@ -38,6 +50,63 @@ def detect(case: Case) -> tuple[Finding, ...]:
             collect=(f"what {ranks_text(suspects or sorted(failed))} printed last, on standard error as well",),
             summary=f"Undecided: {text}; {why}.",
         ),
+    )
+
+
+def _without_rank(case: Case) -> tuple[Finding, ...]:
+    """What is told of processes whose rank is not known, or of those that somebody interrupted."""
+    ends = rows(case, "exit")
+    stopped = {(row["file"], row["pid"]) for row in rows(case, "closing_signal") if row["pid"] is not None}
+    failed = [
+        row
+        for row in ends
+        if own_rank(row) is None
+        and row["code"] not in (None, "0")
+        and not is_stop(row["code"])
+        and (row["file"], row["pid"]) not in stopped
+    ]
+    interrupted = [row for row in ends if signal_of(row["code"]) == "SIGINT"]
+    if failed:
+        return (_unplaced(case, failed),)
+    if not interrupted:
+        return ()
+    ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
+    who = ranks_text(ranks) if ranks else "processes of it"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            kind="unknown",
+            undecided=("nothing_found",),
+            claims=(Claim(f"{who} ended by KeyboardInterrupt", "for", "logs", refs(interrupted)),),
+            collect=("where a job hangs: stacks and flight-recorder dumps of all ranks before it is stopped",),
+            summary=f"Somebody stopped the job with Ctrl-C ({who}); nothing in this bundle shows a fault before that.",
+        ),
+    )
+
+
+def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
+    codes = sorted({signal_of(row["code"]) or str(row["code"]) for row in failed})
+    locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
+    hosts = sorted({host for row in failed if (host := host_of(case, row))})
+    where = f" on {', '.join(hosts[:4])}" if hosts else ""
+    whose = f"a process with local rank {locals_[0]}" if len(locals_) == 1 else f"{len(failed)} processes"
+    text = f"{whose}{where} ended with an error ({', '.join(codes[:3])})"
+    causes = {_CAUSES.get(code) for code in codes}
+    cause = causes.pop() if len(causes) == 1 else None
+    return Finding(
+        detector=DETECTOR.name,
+        kind="crash",
+        cause=cause,
+        strong=cause is not None,
+        undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
+        claims=(Claim(text, "for", "launcher", refs(failed)),),
+        first_anomaly=FirstAnomaly(
+            host=hosts[0] if len(hosts) == 1 else None, step=step_in_progress(case), signature=f"exit:{codes[0]}"
+        ),
+        collect=("what the processes printed last, on standard error as well, and the launcher's table of failures",),
+        summary=f"{text[:1].upper()}{text[1:]}; which rank it was is not told."
+        if cause
+        else f"Undecided: {text}; which rank it was and why it ended is not told.",
     )
 
 
