@@ -53,6 +53,15 @@ def test_one_snapshot_cannot_tell_slow_from_stuck() -> None:
     assert (verdict.ranks, verdict.undecided) == ([5], ["single_snapshot"])
 
 
+def test_ctrl_c_shows_who_is_elsewhere_but_not_that_the_job_hung() -> None:
+    job = stacks(Rows(8), {5: "data_loading"})
+    for row in job.rows["stacks"]:
+        row["source"] = "interrupt"
+    verdict = job.verdict()
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.suspects.ranks) == ("hang", None, [], [5])
+    assert verdict.undecided == ["single_snapshot"] and "Ctrl-C" in verdict.summary
+
+
 def test_t3c_two_halves_have_no_odd_one() -> None:
     """A majority is not health: 32 and 32 say nothing."""
     verdict = stacks(Rows(64), dict.fromkeys(range(32), "data_loading")).verdict()

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.log_lines import has_waited
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.graph.operations import ranks_text
@@ -71,6 +72,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         "stacks",
         tuple(stack_ref(row) for row in rows[:3]),
     )
+    # Somebody's Ctrl-C does not prove that the job hung: a running one shows the same for a moment.
+    by_chance = whole and (odd["source"] == "interrupt").all() and not has_waited(case)
+    named = ranks if whole and not by_chance else ()
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
     doing = f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')}"
@@ -80,16 +84,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Finding(
             detector=DETECTOR.name,
             kind="slow" if moving else "hang",
-            cause=("straggler_compute" if site == "compute" else "straggler_host") if moving else "rank_absent",
-            strong=whole and site != "compute",  # it may have loaded data before, or have been caught by chance
-            ranks=ranks if whole else (),
+            cause=None
+            if by_chance
+            else ("straggler_compute" if site == "compute" else "straggler_host")
+            if moving
+            else "rank_absent",
+            strong=bool(named) and site != "compute",  # it may have loaded data before, or have been caught by chance
+            ranks=named,
+            suspect_ranks=ranks if by_chance else (),
             hosts=() if whole else hosts,
             site=site,
             code=_code(rows[0]),
             claims=(claim,),
             undecided=() if repeated else ("single_snapshot",),
             first_anomaly=FirstAnomaly(
-                rank=ranks[0] if whole else None,
+                rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case, ranks[0] if whole else None),
                 op="/".join(ops) or None,
@@ -101,7 +110,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 if repeated
                 else "a second stack dump a minute later, and flight-recorder dumps",
             ),
-            summary=f"{doing} {while_others}{moved if moving else ''}.",
+            summary=f"Undecided: when somebody pressed Ctrl-C, {doing[:1].lower()}{doing[1:]} {while_others}."
+            if by_chance
+            else f"{doing} {while_others}{moved if moving else ''}.",
         ),
     )
 
