@@ -188,6 +188,19 @@ def recorded_waiting(ends: Mapping[int, Outcome], held: frozenset[int]) -> dict[
     }
 
 
+def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bool) -> bool:
+    """Did a wait fail before an error, or, where `any_order`, may it have: a time-out in another file, unless the stamps
+    say otherwise?"""
+    if wait["file"] == raised["file"]:
+        return (wait["line"] or 0) < (raised["line"] or 0)
+    if wait["kind"] != "collective_timeout" or not any_order:
+        return False
+    stamped = wait["time_ns"] is not None and raised["time_ns"] is not None
+    if stamped and wait["time_basis"] == raised["time_basis"]:
+        return bool(wait["time_ns"] <= raised["time_ns"])
+    return True
+
+
 def _with_refs(outcome: Outcome, refs: tuple[Ref, ...]) -> Outcome:
     return Outcome(
         outcome.rank, outcome.how, outcome.cause, outcome.code, outcome.time_ns, outcome.refs + refs, outcome.time_basis
@@ -206,8 +219,8 @@ def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
     if own:
         # A wait that failed before is the origin of what the same rank raised later.
-        first_wait = min((row["line"] or 0 for row in waits if row["file"] == own[0]["file"]), default=None)
-        if first_wait is None or (own[0]["line"] or 0) <= first_wait:
+        unnamed = all(row["kind"] == "exception" for row in own)
+        if not any(_is_before(row, own[0], unnamed) for row in waits):
             specific = next((row for row in own if row["kind"] != "exception"), own[0])
             cause = own_cause(specific["kind"], specific["text"] or "")
             return Outcome(

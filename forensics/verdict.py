@@ -67,6 +67,8 @@ def _tier(finding: Finding) -> int:
         return 0 if finding.severity != "minor" else 20
     if "fingerprint" in witnesses(finding):
         return 1  # what the ranks of a mismatch raise afterwards is its consequence
+    if kind == "crash" and "conflicting_evidence" in finding.undecided:
+        return 6  # it may be what followed a wait
     if kind == "crash":
         return 2 if cause is not None and (finding.strong or cause != "network_fault") else 6
     if kind == "hang":

@@ -9,6 +9,7 @@ from forensics.analyze import conclude_evidence
 from forensics.incident import Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
+from tests.log_cases import case
 
 _SECOND = 1_000_000_000
 _START = 1_763_000_000 * _SECOND
@@ -73,3 +74,20 @@ def test_a_gap_below_the_recovered_error_gives_a_set() -> None:
 @pytest.mark.parametrize("anchors", [False, True], ids=["skewed", "aligned"])
 def test_whoever_times_out_first_is_not_named(anchors: bool) -> None:
     assert _job(anchors, culprit_raises=False).ranks == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "how"),
+    [
+        ({}, "gave_up"),
+        ({"time_ns": _START, "time_basis": "utc"}, "died"),
+        ({"time_ns": _START + 900 * _SECOND, "time_basis": "utc"}, "gave_up"),
+        ({"file": "err.log", "line": 1}, "died"),
+        ({"kind": "gpu_oom"}, "died"),
+    ],
+    ids=["no stamp", "stamped before", "stamped after", "before in the same file", "device memory"],
+)
+def test_an_exception_in_another_file_than_the_same_ranks_time_out(raised: dict[str, Any], how: str) -> None:
+    waited = {"kind": "collective_timeout", "rank": 2, "file": "err.log", "line": 9, "seq": 5, "time_basis": "utc"}
+    other = {"kind": "exception", "code": "AttributeError", "rank": 2, "file": "app.log", "line": 3, **raised}
+    assert case([waited | {"time_ns": _START + 600 * _SECOND}, other]).outcomes[2].how == how

@@ -104,3 +104,16 @@ def test_another_program_where_no_pid_is_known() -> None:
     assert ended("my_trainer")
     assert ended("python3.11", {"kind": "job_end", "rank": 0, "severity": "info"})
     assert not ended("python3.11", *({"kind": "job_end", "rank": rank, "severity": "info"} for rank in (0, 1)))
+
+
+def test_an_exception_beside_the_time_outs_of_most_ranks_may_follow_them() -> None:
+    raised = {"kind": "exception", "code": "AttributeError"}
+    waits = [{"kind": "collective_timeout", "rank": rank, "seq": 5} for rank in range(4)]
+    (found,) = DETECTOR.detect(case([raised, *waits[:3]], expected=4))
+    assert (found.strong, found.undecided) == (False, ("conflicting_evidence",))
+    (found,) = DETECTOR.detect(case([raised, *waits[:2]], expected=4))
+    assert found.strong
+    early = {"time_ns": 10**18, "time_basis": "utc"}
+    late = [{**row, "time_ns": 10**18 + 5 * 10**9, "time_basis": "utc", "value": 4000.0} for row in waits[:3]]
+    (found,) = DETECTOR.detect(case([raised | early, *late], expected=4))
+    assert found.strong

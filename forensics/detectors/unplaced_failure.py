@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.detectors.common_wait import waited_ranks
 from forensics.detectors.log_lines import host_of, job_hosts, own_rank, refs
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
@@ -74,7 +75,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.outcomes.values()):
         return ()
-    hosts = tuple(sorted({host for row in same if (host := host_of(case, row))}))
+    after = cause == "exception" and _may_follow(case, same)
+    hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case, row))}))
     claims = [Claim(f"a process {_WORDS[cause]}", "for", "kernel" if cause == "host_oom" else "logs", refs(same))]
     if killed:
         claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
@@ -96,12 +98,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             kind="crash",
             cause=cause,
-            strong=True,
+            strong=not after,
             ranks=killed,
             hosts=() if killed else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
             domain="infrastructure" if cause == "gpu_fault" else "workload" if cause == "gpu_oom" else "unknown",
-            undecided=() if killed or hosts else ("membership_unknown",),
+            undecided=("conflicting_evidence",) if after else () if killed or hosts else ("membership_unknown",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
                 rank=killed[0] if killed else None,
@@ -111,9 +113,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             time_ns=same[0]["time_ns"],
             actions=(_action(cause, ", ".join(hosts) or "job"),),
-            summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}.",
+            summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
+            + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
         ),
     )
+
+
+def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
+    """Did most ranks wait until a time-out, while nothing shows that any of these exceptions came before? Programs raise
+    much when they are taken down."""
+    waited = waited_ranks(case)
+    if 2 * len(waited) <= len(case.expected | case.seen):
+        return False
+    onset = Onset(case)
+    return all(onset.when(row) != "before" for row in same)
 
 
 def _detail(row: dict[str, Any]) -> dict[str, Any]:
