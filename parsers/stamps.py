@@ -32,7 +32,11 @@ _CTIME = re.compile(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d
 _MONTH_YEAR = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _GLOG = re.compile(r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")
-_YEARS = re.compile(rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d", re.MULTILINE)
+_YEARS = re.compile(
+    rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
+    rb"|^\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
+    re.MULTILINE,
+)
 
 
 def parse_time(text: str, year: int | None = None) -> Stamp:
@@ -52,7 +56,7 @@ def parse_time(text: str, year: int | None = None) -> Stamp:
 
 def years(head: bytes) -> set[int]:
     """Years of the full stamps near the beginning of lines."""
-    return {int(match) for match in _YEARS.findall(head)}
+    return {int(iso or named) for iso, named in _YEARS.findall(head)}
 
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:

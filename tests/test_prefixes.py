@@ -165,6 +165,10 @@ def test_years_are_those_of_stamps_at_the_beginning_of_lines() -> None:
     }
 
 
+def test_the_year_of_dmesg_is_one_too() -> None:
+    assert years(b"[Wed Nov 18 11:07:35 2026] NVRM: Xid\n") == {2026}
+
+
 PIECES = [
     "[rank1]:",
     "12: ",
