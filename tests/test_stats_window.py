@@ -37,7 +37,7 @@ def statistics(steps: int = 12, bad_from: int | None = 7, skipped: int | None = 
 
 def test_kept_rows() -> None:
     frame = statistics(skipped=None)
-    found = stats_window.reduced(frame.lazy(), frame.schema, [frame.height])
+    found = stats_window.reduced(frame.lazy, frame.schema, [frame.height])
     kept = found.frame
     whole = kept.group_by("rank", "step").len().filter(pl.col("len") == 9)
     assert (set(whole["step"].to_list()), found.left_out) == ({6, 7, 8}, {})
@@ -49,7 +49,7 @@ def test_kept_rows() -> None:
 
 def test_of_a_clean_file_the_last_step_is_whole() -> None:
     frame = statistics(bad_from=None, skipped=None)
-    kept = stats_window.reduced(frame.lazy(), frame.schema, [frame.height]).frame
+    kept = stats_window.reduced(frame.lazy, frame.schema, [frame.height]).frame
     whole = kept.group_by("rank", "step").len().filter(pl.col("len") == 9)
     assert whole["step"].unique().sort().to_list() == [11]
     assert kept["step"].n_unique() == 12
@@ -116,7 +116,7 @@ def test_files_together_are_read_as_one_by_one(monkeypatch: pytest.MonkeyPatch) 
 def test_of_very_many_calls_those_far_from_any_bad_value_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats_window, "ROWS", 10)
     frame = statistics(steps=60, bad_from=50, skipped=None)
-    kept = stats_window.reduced(frame.lazy(), frame.schema, [frame.height])
+    kept = stats_window.reduced(frame.lazy, frame.schema, [frame.height])
     assert kept.left_out == {0: 82}  # two ranks: all but the steps 41 to 59
     assert kept.frame["step"].n_unique() == 60
 

@@ -7,6 +7,7 @@ over a single file, and uses all cores.
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
 import polars as pl
@@ -104,12 +105,7 @@ def _part(files: Sequence[_File]) -> list[Read]:
     """Of files with the same columns what an analysis needs. Where one of them cannot be read, each is read alone."""
     schema = files[0].schema
     try:
-        if all(file.has_rank for file in files):
-            streams: list[IO[bytes]] = [io.BytesIO(file.data) for file in files]
-            lazy = pl.scan_parquet(streams)
-        else:
-            lazy = pl.concat([file.scan() for file in files])
-        kept = stats_window.reduced(lazy, schema, [file.rows for file in files])
+        kept = stats_window.reduced(partial(_scan, files), schema, [file.rows for file in files])
     except _ERRORS as error:
         if len(files) == 1:
             return [_unreadable([files[0].source], [len(files[0].data)], _reason(error))]
@@ -119,6 +115,13 @@ def _part(files: Sequence[_File]) -> list[Read]:
         reason = f"{rows} rows of communications far from any bad value were left out"
         read.unread.append({"file": files[number].source.path, "reason": reason})
     return [read]
+
+
+def _scan(files: Sequence[_File]) -> pl.LazyFrame:
+    if all(file.has_rank for file in files):
+        streams: list[IO[bytes]] = [io.BytesIO(file.data) for file in files]
+        return pl.scan_parquet(streams)
+    return pl.concat([file.scan() for file in files])
 
 
 def _typed(files: Sequence[_File], frame: pl.DataFrame, nth: pl.Series) -> Read:

@@ -15,7 +15,7 @@ Nothing else is decided here. `record` stays the number of the row in the file, 
 Lost is what only other rows show: a recompute that differs by finite values in a step without any bad one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -87,42 +87,43 @@ def first_bad(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
     return found.select("rank", (pl.col("key") // (1 << 40)).alias("step"), (pl.col("key") % (1 << 40)).alias("place"))
 
 
-def reduced(lazy: pl.LazyFrame, schema: pl.Schema, sizes: Sequence[int]) -> Kept:
-    """`lazy`: files of `sizes` rows one after the other, each in its order."""
+def reduced(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, sizes: Sequence[int]) -> Kept:
+    """`scan`: files of `sizes` rows one after the other, each in its order; opened anew for each query, since a second
+    query over one scan of bytes takes more than twice the time."""
     begins = pl.Series([sum(sizes[:number]) for number in range(len(sizes))], dtype=pl.Int64)
-    runs = pl.concat([_runs(lazy.slice(at, _SLICE), begins, at) for at in range(0, sum(sizes), _SLICE)])
-    seen = _steps(runs, _bad_rows(lazy, schema, []), schema)
-    more = _more_onsets(lazy, schema, seen)
+    runs = pl.concat([_runs(scan().slice(at, _SLICE), begins, at) for at in range(0, sum(sizes), _SLICE)])
+    seen = _steps(runs, _bad_rows(scan(), schema, []), schema)
+    more = _more_onsets(scan, schema, seen)
     steps = _with_windows(seen, more)
-    numbered = lazy.with_row_index("record")  # columns are chosen last: the other way round it is twice as slow
-    near = _near(numbered, schema, steps, begins)
+    near = _near(scan(), schema, steps, begins)
     if _telling(near.join(steps, left_on="record", right_on="bad_first", how="semi"), schema).height < len(
         steps["bad_first"].drop_nulls()
     ):  # the names of all bad rows are read only where some say nothing
         names = [name for name in ("op", "tensor") if name in schema]
-        seen = _steps(runs, _telling(_bad_rows(lazy, schema, names), schema), schema)
+        seen = _steps(runs, _telling(_bad_rows(scan(), schema, names), schema), schema)
         steps = _with_windows(seen, more)
-        near = _near(numbered, schema, steps, begins)
+        near = _near(scan(), schema, steps, begins)
     raised = _raised(near, schema).join(steps.filter("onset"), on=["rank", "step"], how="anti")
     if raised.height:
         steps = _with_windows(seen, pl.concat([more, raised]).unique())
-        near = _near(numbered, schema, steps, begins)
+        near = _near(scan(), schema, steps, begins)
     found, left_out = _exactly(near, schema, steps, sizes)
-    others = [_growth(numbered, schema, found, steps, begins), _quiet(numbered, found, steps, begins)]
+    others = [_growth(scan(), schema, found, steps, begins), _quiet(scan(), found, steps, begins)]
     if some := [part.select(found.columns) for part in others if part is not None]:
         found = pl.concat([found, *some]).unique("record").sort("record")
     local = pl.col("record") - begins.gather(found["nth_file"])
     return Kept(found.drop("nth_file").with_columns(local.alias("record")), found["nth_file"], left_out)
 
 
-def _near(numbered: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+def _near(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
     """Rows of steps that are near any rank's onset, of communications (`_special`), and first bad rows."""
     far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
     parts = [pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()), _special(schema)]
     if len(far_bad):
         parts.append(pl.col("record").is_in(far_bad.implode()))
-    found = numbered.filter(pl.any_horizontal(parts)).select("record", *schema.names())
-    return _numbered(found.collect(engine="streaming"), begins).with_columns(_special(schema).alias("_special"))
+    found = lazy.with_row_index("record").filter(pl.any_horizontal(parts)).collect(engine="streaming")
+    found = found.select("record", *schema.names())
+    return _numbered(found, begins).with_columns(_special(schema).alias("_special"))
 
 
 def _raised(near: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
@@ -217,10 +218,10 @@ def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
     return runs.with_columns((begins.search_sorted(runs["first"], side="right") - 1).alias("nth_file"))
 
 
-def _more_onsets(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.DataFrame:
+def _more_onsets(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, steps: pl.DataFrame) -> pl.DataFrame:
     """(rank, step) in which scaled formats begin to clip, most figures of a clean file become zero, or a recompute
     differs from its forward pass."""
-    found = [steps.select("rank", "step").clear(), _recomputed(lazy, schema)]
+    found = [steps.select("rank", "step").clear(), _recomputed(scan, schema)]
     counts = [
         (pl.col(name) >= least).sum().cast(pl.Float64).alias(f"{name} {least}")
         for name, least in _SHARES
@@ -231,22 +232,22 @@ def _more_onsets(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame) -> 
         counts.append((pl.col("absmax") == 0).mean().alias("zero"))
         least["zero"] = _MORE_ZEROS
     if counts:
-        many = lazy.group_by("rank", "step").agg(counts).sort("rank", "step").collect(engine="streaming")
+        many = scan().group_by("rank", "step").agg(counts).sort("rank", "step").collect(engine="streaming")
         rises = pl.any_horizontal(pl.col(name).diff().over("rank") > least[name] for name in least)
         found.append(many.filter(rises.fill_null(False)).select("rank", "step"))
     return pl.concat([part.cast({"rank": pl.Int64, "step": pl.Int64}) for part in found]).unique()
 
 
-def _recomputed(lazy: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
+def _recomputed(scan: Callable[[], pl.LazyFrame], schema: pl.Schema) -> pl.DataFrame:
     """(rank, step) in which the rows of a recompute are not those of the forward pass, by the sum of their hashes."""
     names = [name for name in ("microbatch", "chunk", "module", "tensor", *_ALL_FIGURES) if name in schema]
     nothing = pl.DataFrame(schema={"rank": pl.Int64, "step": pl.Int64})
     if "phase" not in schema or "module" not in schema:
         return nothing
-    again = lazy.filter(pl.col("phase") == "recompute").select(pl.col("module").unique()).collect(engine="streaming")
+    again = scan().filter(pl.col("phase") == "recompute").select(pl.col("module").unique()).collect(engine="streaming")
     if not again.height:
         return nothing
-    passes = lazy.filter(
+    passes = scan().filter(
         pl.col("module").is_in(again["module"].implode()) & pl.col("phase").is_in(["forward", "recompute"])
     )
     mark = pl.struct(names).hash() // (1 << 24)  # so that a sum of many stays within 64 bits
@@ -360,18 +361,21 @@ def _brought(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.
     return found.lazy().filter(at & pl.col("_special")).select("record").collect()["record"]
 
 
-def _quiet(numbered: pl.LazyFrame, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame | None:
+def _quiet(lazy: pl.LazyFrame, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame | None:
     """The first rows of steps of which nothing is kept so far."""
     here = [*_RANK, "step"]
     told = found.select(pl.col(name).cast(steps.schema[name]) for name in here).unique()
     firsts = steps.join(told, on=here, how="anti")["first"]
     if not len(firsts):
         return None
-    return _numbered(numbered.filter(pl.col("record").is_in(firsts.implode())).collect(engine="streaming"), begins)
+    return _numbered(
+        lazy.with_row_index("record").filter(pl.col("record").is_in(firsts.implode())).collect(engine="streaming"),
+        begins,
+    )
 
 
 def _growth(
-    numbered: pl.LazyFrame, schema: pl.Schema, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series
+    lazy: pl.LazyFrame, schema: pl.Schema, found: pl.DataFrame, steps: pl.DataFrame, begins: pl.Series
 ) -> pl.DataFrame | None:
     """Rows of the modules that were bad first, in the steps before."""
     if "module" not in schema:
@@ -387,6 +391,6 @@ def _growth(
     known = steps.select(*_RANK, pl.col("nth").cast(spans.schema["nth"]), "step")
     wanted = spans.join(known, on=[*_RANK, "nth"]).select(*_RANK, "step", "module").unique()
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    past = _numbered(numbered.filter(some[0] & some[1]).collect(engine="streaming"), begins)
+    past = _numbered(lazy.with_row_index("record").filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
     return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")
