@@ -119,7 +119,9 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         .agg(pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving"))
     )
     last = whole.sort(
-        [*key, "_trust", "time_ns", "_nth", "snapshot"], descending=[False] * 5 + [True] * 3, nulls_last=True
+        [*key, "_trust", "time_ns", "_series", "_nth", "snapshot"],
+        descending=[False] * 4 + [True, False, True, True],
+        nulls_last=True,
     ).unique(key, keep="first", maintain_order=True)
     last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
     sites = (
