@@ -120,7 +120,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
     last = whole.sort(
         [*key, "_trust", "time_ns", "_series", "_nth", "snapshot"],
-        descending=[False] * 4 + [True, False, True, True],
+        descending=[False] * 5 + [True, False, True, True],
         nulls_last=True,
     ).unique(key, keep="first", maintain_order=True)
     last = last.join(moving, on=key, how="left", nulls_equal=True, maintain_order="left")
