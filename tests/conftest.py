@@ -1,6 +1,10 @@
-"""The switch `--update-golden`, and nothing else."""
+"""The switch `--update-golden`, and no deadlines: a busy machine fails no test."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
