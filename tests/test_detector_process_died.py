@@ -1,12 +1,14 @@
 """Who failed first, as far as clocks can tell: T4a and T4b."""
 
+import json
 import random
 from typing import Any
 
 import pytest
 
 from forensics.analyze import conclude_evidence
-from forensics.incident import Verdict
+from forensics.detectors.process_died import DETECTOR
+from forensics.incident import Code, Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
 from tests.log_cases import case
@@ -91,3 +93,19 @@ def test_an_exception_in_another_file_than_the_same_ranks_time_out(raised: dict[
     waited = {"kind": "collective_timeout", "rank": 2, "file": "err.log", "line": 9, "seq": 5, "time_basis": "utc"}
     other = {"kind": "exception", "code": "AttributeError", "rank": 2, "file": "app.log", "line": 3, **raised}
     assert case([waited | {"time_ns": _START + 600 * _SECOND}, other]).outcomes[2].how == how
+
+
+def test_what_a_rank_died_of_is_told_with_its_line_of_code() -> None:
+    text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 1 has 79 GiB of which 1.50 GiB is free."
+    frames = [["wrapper", "/env/lib/python3.11/site-packages/torch/x.py", 8], ["step", "/job/train.py", 40]]
+    rows: list[dict[str, Any]] = [
+        {"kind": "exception", "code": "torch.OutOfMemoryError", "detail": json.dumps({"frames": frames})}
+    ]
+    rows = [{**row, "rank": 6, "text": text, "line": 9} for row in [*rows, {"kind": "gpu_oom"}]]
+    (found,) = DETECTOR.detect(case(rows))
+    assert found.summary.startswith(
+        "Rank 6 ran out of device memory (3.00 GiB asked, 1.50 GiB free) at /job/train.py:40"
+    )
+    assert found.code == Code(file="/job/train.py", line=40, function="step")
+    assert [action.kind for action in found.actions] == ["check_config"]
+    assert found.first_anomaly.signature == "gpu_oom"

@@ -7,6 +7,8 @@ other hosts alone are silent while all of this host wait, only a dead device jus
 host. Where the bundle holds kernel logs alone, they are all there is to say.
 """
 
+import re
+
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
@@ -31,6 +33,8 @@ from forensics.onset import Onset
 _BY_PROGRAM = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:69")
 # After these the device computes nothing more: uncorrectable memory, links or controller down, off the bus.
 _DEADLY = ("xid:48", "xid:62", "xid:74", "xid:79", "xid:95", "xid:119", "xid:120", "xid:140")
+_BEFORE_WORDS = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
+_WORDS = 100
 _COMMON = 0.3  # of the hosts with kernel logs
 
 
@@ -136,6 +140,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (_finding(case, placed, ranks, tuple(sorted(suspects)), hosts, devices, strong),)
 
 
+def _words(row: Row) -> str:
+    """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
+    text = _BEFORE_WORDS.sub("", row["text"] or "").strip().rstrip(".")
+    return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
+
+
 def _finding(
     case: Case,
     placed: list[tuple[Row, str | None]],
@@ -145,8 +155,13 @@ def _finding(
     devices: tuple[Device, ...],
     strong: bool,
 ) -> Finding:
-    code = placed[0][0]["code"]
-    claims = [Claim("the driver reported an error of the device", "for", "kernel", refs(row for row, _ in placed))]
+    code, words = placed[0][0]["code"], _words(placed[0][0])
+    said = (
+        f"the driver reported an error of the device: {words}"
+        if words
+        else "the driver reported an error of the device"
+    )
+    claims = [Claim(said, "for", "kernel", refs(row for row, _ in placed))]
     if ranks:
         claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "kernel"))
     if ranks and set(ranks) <= _accused_by_graph(case):
@@ -180,7 +195,7 @@ def _finding(
                 reason="its driver reported an error",
             ),
         ),
-        summary=f"A device failed ({code})"
+        summary=f"A device failed ({', '.join(part for part in (code, words) if part)})"
         + (f" on {', '.join(hosts)}" if hosts else "")
         + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
     )

@@ -4,12 +4,15 @@ Method: outcomes.py. A signal that nobody sent, or an exception that is no conse
 orders several only beyond the clock error; the launcher's "first observed failure" is never taken for the origin.
 """
 
+import json
 import re
+
+import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import Action, BlastRadius, Cause, FirstAnomaly
+from forensics.incident import Action, ActionKind, BlastRadius, Cause, Code, FirstAnomaly
 from forensics.outcomes import Outcome
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
@@ -23,6 +26,47 @@ _WORDS: dict[str, str] = {
     "gpu_fault": "hit a device fault",
     "exception": "raised an exception of its own",
 }
+# What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
+_TO_DO: dict[str, tuple[ActionKind, str]] = {
+    "exception": ("check_code", "it raised an exception of its own"),
+    "gpu_oom": ("check_config", "it needs more device memory than there is: smaller micro-batches, more sharding"),
+    "host_oom": ("check_config", "it needs more host memory than its limit: data workers, batches kept ahead, caches"),
+    "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
+    "segfault": ("check_code", "a library or an extension crashed: its core dump tells where"),
+    "gpu_fault": ("inspect_hardware", "its device reported a fault"),
+    "killed": ("collect_more", "the kernel and scheduler logs of its host tell who killed it"),
+}
+_ASKED = re.compile(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
+_FREE = re.compile(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
+_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
+_WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
+
+
+def _said(outcome: Outcome) -> str:
+    """What the rank died of, in brackets: the sizes of memory, else the code, else its line's words."""
+    text = outcome.refs[0].text if outcome.refs else ""
+    if outcome.cause == "gpu_oom" and (asked := _ASKED.search(text)):
+        free = _FREE.search(text)
+        return f"{asked['asked']} asked" + (f", {free['is'] or free['was']} free" if free else "")
+    words = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
+    whole = not outcome.code or text.startswith(outcome.code)
+    return (words if whole else outcome.code) or "no more is told"
+
+
+def _code(case: Case, outcome: Outcome) -> Code | None:
+    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end."""
+    if not outcome.refs:
+        return None
+    place = outcome.refs[0]
+    told = case.tables["events"].filter(
+        (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
+    )
+    for detail in told["detail"].drop_nulls().to_list():
+        frames = [frame for frame in json.loads(detail).get("frames") or [] if len(frame) == 3 and frame[1]]
+        own = [frame for frame in frames if not _LIBRARY.search(frame[1])] or frames
+        if own:
+            return Code(file=own[0][1], line=own[0][2], function=own[0][0])
+    return None
 
 
 def _same(outcome: Outcome) -> str:
@@ -100,9 +144,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     cause = first.cause
     ranks = tuple(sorted(outcome.rank for outcome in origins))
     victims = sorted(r for r, outcome in case.outcomes.items() if outcome.how in ("gave_up", "stopped"))
+    code = _code(case, first)
+    at = f" at {code.file}:{code.line}" if code else ""
     claims = [
         Claim(
-            f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({outcome.code})", "for", _witness(outcome), outcome.refs
+            f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({_said(outcome)}){at if outcome is first else ''}",
+            "for",
+            _witness(outcome),
+            outcome.refs,
         )
         for outcome in origins[:4]
     ]
@@ -116,14 +165,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 sample.refs[-1:],
             )
         )
-    actions = [
-        Action(
-            kind="check_code" if cause == "exception" else "restart_job",
-            target=ranks_text(ranks),
-            command=None,
-            reason=_WORDS[str(cause)],
-        )
-    ]
+    kind, why = _TO_DO[str(cause)]
+    target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
+    actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(
             detector=DETECTOR.name,
@@ -141,13 +185,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=None if everybody or tie else first.rank,
                 step=step_in_progress(case, first.rank),
-                signature=f"{cause}:{first.code}",
+                signature=f"{cause}:{first.code}" if first.code else str(cause),
             ),
             claims=tuple(claims),
             time_ns=first.time_ns,
-            actions=tuple(actions),
+            actions=actions,
+            code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
-            summary=f"{ranks_text(ranks).capitalize()} {_WORDS[str(cause)]} ({first.code})"
+            summary=f"{ranks_text(ranks).capitalize()} {_WORDS[str(cause)]} ({_said(first)}){at}"
             + (
                 "; it is the same on most ranks, so no single one is the cause."
                 if everybody
