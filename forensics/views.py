@@ -70,7 +70,7 @@ def _grid(case: Case, finding: Finding) -> tuple[list[GridCell], list[GridHost]]
 
 def _timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     """Events with a time, equal ones folded, the earliest of each shown; last training step first."""
-    events = case.tables["events"].filter(
+    events = _each_line_once(case.tables["events"]).filter(
         pl.col("time_ns").is_not_null() & ~pl.col("kind").is_in(_QUIET) & (pl.col("time_basis") != "boot")
     )
     folded = (
@@ -103,6 +103,13 @@ def _timeline(case: Case, finding: Finding) -> list[TimelineItem]:
             )
         )
     return sorted(items, key=lambda item: (item.time_utc, item.label))
+
+
+def _each_line_once(events: pl.DataFrame) -> pl.DataFrame:
+    """Events without the second one of a host's line that means two things: an error, and a device that is lost."""
+    twice = pl.col("kind").is_in(_SYSTEM) & pl.col("line").is_not_null() & pl.col("text").is_not_null()
+    once = events.filter(twice).unique(["file", "line", "text", "pci", "pid"], keep="first", maintain_order=True)
+    return pl.concat([events.filter(~twice.fill_null(False)), once])
 
 
 def _last_steps(case: Case) -> TimelineItem:
@@ -276,9 +283,8 @@ def _collectives(case: Case) -> list[CollectiveRow]:
 
 
 def _hardware(case: Case, finding: Finding) -> list[HardwareRow]:
-    events = (
-        case.tables["events"].filter(pl.col("kind").is_in(_SYSTEM)).sort("time_ns", "file", "line", nulls_last=True)
-    )
+    events = _each_line_once(case.tables["events"]).filter(pl.col("kind").is_in(_SYSTEM))
+    events = events.sort("time_ns", "file", "line", nulls_last=True)
     by_host: dict[str, list[int]] = {}
     for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():
         by_host.setdefault(host, []).append(rank)

@@ -15,10 +15,12 @@ def cells(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` columns; what was cut off shows as …"""
+    """At most `width` columns; what was cut off shows as …. No word is cut that is shorter than a third of the width."""
     if cells(text) <= width:
         return text
-    return text[: _fitting(text, width - 1)].rstrip() + "…"
+    end = _fitting(text, width - 1)
+    space = text.rfind(" ", 0, end + 1)
+    return text[: space if space > 0 and end - space < width // 3 else end].rstrip() + "…"
 
 
 def cut_left(text: str, width: int) -> str:
@@ -29,13 +31,14 @@ def cut_left(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, lines: int) -> list[str]:
-    """`text` in at most `lines` lines, broken at spaces where there are any; the last one is cut."""
+    """`text` in at most `lines` lines, broken within a word only if it fills a line; the last one is cut."""
     out: list[str] = []
     rest = text.strip()
     while rest and len(out) < lines - 1 and cells(rest) > width:
         end = _fitting(rest, width)
         space = rest.rfind(" ", 1, end + 1)
-        if space > end // 2:
+        word = rest[space + 1 :].split(" ", 1)[0]
+        if space > 0 and (space > end // 2 or cells(word) <= width):
             end = space
         out.append(rest[:end].rstrip())
         rest = rest[end:].lstrip()

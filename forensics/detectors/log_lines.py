@@ -32,8 +32,8 @@ def detail(row: Row) -> dict[str, Any]:
 
 
 def refs(found: Iterable[Row], most: int = 3) -> tuple[Ref, ...]:
-    """Places of the first rows."""
-    return tuple(reference(row) for row in list(found)[:most])
+    """Places of the first rows, each once."""
+    return tuple(dict.fromkeys(reference(row) for row in found))[:most]
 
 
 def own_rank(row: Row) -> int | None:
