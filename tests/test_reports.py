@@ -82,7 +82,7 @@ def test_ranks(ranges: str, phrase: str, count: int) -> None:
 def test_words_stay_whole() -> None:
     assert layout.wrap("of never_entered:all_reduce:data_parallel", 32, 3)[0] == "of never_entered:all_reduce:data"
     assert layout.wrap("in never_entered:all_reduce:world now", 33, 3) == ["in never_entered:all_reduce:world", "now"]
-    assert layout.wrap("seen in never_entered:world later on", 24, 2) == ["seen in", "never_entered:world …"]
+    assert layout.wrap("seen in never_entered:world later on", 24, 2) == ["seen in", "never_entered:world…"]
 
 
 def test_a_command_is_broken_outside_quotes_only() -> None:
