@@ -43,8 +43,13 @@ def test_nan_is_seen_at_its_step(last: dict[str, Any], value: str) -> None:
 
 @pytest.mark.parametrize(
     "last",
-    [{"skipped": 1}, {"skipped": 1, "grad_norm": NAN, "loss": 2.0}, {"loss": 2.2}],
-    ids=["skipped step", "skipped step with norm", "well"],
+    [
+        {"skipped": 1},
+        {"skipped": 1, "grad_norm": NAN, "loss": 2.0},
+        {"skipped": 1, "grad_norm": float("inf"), "loss_scale": 32768.0},
+        {"loss": 2.2},
+    ],
+    ids=["skipped step", "skipped step with norm", "overflow that halves the loss scale", "well"],
 )
 def test_no_nan(last: dict[str, Any]) -> None:
     assert loss_log.DETECTOR.detect(log([{"loss": 2.0}, {"loss": 2.1}, last])) == ()

@@ -75,7 +75,9 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
         if loss is not None and not isfinite(loss):
             return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
         bad_norm = norm is not None and not isfinite(norm)
-        if row["loss_seen"] is False and (bad_norm or (had_loss and not skipped)):
+        # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
+        is_skip = bool(skipped) and not (norm is not None and isnan(norm))
+        if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
             why = "the loss has vanished from the line" + (" and the gradient norm is not finite" if bad_norm else "")
             return _Bad(row, "nan", f"{why}, though no step was skipped")
         if bad_norm and not skipped:
