@@ -194,7 +194,7 @@ def _actions(finding: Finding, status: Status) -> list[Action]:
         for what in finding.collect
     ]
     if not actions and finding.kind in ("hang", "crash") and status != "unknown":
-        actions.append(Action(kind="restart_job", target=target, command=None, reason="no lasting fault is shown"))
+        actions.append(Action(kind="restart_job", target="", command=None, reason="no lasting fault is shown"))
     return actions
 
 

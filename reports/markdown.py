@@ -64,7 +64,7 @@ def postmortem(report: Report) -> str:
     for title, points in facts:
         lines += ["", f"### {title}", "", *(f"- {point}" for point in points)]
     lines += ["", "### Action items", "", "| action | owner | done |", "|---|---|---|"]
-    lines += [f"| {ACTION[action.kind][0]} {cell(action.target)} | {ACTION[action.kind][1]} | |"
+    lines += [f"| {ACTION[action.kind][0]}{f' {cell(action.target)}' if action.target else ''} | {ACTION[action.kind][1]} | |"
               for action in incident.actions[:_ROWS]]  # fmt: skip
     return "\n".join([*lines, "| … | | |"])
 
@@ -147,7 +147,8 @@ def _actions(incident: Incident) -> list[str]:
     parts = []
     for number, action in enumerate(summary.commands(incident)[:_ROWS], start=1):
         what, who = ACTION[action.kind]
-        parts.append(f"**{number}. {what}** {code(action.target)} ({who}): {code(action.reason)}")
+        target = f" {code(action.target)}" if action.target else ""
+        parts.append(f"**{number}. {what}**{target} ({who}): {code(action.reason)}")
         if action.command:
             parts.append(fenced(action.command, "sh"))
     return parts

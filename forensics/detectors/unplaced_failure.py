@@ -8,6 +8,7 @@ ranks waited afterwards, ended none of them.
 
 import json
 import re
+from textwrap import shorten
 from typing import Any
 
 import polars as pl
@@ -77,7 +78,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     after = cause == "exception" and _may_follow(case, same)
     hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case, row))}))
-    claims = [Claim(f"a process {_WORDS[cause]}", "for", "kernel" if cause == "host_oom" else "logs", refs(same))]
+    words = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
+    claims = [
+        Claim(
+            f"a process {_WORDS[cause]}: {shorten(words, 120, placeholder=' …')}",
+            "for",
+            "kernel" if cause == "host_oom" else "logs",
+            refs(same),
+        )
+    ]
     if killed:
         claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
@@ -109,10 +118,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 rank=killed[0] if killed else None,
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case),
-                signature=f"{cause}:{same[0]['code'] or ''}",
+                signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=(_action(cause, ", ".join(hosts) or "job"),),
+            actions=(_action(cause, ", ".join(hosts)),),
             summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
             + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
         ),
