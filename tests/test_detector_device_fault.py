@@ -7,6 +7,7 @@ import pytest
 from forensics.case import Case
 from forensics.detectors.device_fault import DETECTOR
 from forensics.verdict import status_of
+from forensics.views import views
 from tests.log_cases import case
 
 RANKS: list[dict[str, Any]] = [
@@ -121,3 +122,13 @@ def test_kernel_logs_alone() -> None:
     assert (found.kind, found.cause, found.ranks) == ("crash", "gpu_fault", ())
     other = [*files, {"file": "rank0.log", "bytes": 100}]
     assert DETECTOR.detect(case([{"kind": "gpu_lost", "severity": "fatal"}], files=other)) == ()
+
+
+def test_the_drivers_words_are_told_and_its_line_once() -> None:
+    line = "NVRM: Xid (PCI:0000:2b:00): 79, pid=4003, name=python3, GPU has fallen off the bus."
+    rows = [xid(text=line, line=1), xid(text=line, line=1) | {"kind": "gpu_lost"}]
+    job = case([*rows, *WAITS], ranks=RANKS)
+    (found,) = DETECTOR.detect(job)
+    assert "xid:79, GPU has fallen off the bus" in found.summary
+    assert [ref.line for ref in found.claims[0].refs] == [1]
+    assert [row.text for row in views(job, found).hardware] == [line]
