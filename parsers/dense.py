@@ -8,7 +8,6 @@ the last half; what is lost has a row of `unread`.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,7 +39,7 @@ class DenseLines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """A line form: `parser` would read its lines one by one, `name` is its table. `read` runs in several threads."""
+    """A line form: `parser` would read its lines one by one, `name` is its table."""
 
     parser: str
     name: TableName
@@ -110,24 +109,15 @@ class _Form:
     lost: int = 0
 
     def take(self, block: bytes, first_line: int) -> bytes:
-        middle = block.find(b"\n", len(block) // 2) + 1 or len(block)
-        halves = [block[:middle], block[middle:]] if middle < len(block) else [block]
-        firsts = [first_line, first_line + halves[0].count(b"\n")]
-        with ThreadPoolExecutor(2) as pool:
-            done = list(pool.map(self._half, halves, firsts))
-        for _, kept in done:
-            self._keep(kept)
-        return b"".join(left for left, _ in done)
-
-    def _half(self, block: bytes, first_line: int) -> tuple[bytes, pl.DataFrame]:
         window = _lines(block).with_row_index("line", offset=first_line)
         taken, kept = self.lines.read(window)
+        self._keep(kept)
         if not kept.height:
-            return block, kept
+            return block
         if kept.height == window.height:
-            return b"\n" * block.count(b"\n"), kept
+            return b"\n" * (kept.height - (not block.endswith(b"\n")))
         left = window.select(pl.when(~taken).then("text").otherwise(pl.lit("")).str.join("\n")).item()
-        return str(left).encode() + (b"\n" if block.endswith(b"\n") else b""), kept
+        return str(left).encode() + (b"\n" if block.endswith(b"\n") else b"")
 
     def _keep(self, rows: pl.DataFrame) -> None:
         if not rows.height:

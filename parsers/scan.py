@@ -19,7 +19,7 @@ from parsers.dense import DenseReader
 from parsers.parser import LineParser
 from parsers.prefixes import strip
 
-WINDOW = 4 << 20
+WINDOW = 16 << 20
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
@@ -221,7 +221,7 @@ class _Scanner:
         size, last = end, block[end - 1 : end]
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
-            block = self._dense.take(bytes(block[:end]), self._line)
+            block = self._dense.take(bytes(memoryview(block)[:end]), self._line)
             end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line

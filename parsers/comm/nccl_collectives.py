@@ -9,7 +9,6 @@ read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
-from threading import Lock
 
 import polars as pl
 
@@ -100,7 +99,6 @@ class DenseCollectives:
 
     def __init__(self, decorate: Decorate) -> None:
         self._decorate = decorate
-        self._lock = Lock()
         self._heads: pl.DataFrame | None = None  # head, head_id, and what it says; kind null: not such a line
         self._ends: pl.DataFrame | None = None
 
@@ -141,10 +139,9 @@ class DenseCollectives:
     def _learn(self, cut: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The known parts, those of this window included."""
         heads, ends = cut["head"].drop_nulls().unique(), cut["end"].drop_nulls().unique()
-        with self._lock:
-            self._heads = _extended(self._heads, heads, "head", lambda new: _read_heads(new, self._decorate))
-            self._ends = _extended(self._ends, ends, "end", _read_ends)
-            return self._heads, self._ends
+        self._heads = _extended(self._heads, heads, "head", lambda new: _read_heads(new, self._decorate))
+        self._ends = _extended(self._ends, ends, "end", _read_ends)
+        return self._heads, self._ends
 
 
 def _extended(

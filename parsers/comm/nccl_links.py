@@ -33,7 +33,11 @@ _INIT = r"comm (?P<pointer>0x[0-9a-f]+) rank .*- Init (?P<what>START|COMPLETE)"
 
 def is_link() -> pl.Expr:
     """Whether `message` speaks of a connection."""
-    return pl.col("message").str.contains(r"^(?:Channel [0-9]+(?:/[0-9]+)? : |Ring [0-9]+ : [0-9]|Trees \[)").fill_null(False)
+    return (
+        pl.col("message")
+        .str.contains(r"^(?:Channel [0-9]+(?:/[0-9]+)? : |Ring [0-9]+ : [0-9]|Trees \[)")
+        .fill_null(False)
+    )
 
 
 def links(records: pl.DataFrame) -> pl.DataFrame:
