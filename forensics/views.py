@@ -289,10 +289,13 @@ def _hardware(case: Case, finding: Finding) -> list[HardwareRow]:
     for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():
         by_host.setdefault(host, []).append(rank)
     culprits = {*finding.ranks, *finding.suspect_ranks, *finding.cycle}
+    blamed = {*finding.hosts, *finding.suspect_hosts}
     rows = []
     for row in events.head(_ROWS).iter_rows(named=True):
         ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
-        if not ranks:
+        if row["host"] is not None and row["host"] in blamed:
+            relation = "on a named or suspected host"
+        elif not ranks:
             relation = "on a host that holds no rank of this job, as far as records tell"
         elif set(ranks) & culprits:
             relation = "on the host of a named or suspected rank"

@@ -6,6 +6,7 @@ import pytest
 
 from forensics.detectors.link_before_wait import DETECTOR
 from forensics.verdict import status_of
+from forensics.views import views
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call
 from tests.log_cases import case
 
@@ -95,3 +96,10 @@ def test_records_that_name_an_absent_rank() -> None:
     job.event("link_down", host="node0", time_ns=START_NS + 8 * SECOND_NS, time_basis="utc", file="kern.log")
     verdict = job.verdict()
     assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [3], [])
+
+
+def test_the_page_says_that_the_record_is_of_the_named_host() -> None:
+    made = case([down(), *ALL], ranks=RANKS, expected=6)
+    (found,) = DETECTOR.detect(made)
+    (row,) = views(made, found).hardware
+    assert (row.host, row.relation) == ("n1", "on a named or suspected host")
