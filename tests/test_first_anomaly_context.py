@@ -99,13 +99,17 @@ def test_t39_hardware_that_does_not_count(event: dict[str, Any]) -> None:
     assert only(two_bad_ranks(), events=table("events", [event])).domain == "unknown"
 
 
+def placed(**columns: list[Any]) -> pl.DataFrame:
+    """An identity table; what is not given is not known."""
+    rows = len(columns["rank"])
+    return pl.DataFrame({name: columns.get(name, [None] * rows) for name in SCHEMA}, schema=SCHEMA)
+
+
 def test_hardware_counts_on_the_same_device_only() -> None:
     job = Job()
     job.op(0, "fc", "ok", "nan", timestamp=1.7e9, host="n0")
     case = job.case()
-    known = pl.DataFrame({"rank": [0], "host": ["n0"], "pci": ["0000:41:00.0"]})
-    identity = pl.DataFrame(schema=SCHEMA).join(known, on="rank", how="right").select("rank", pl.col("host_right").alias("host"),
-                                                                                       pl.col("pci_right").alias("pci"))  # fmt: skip
+    identity = placed(rank=[0], host=["n0"], pci=["0000:41:00.0"])
     for pci, domain in (("0000:41:00", "infrastructure"), ("0000:81:00", "unknown")):
         events = table("events", [xid("n0", pci, 1.7e9 - 3)])
         (found,) = DETECTOR.detect(replace(case, identity=identity, tables={**case.tables, "events": events}))
@@ -120,6 +124,23 @@ def test_births_that_repeat_on_one_rank() -> None:
         job.params(range(16), "ok", step=step)
     texts = [claim.text for claim in only(job).claims]
     assert any(text.startswith("rank 7 holds 6 of 6 births") for text in texts)
+    assert not any(text.startswith(("module", "host", "pipeline stage")) for text in texts)
+    assert "6 of 6 observed steps had births: 6 minor (gone after the step), 0 graver" in texts
+
+
+def test_births_that_repeat_on_one_host_and_stage() -> None:
+    """Eight ranks on four hosts in four stages: births move within the pair of ranks that shares host and stage."""
+    job = Job()
+    for step in range(8):
+        for rank in range(8):
+            job.op(rank, f"layers.{step}", "ok", "inf" if rank == 4 + step % 2 else "ok", step=step, phase="backward")
+        job.params(range(8), "ok", step=step)
+    pairs = [rank // 2 for rank in range(8)]
+    identity = placed(rank=list(range(8)), host=[f"n{pair}" for pair in pairs], pp=pairs)
+    (found,) = DETECTOR.detect(replace(job.case(), identity=identity))
+    texts = [claim.text for claim in found.claims]
+    assert any(text.startswith("host n2 holds 8 of 8 births") for text in texts)
+    assert any(text.startswith("pipeline stage 2 holds 8 of 8 births") for text in texts)
     assert not any(text.startswith("module") for text in texts)
 
 

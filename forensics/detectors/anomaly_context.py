@@ -1,8 +1,9 @@
 """What surrounds a first anomaly: growth before it, births that repeat on one rank or module, hardware, checkpoints."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -10,9 +11,9 @@ from forensics.case import Case, Claim
 from forensics.detectors.anomaly_rows import Row, ref, where
 from forensics.graph.births import Births
 from forensics.graph.growth import Growth, chance, fastest, growth_of
-from forensics.graph.taint import Root
 from forensics.identity import short_host
 from forensics.incident import Action, Device, Ref
+from forensics.topology import coordinates
 
 _WITNESS, _KERNEL = "tensor_stats", "kernel"
 _NEAR_BITS = 3.0  # less headroom than this is worth saying
@@ -47,23 +48,47 @@ def _is_telling(growth: Growth) -> bool:
     return near or growth.factor >= _GROWN
 
 
-def repeat_claims(births: Births, roots: Sequence[Root]) -> Iterator[Claim]:
-    """Births of several steps that fall on one rank (a device) or on one module (the numerics) more often than by chance."""
-    seen = {
-        (births.ops["step"][root.at], root.rank, births.ops["module"][root.at])
-        for root in roots
-        if root.rank is not None
-    }
-    total = len(seen)
-    if len({step for step, _, _ in seen}) < _REPEATS:
+def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
+    """How many steps had births, and how grave; and the rank, host, pipeline stage, module or operation that holds more of
+    them than by chance. A rank or host speaks for a device, a module or operation for the numerics."""
+    placed = coordinates(case)
+    hosts = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    stages = {rank: place["pp"] for rank, place in placed.items() if "pp" in place}
+    ended: dict[int, bool] = {}
+    seen: set[tuple[int, int, Any, Any]] = set()
+    for root in births.spread.roots:
+        step, module, op = (births.ops[name][root.at] for name in ("step", "module", "op"))
+        ended[step] = ended.get(step, True) and root.ended
+        if root.rank is not None:
+            seen.add((step, root.rank, module, op))
+    if len(ended) > 1:
+        minor, observed = sum(ended.values()), births.history["step"].n_unique()
+        said = f"{len(ended)} of {observed} observed steps had births: {minor} minor (gone after the step), {len(ended) - minor} graver"
+        yield Claim(said, "for", _WITNESS)
+    if len({step for step, *_ in seen}) < _REPEATS:
         return
-    modules = max(births.rows["module"].n_unique(), 1)
-    for at, places, text in ((1, len(births.ranks), "rank {}"), (2, modules, "module {}")):
-        name, hits = max(Counter(item[at] for item in seen).items(), key=lambda item: (item[1], str(item[0])))
-        odds = chance(hits, total, 1 / places) if places > 1 else 1.0
-        if hits >= _REPEATS and odds < _RARE:
-            said = f"{text.format(name)} holds {hits} of {total} births; by chance alone that happens once in {1 / odds:.2g}"
-            yield Claim(said, "for", _WITNESS)
+    modules, ops = Counter(births.ops["module"].drop_nulls()), Counter(births.ops["op"].drop_nulls())
+    ranks = births.ranks
+    yield from _crowded("rank {}", [rank for _, rank, _, _ in seen], dict.fromkeys(ranks, 1))
+    yield from _crowded(
+        "host {}", [hosts.get(rank) for _, rank, _, _ in seen], Counter(hosts.get(rank) for rank in ranks)
+    )
+    yield from _crowded(
+        "pipeline stage {}", [stages.get(rank) for _, rank, _, _ in seen], Counter(stages.get(rank) for rank in ranks)
+    )
+    yield from _crowded("module {}", [module for _, _, module, _ in seen], dict.fromkeys(modules, 1))
+    yield from _crowded("operation {}", [op for _, _, _, op in seen], ops)
+
+
+def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iterator[Claim]:
+    """The place with most births, if it holds more than its size lets expect; nothing where places are not known."""
+    if None in places or None in sizes or len(sizes) < 2:
+        return
+    name, hits = max(Counter(places).items(), key=lambda item: (item[1], str(item[0])))
+    odds = chance(hits, len(places), sizes.get(name, 0) / sum(sizes.values()))
+    if hits >= _REPEATS and 0 < odds < _RARE:
+        said = f"{text.format(name)} holds {hits} of {len(places)} births; by chance alone that happens once in {1 / odds:.2g}"
+        yield Claim(said, "for", _WITNESS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,7 +280,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: _Answer)
         claims=(
             *_claims(births, roots, answer, row, clean),
             *growth_claims(births, row),
-            *repeat_claims(births, births.spread.roots),
+            *repeat_claims(case, births),
             *step_claims(case, births, row),
             *hardware.claims,
         ),
