@@ -107,7 +107,7 @@ def _why(page: _Page, incident: Incident, density: _Density) -> None:
     if not claims:
         return
     word = "known" if summary.is_undecided(incident.verdict) else "why"
-    noun = "fact" if len(claims) == 1 else "independent facts"
+    noun = "fact" if len(claims) == 1 else "facts"
     page.add(("bold", word), ("dim", f" ({len(claims)} {noun})"))
     for number, claim in enumerate(claims[: density.claims], start=1):
         _claim(page, f"  {number} ", claim, density.claim_lines)
