@@ -26,7 +26,10 @@ _SIGNALS = {
     4: "SIGILL",
     2: "SIGINT",
 }
-_CRASH_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
+# What a signal alone proves; SIGABRT has many causes.
+SIGNAL_CAUSES: Mapping[str, Cause] = {
+    "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
+}  # fmt: skip
 _ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops what still runs
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
@@ -117,12 +120,10 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | No
         return Outcome(rank, "ended", None, code, time, place, row["time_basis"])
     if signal in _ASKED or (signal == "SIGKILL" and stopped):
         return Outcome(rank, "stopped", None, signal, time, place, row["time_basis"])
-    if signal == "SIGKILL":
-        return Outcome(rank, "died", "killed", signal, time, place, row["time_basis"])
     if code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
         return Outcome(rank, "died", "host_oom", code, time, place, row["time_basis"])
-    if signal in _CRASH_SIGNALS:
-        return Outcome(rank, "died", "segfault", signal, time, place, row["time_basis"])
+    if signal is not None and signal in SIGNAL_CAUSES:
+        return Outcome(rank, "died", SIGNAL_CAUSES[signal], signal, time, place, row["time_basis"])
     return Outcome(rank, "failed", None, signal or code, time, place, row["time_basis"])
 
 

@@ -126,12 +126,11 @@ def _unknown() -> Finding:
 def choose(case: Case, findings: Sequence[Finding]) -> tuple[Finding, tuple[Finding, ...]]:
     """(the finding that is the verdict, the others). A job whose every rank says that it ended well did neither hang nor
     crash, whatever a stack from its midst or a line of another program shows."""
-    order = sorted(findings, key=_weight)
-    if case.ended_well:
-        order.sort(key=lambda finding: finding.kind in ("hang", "crash", "launch"))
-        if order and order[0].kind in ("hang", "crash", "launch"):
-            return _unknown(), tuple(order)
-    return (settle(order[0], order[1:]), tuple(order[1:])) if order else (_unknown(), ())
+    refuted = ("hang", "crash", "launch") if case.ended_well else ()
+    order = sorted(findings, key=lambda finding: (finding.kind in refuted, _weight(finding)))
+    if not order or order[0].kind in refuted:
+        return _unknown(), tuple(order)
+    return settle(order[0], order[1:]), tuple(order[1:])
 
 
 def _evidence(claims: Sequence[Claim]) -> list[Evidence]:

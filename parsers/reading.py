@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -65,6 +67,31 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
             yield number, json_object(text)
 
 
+HEADER: dict[str, Any] = {}
+
+
+def table_rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any] | None]]:
+    """(1-based line, text, row) of a table as comma-separated values or as JSON objects by line. The row of the line of
+    names is HEADER itself, that of a line that does not fit is None; empty lines are left out."""
+    names: list[str] = []
+    for number, text in text_lines(source):
+        if not text.strip():
+            continue
+        if text.lstrip().startswith("{"):
+            yield number, text, json_object(text)
+        elif not names:
+            names = [name.strip() for name in text.split(",")]
+            yield number, text, HEADER
+        else:
+            values = csv_cells(text[:65536])
+            yield number, text, dict(zip(names, values, strict=True)) if len(values) == len(names) else None
+
+
+def integers(text: str) -> list[int]:
+    """All numbers of up to 18 digits in a text such as `[0, 3]`."""
+    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
+
+
 def csv_cells(text: str) -> list[str]:
     """The cells of a row of comma-separated values; of a row that is none, what stands between the commas."""
     try:
@@ -104,3 +131,15 @@ def real(value: object) -> float | None:
         return float(words[0].rstrip("%")) if words else None
     except ValueError:
         return None
+
+
+def utc_ns(value: object) -> int | None:
+    """Nanoseconds since 1970 from seconds or an ISO date; a date without a zone is read as UTC."""
+    seconds = real(value)
+    try:
+        if seconds is not None and 0 < seconds < 9e9:
+            return int(seconds * 1e9)
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000) * 10**6

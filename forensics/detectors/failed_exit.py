@@ -6,20 +6,14 @@ Where most aborted, as watchdogs make them after a wait, those that the launcher
 rank alone accuses no rank. Ctrl-C is no failure; where nothing else is there, the verdict says that somebody stopped the job.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import has_waited, host_of, own_rank, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, Cause, FirstAnomaly, Ref
-from forensics.outcomes import is_stop, signal_of
-
-# What the signal alone proves; SIGABRT has many causes.
-_CAUSES: Mapping[str, Cause] = {
-    "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
-}  # fmt: skip
+from forensics.incident import BlastRadius, FirstAnomaly, Ref
+from forensics.outcomes import SIGNAL_CAUSES, is_stop, signal_of
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -91,7 +85,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     where = f" on {', '.join(hosts[:4])}" if hosts else ""
     whose = f"a process with local rank {locals_[0]}" if len(locals_) == 1 else f"{len(failed)} processes"
     text = f"{whose}{where} ended with an error ({', '.join(codes[:3])})"
-    causes = {_CAUSES.get(code) for code in codes}
+    causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
         detector=DETECTOR.name,

@@ -6,7 +6,6 @@ that rank alone was killed on its host. What a kernel says of another program, o
 ranks waited afterwards, ended none of them.
 """
 
-import json
 import re
 from textwrap import shorten
 from typing import Any
@@ -15,7 +14,7 @@ import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.common_wait import waited_ranks
-from forensics.detectors.log_lines import host_of, job_hosts, own_rank, refs
+from forensics.detectors.log_lines import detail, host_of, job_hosts, own_rank, refs
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.incident import Action, Cause, Device, FirstAnomaly
@@ -57,7 +56,7 @@ def _is_foreign(case: Case, row: dict[str, Any]) -> bool:
     """Did the kernel end a process that is none of the job's: one of another name than a rank's or its workers', that no
     rank's pid and no launcher's word speaks for; or on a host all of whose ranks gave up waiting for others?"""
     here = case.identity.filter(pl.col("host") == host_of(case, row)) if case.identity.height else case.identity
-    program = str(_detail(row).get("task") or "")
+    program = str(detail(row).get("task") or "")
     ranks = here["rank"].to_list() if here.height else []
     ends = [case.outcomes[rank] for rank in ranks if rank in case.outcomes]
     if program and not _TRAINING.search(program):
@@ -90,7 +89,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if killed:
         claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
-    tasks = sorted({task for row in same if (task := _detail(row).get("task")) is not None})
+    tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
     who = (
         ranks_text(killed)
         if killed
@@ -136,11 +135,6 @@ def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
         return False
     onset = Onset(case)
     return all(onset.when(row) != "before" for row in same)
-
-
-def _detail(row: dict[str, Any]) -> dict[str, Any]:
-    found = json.loads(row["detail"] or "{}")
-    return found if isinstance(found, dict) else {}
 
 
 def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:

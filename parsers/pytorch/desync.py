@@ -24,6 +24,7 @@ import polars as pl
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.op_types import operation
+from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
@@ -96,15 +97,15 @@ class _Report:
     def add(self, text: str) -> bool:
         """Whether the line is part of the report."""
         if found := _NEVER.search(text):
-            self.lagging.append({"ranks": _ranks(found["ranks"]), "state": "never joined"})
+            self.lagging.append({"ranks": integers(found["ranks"]), "state": "never joined"})
         elif found := _SNAPSHOT.match(text):
             self.at = int(found["at"])
         elif self.at is not None and (found := _SNAPSHOT_RANKS.match(text)):
             state = {"count": self.at, "state": found["state"], "op": operation(found["op"])}
-            self.snapshot.append(state | {"ranks": _ranks(found["ranks"])})
+            self.snapshot.append(state | {"ranks": integers(found["ranks"])})
         elif found := _LAGGING.search(text):
             missing = int(found["missing"]) if found["missing"] else None
-            state = {"ranks": _ranks(found["ranks"]), "state": found["state"], "count": int(found["at"])}
+            state = {"ranks": integers(found["ranks"]), "state": found["state"], "count": int(found["at"])}
             self.lagging.append(state | {"missing": missing})
         else:
             return any(head in text for head in _HEADS)
@@ -118,10 +119,6 @@ class _Report:
         if reporter(self.row)["rank"] is None and self.reported_by is not None:
             made |= {"rank": self.reported_by, "rank_space": "group"}
         return event(self.row, "desync", names_ranks=names, names_rank_space="group", **made)
-
-
-def _ranks(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
 
 
 PARSER = LineParser(

@@ -29,6 +29,7 @@ import polars as pl
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.op_types import operation
+from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
@@ -192,10 +193,6 @@ def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _ranks(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
-
-
 def _host(address: str) -> str:
     """`[::ffff:10.0.0.1]:29500` or `10.0.0.1, 29500` → `10.0.0.1`: an address without its port."""
     address = address.split(",")[0]
@@ -250,7 +247,7 @@ def _named(kind: str, space: str = "global", severity: str = "error") -> Build:
     """An event whose pattern's first group lists ranks."""
 
     def build(_row: Row, found: re.Match[str]) -> dict[str, Any]:
-        return {"kind": kind, "severity": severity, "names_ranks": _ranks(found[1]), "names_rank_space": space}
+        return {"kind": kind, "severity": severity, "names_ranks": integers(found[1]), "names_rank_space": space}
 
     return build
 

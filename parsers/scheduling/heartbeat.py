@@ -16,11 +16,10 @@ Source: this project's own definition of the format.
 """
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import csv_cells, json_object, real, text_lines, whole
+from parsers.reading import HEADER, json_object, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 
 _WHO = {"rank", "host", "ip"}
@@ -45,20 +44,11 @@ def parse(source: Source) -> Tables:
     last: dict[tuple[Any, ...], dict[str, Any]] = {}
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
-    names: list[str] = []
-    for number, text in text_lines(source):
+    for number, text, said in table_rows(source):
         place = {"file": source.path, "line": number}
-        if not text.strip():
-            continue
-        if text.lstrip().startswith("{"):
-            said = json_object(text)
-        elif not names:
-            names = [name.strip() for name in text.split(",")]
+        if said is HEADER:
             claimed.append(place)
             continue
-        else:
-            values = csv_cells(text[:65536])
-            said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
         made = _event(said, text) if said is not None else None
         if made is None or len(last) >= _MEMBERS:
             unread.append(place | {"reason": "not a heartbeat"})
@@ -79,7 +69,7 @@ def parse(source: Source) -> Tables:
 
 
 def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
-    time_ns = _time(said.get("time"))
+    time_ns = utc_ns(said.get("time"))
     rank, host = whole(said.get("rank")), said.get("host") or said.get("ip")
     if time_ns is None or (rank is None and not host):
         return None
@@ -90,17 +80,6 @@ def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
         "pid": whole(said.get("pid")), "step": whole(said.get("step")), "time_ns": time_ns, "time_basis": "utc",
         "text": text[:2000], "detail": json.dumps(detail, sort_keys=True, default=str) if detail else None,
     }  # fmt: skip
-
-
-def _time(value: object) -> int | None:
-    seconds = real(value)
-    try:
-        if seconds is not None and 0 < seconds < 9e9:
-            return int(seconds * 1e9)
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000) * 10**6
 
 
 PARSER = FileParser(name="heartbeat", accepts=accepts, parse=parse)

@@ -25,11 +25,10 @@ Source: this project's own definition of the format.
 """
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import csv_cells, json_object, real, text_lines, whole
+from parsers.reading import HEADER, json_object, real, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 
 _COLUMNS = {
@@ -57,20 +56,11 @@ def parse(source: Source) -> Tables:
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
-    names: list[str] = []
-    for number, text in text_lines(source):
+    for number, text, said in table_rows(source):
         place = {"file": source.path, "line": number}
-        if not text.strip():
-            continue
-        if text.lstrip().startswith("{"):
-            said = json_object(text)
-        elif not names:
-            names = [name.strip() for name in text.split(",")]
+        if said is HEADER:
             claimed.append(place)
             continue
-        else:
-            values = csv_cells(text[:65536])
-            said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
         made = _event(said, text) if said is not None else None
         if made is None:
             unread.append(place | {"reason": "not a row of a node check"})
@@ -88,7 +78,7 @@ def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
     node = whole(said.get("node"))
     detail = {name: said[name] for name in _COLUMNS - {"host", "ok", "time"} if said.get(name) not in (None, "")}
     detail["peers"] = _peers(said.get("peers"))
-    time_ns = _time(said.get("time"))
+    time_ns = utc_ns(said.get("time"))
     return {
         "kind": "node_check", "code": "ok" if ok else "failed", "severity": "info" if ok else "error", "host": host,
         "names_hosts": None if ok or host is None else [host], "device_index": whole(said.get("device")),
@@ -104,17 +94,6 @@ def _peers(value: object) -> list[str]:
     if isinstance(value, list):
         return [str(one) for one in value[:10_000]]
     return str(value).replace(";", " ").split() if value else []
-
-
-def _time(value: object) -> int | None:
-    seconds = real(value)
-    try:
-        if seconds is not None and 0 < seconds < 9e9:
-            return int(seconds * 1e9)
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000) * 10**6
 
 
 PARSER = FileParser(name="preflight", accepts=accepts, parse=parse)
