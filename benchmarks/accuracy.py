@@ -15,9 +15,9 @@ from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
 from forensics.incident import Verdict
-from forensics.simulate import Fault, Job, Noise, simulate
-from forensics.simulate.recorder import Settings
 from parsers.evidence import Evidence
+from samples.simulator import Fault, Job, Noise, simulate
+from samples.simulator.recorder import Settings
 
 # Shares of classes in hangs of real fleets, roughly: ByteRobust (2025), Aegis (2025), MegaScale (2024).
 CLASSES: dict[str, float] = {

@@ -15,9 +15,9 @@ from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
 from forensics.incident import Incident
-from forensics.simulate import Job
-from forensics.simulate.numerics import NUMERIC_KINDS, Form, Model, NumericFault, NumericNoise, simulate_numerics
 from parsers.evidence import Evidence
+from samples.simulator import Job
+from samples.simulator.numerics import NUMERIC_KINDS, Form, Model, NumericFault, NumericNoise, simulate_numerics
 
 JOBS = (
     Job(tp=1, pp=1, dp=4, steps=3, microbatches=2), Job(tp=2, pp=2, dp=2, steps=3, microbatches=2, layers=1),

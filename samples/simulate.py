@@ -1,6 +1,6 @@
 """Writes a simulated incident: BUNDLE below OUT/bundle, and OUT/truth.json beside it.
 
-python samples/simulate.py OUT --tp 4 --pp 4 --dp 8 --fault rank_absent --site data_loading --seed 7
+python -m samples.simulate OUT --tp 4 --pp 4 --dp 8 --fault rank_absent --site data_loading --seed 7
 """
 
 import random
@@ -10,8 +10,8 @@ from typing import get_args
 
 import click
 
-from forensics.simulate import KINDS, SITES, Fault, Job, Noise, Settings, simulate
-from forensics.simulate.job import Schedule
+from samples.simulator import KINDS, SITES, Fault, Job, Noise, Settings, simulate
+from samples.simulator.job import Schedule
 
 
 @click.command()

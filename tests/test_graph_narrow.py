@@ -6,7 +6,7 @@ import pytest
 
 from forensics.graph.programs import Programs
 from forensics.graph.states import reconcile
-from forensics.simulate import Fault, Job, Noise, simulate
+from samples.simulator import Fault, Job, Noise, simulate
 from tests.hang_tables import Rows, call
 from tests.test_hang_graph import conclude
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from forensics.analyze import case_of, conclude_evidence
 from forensics.graph.next_call import order_of_next
 from forensics.incident import Verdict, ranges
-from forensics.simulate import Fault, Job, Noise, simulate
-from forensics.simulate.outcome import Incident
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
+from samples.simulator import Fault, Job, Noise, simulate
+from samples.simulator.outcome import Incident
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call, idle, waiting
 
 RECORDS = Noise(sources=frozenset({"fr"}), unrelated_xid=False)

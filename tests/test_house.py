@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ PACKAGES = ("parsers", "forensics", "reports")
 MODULES = sorted(
     path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "node_modules" not in path.parts
 )
+SIMULATOR = sorted((ROOT / "samples" / "simulator").rglob("*.py"))
 FORMATS = [path for path in MODULES if path.parts[-3] == "parsers" and path.name != "__init__.py"]
 LINES_AT_MOST = 500
 
@@ -47,7 +50,6 @@ def _of(path: Path, package: str) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_imports_go_one_way(path: Path) -> None:
     own = _name(path)
-    assert not _of(path, "tests") | _of(path, "samples")
     assert own == "forensics.__main__" or not _of(path, "forensics.cli")
     if own.startswith("parsers"):
         assert not _of(path, "forensics") | _of(path, "reports")
@@ -56,6 +58,23 @@ def test_imports_go_one_way(path: Path) -> None:
         assert not _of(path, "parsers")
     elif not own.startswith("forensics.cli") and own not in ("forensics", "forensics.incident"):
         assert not _of(path, "reports")
+
+
+def test_nothing_that_is_installed_imports_samples_or_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert sorted(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == sorted(PACKAGES)
+    assert [_name(path) for path in MODULES if _of(path, "samples") | _of(path, "tests")] == []
+
+
+def test_the_simulator_knows_no_reader_of_its_evidence() -> None:
+    assert [_name(path) for path in SIMULATOR if _of(path, "forensics") | _of(path, "reports")] == []
+
+
+def test_the_simulator_has_no_import_cycle() -> None:
+    """Imports for types alone and inside functions count, too."""
+    graph = {_name(path): _of(path, "samples.simulator") for path in SIMULATOR}
+    assert len(graph) > 15
+    TopologicalSorter(graph).prepare()  # raises CycleError, which shows the cycle
 
 
 @pytest.mark.parametrize("path", FORMATS, ids=_name)
@@ -96,7 +115,7 @@ def test_parsers_have_names_of_their_own_and_file_parsers_come_first() -> None:
     assert all(parser.anchors for parser in parsers.PARSERS if isinstance(parser, LineParser))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
+@pytest.mark.parametrize("path", [*MODULES, *SIMULATOR], ids=_name)
 def test_a_module_is_small_says_what_it_is_and_leaves_nothing_open(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= LINES_AT_MOST

@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,13 @@ def test_the_lock_hashes_every_requirement() -> None:
     requirements = re.split(r"^(?=[a-z0-9][a-z0-9-]*==)", lock, flags=re.MULTILINE)[1:]
     assert requirements
     assert [text.split()[0] for text in requirements if "--hash=sha256:" not in text] == []
+
+
+def test_the_simulator_is_in_the_sdist_and_not_in_the_wheel(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    installed = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in installed if not name.endswith(".dist-info")} == {"forensics", "parsers", "reports"}
+    with tarfile.open(sdist) as archive:
+        assert [name for name in archive.getnames() if name.endswith("/samples/simulator/engine.py")]

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from forensics.simulate import KINDS, Fault, Job, Noise, Settings, simulate
-from forensics.simulate.engine import NEVER
-from forensics.simulate.outcome import Incident
-from forensics.simulate.program import Call
-from forensics.simulate.waits import cycle_ranks, wait_graph
 from parsers import read
+from samples.simulator import KINDS, Fault, Job, Noise, Settings, simulate
+from samples.simulator.engine import NEVER
+from samples.simulator.outcome import Incident
+from samples.simulator.program import Call
+from samples.simulator.waits import cycle_ranks, wait_graph
 
 PLAIN = Job(tp=2, pp=2, dp=4, ep=2)
 JOBS = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from forensics.simulate import Job
-from forensics.simulate.numerics import NUMERIC_KINDS, Form, Model, NumericFault, NumericNoise, simulate_numerics
 from parsers import read
+from samples.simulator import Job
+from samples.simulator.numerics import NUMERIC_KINDS, Form, Model, NumericFault, NumericNoise, simulate_numerics
 
 SMALL = Job(tp=2, pp=2, dp=4, ep=2, steps=2, microbatches=1, layers=1)
 JOB = Job(tp=2, pp=2, dp=4, ep=2, steps=2, microbatches=2, layers=1)

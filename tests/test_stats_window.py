@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from forensics import analyze
-from forensics.simulate import Job
-from forensics.simulate.numerics import Form, Model, NumericFault, NumericNoise, simulate_numerics
-from forensics.simulate.numerics.faults import NumericKind
 from parsers import read
 from parsers.numerics import stats_window, tensor_stats
 from parsers.parser import Source
+from samples.simulator import Job
+from samples.simulator.numerics import Form, Model, NumericFault, NumericNoise, simulate_numerics
+from samples.simulator.numerics.faults import NumericKind
 
 
 def statistics(steps: int = 12, bad_from: int | None = 7, skipped: int | None = 3) -> pl.DataFrame:

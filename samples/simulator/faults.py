@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from forensics.simulate.engine import Faults
-from forensics.simulate.job import Job
-from forensics.simulate.program import Action, Call, Host, Kernel, Program, Sync, altered
+from samples.simulator.engine import Faults
+from samples.simulator.job import Job
+from samples.simulator.program import Action, Call, Host, Kernel, Program, Sync, altered
 
 Kind = Literal[
     "none", "rank_absent", "rank_died", "collective_mismatch", "deadlock_cycle", "kernel_stuck", "gpu_fault",

@@ -7,10 +7,10 @@
 Used by tests, benchmarks and samples; no detector reads it.
 """
 
-from forensics.simulate.faults import KINDS, SITES, Fault
-from forensics.simulate.job import Job
-from forensics.simulate.noise import SOURCES, Noise
-from forensics.simulate.outcome import Incident, simulate
-from forensics.simulate.recorder import Settings
+from samples.simulator.faults import KINDS, SITES, Fault
+from samples.simulator.job import Job
+from samples.simulator.noise import SOURCES, Noise
+from samples.simulator.outcome import Incident, simulate
+from samples.simulator.recorder import Settings
 
 __all__ = ["KINDS", "SITES", "SOURCES", "Fault", "Incident", "Job", "Noise", "Settings", "simulate"]

@@ -7,8 +7,8 @@
 Used by tests, benchmarks and samples; no detector reads it.
 """
 
-from forensics.simulate.numerics.faults import NUMERIC_KINDS, NumericFault
-from forensics.simulate.numerics.model import Form, Model, NumericNoise
-from forensics.simulate.numerics.outcome import NumericIncident, simulate_numerics
+from samples.simulator.numerics.faults import NUMERIC_KINDS, NumericFault
+from samples.simulator.numerics.model import Form, Model, NumericNoise
+from samples.simulator.numerics.outcome import NumericIncident, simulate_numerics
 
 __all__ = ["NUMERIC_KINDS", "Form", "Model", "NumericFault", "NumericIncident", "NumericNoise", "simulate_numerics"]

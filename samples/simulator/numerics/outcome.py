@@ -5,64 +5,31 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from forensics.simulate.job import Job
-from forensics.simulate.numerics import logs
-from forensics.simulate.numerics.faults import LOG_ONLY, MAKERS, Injections, NumericFault, Placing, Plant, needed
-from forensics.simulate.numerics.flow import Flow, Site
-from forensics.simulate.numerics.model import Model, NumericNoise
-from forensics.simulate.numerics.rows import frame, lines, records
-from forensics.simulate.numerics.training import program
-from forensics.simulate.numerics.truth import Kept, truth
 from parsers.tables import TableName, merge, table
+from samples.simulator.job import Job
+from samples.simulator.numerics import logs
+from samples.simulator.numerics.faults import LOG_ONLY, MAKERS, Injections, NumericFault, Placing, Plant, needed
+from samples.simulator.numerics.flow import Flow
+from samples.simulator.numerics.model import Model, NumericNoise
+from samples.simulator.numerics.rows import frame, lines
+from samples.simulator.numerics.run import NumericRun
+from samples.simulator.numerics.shapes import Site
+from samples.simulator.numerics.training import program
+from samples.simulator.numerics.truth import Kept, truth
 
 TRIES = 12
 
 
 @dataclass(frozen=True)
-class NumericIncident:
-    """A run job. `flows`: one per launch. `truth` is never part of the bundle's files."""
+class NumericIncident(NumericRun):
+    """`truth` is what a reader should answer; it is never part of the bundle's files."""
 
-    job: Job
-    model: Model
-    fault: NumericFault
-    flows: tuple[Flow, ...]
-    noise: NumericNoise
-    kept: Kept
     truth: dict[str, Any]
-    seed: int
-
-    @cached_property
-    def statistics(self) -> dict[tuple[int, int], list[tuple[Any, ...]]]:
-        """(launch, rank) → rows of its file, in the order of `rows.COLUMNS`."""
-        found: dict[tuple[int, int], list[tuple[Any, ...]]] = {}
-        if self.fault.kind in LOG_ONLY:
-            return found
-        for launch, flow in enumerate(self.flows):
-            for rank in sorted(self.kept.ranks):
-                rows = [
-                    row
-                    for row in flow.states[rank].rows
-                    if (row.site.step - self.job.first_step) % self.noise.every == 0
-                ]
-                made = list(
-                    records(rows, self.job, self.model, self.noise.form, self.kept.modules, self.kept.skew_s[rank])
-                )
-                share = self.kept.share.get(rank, 1.0) if launch == len(self.flows) - 1 else 1.0
-                found[launch, rank] = made[: int(len(made) * share)]
-        if not self.noise.form.attempts:
-            launches = range(len(self.flows))
-            found = {(0, rank): [row for each in launches for row in found[each, rank]] for rank in self.kept.ranks}
-        return found
-
-    def path(self, launch: int, rank: int, fmt: str) -> str:
-        folder = f"attempt_{launch}/" if self.noise.form.attempts else ""
-        return f"{folder}tensor_stats/rank_{rank}.{fmt}"
 
     def files(self, fmt: Literal["jsonl", "parquet"] = "jsonl") -> Iterator[tuple[str, bytes]]:
         """(path in the bundle, content) of every file."""
@@ -116,7 +83,7 @@ def simulate_numerics(
     model = needed(fault.kind, model or Model())
     if fault.kind in LOG_ONLY:
         kept = _kept(job, noise, rng, frozenset(), [])
-        return NumericIncident(job, model, fault, (), noise, kept, truth(job, model, fault, (), noise, kept), seed)
+        return NumericIncident(job, model, fault, (), noise, kept, seed, truth(job, model, fault, (), noise, kept))
     sites = _sites(job, model)
     for _ in range(TRIES):
         flows = _run(job, model, fault, sites, rng)
@@ -125,7 +92,7 @@ def simulate_numerics(
             modules = sorted({site.module for site in sites})
             kept = _kept(job, noise, rng, culprits, modules)
             said = truth(job, model, fault, flows, noise, kept)
-            return NumericIncident(job, model, fault, flows, noise, kept, said, seed)
+            return NumericIncident(job, model, fault, flows, noise, kept, seed, said)
     raise ValueError(f"{fault} never takes effect")
 
 

@@ -3,11 +3,11 @@
 import random
 from dataclasses import dataclass, field
 
-from forensics.simulate.engine import NEVER, Engine
-from forensics.simulate.faults import Plan
-from forensics.simulate.job import Job
-from forensics.simulate.recorder import Settings
-from forensics.simulate.truth import Kept
+from samples.simulator.engine import NEVER, Engine
+from samples.simulator.faults import Plan
+from samples.simulator.job import Job
+from samples.simulator.recorder import Settings
+from samples.simulator.truth import Kept
 
 SOURCES = frozenset({"fr", "stacks", "logs", "nccl", "kernel", "launcher"})
 

@@ -6,61 +6,14 @@ where the data goes: truth is what happened, not what a rule says.
 
 from collections import deque
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from forensics.simulate.job import Job, Role
-from forensics.simulate.numerics.faults import Injections
-from forensics.simulate.numerics.model import NOBODY, Bad, Model, Tensor, merged, mixed
+from samples.simulator.job import Job
+from samples.simulator.numerics.faults import Injections
+from samples.simulator.numerics.model import NOBODY, Bad, Model, Tensor, merged, mixed
+from samples.simulator.numerics.shapes import Comm, Row, Site, State
 
-Program = Generator["Comm", list[Tensor], None]
-
-
-class Site(NamedTuple):
-    """One operation of one rank."""
-
-    rank: int
-    step: int
-    microbatch: int | None
-    phase: str
-    module: str
-    op: str
-
-
-class Row(NamedTuple):
-    """One tensor that a hook saw. `group`: index into the job's groups; `slot`: part of an exchange."""
-
-    site: Site
-    tensor: str
-    value: Tensor
-    group: int | None = None
-    call: int | None = None
-    peer: int | None = None
-    tag: int | None = None
-
-
-@dataclass(slots=True)
-class Comm:
-    """A request of a rank to communicate; `peer` of messages is a global rank."""
-
-    site: Site
-    role: Role
-    given: list[Tensor]
-    names: tuple[str, str] = ("input", "output")
-    peer: int | None = None
-    tag: int | None = None
-    by_slot: bool = False  # `given` are the slices for each member, not one tensor
-
-
-@dataclass(slots=True)
-class State:
-    """What a rank holds."""
-
-    params: dict[str, Tensor] = field(default_factory=dict)
-    grads: dict[str, Tensor] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
-    taint: frozenset[int] = NOBODY  # births whose values ever reached this rank
-    counts: dict[Any, int] = field(default_factory=dict)
+Program = Generator[Comm, list[Tensor], None]
 
 
 class Flow:
@@ -106,7 +59,7 @@ class Flow:
             made = made._replace(bad="", taint=NOBODY)
         if becomes is not None:
             made = made._replace(bad=becomes if not made.bad else made.bad)
-        return self.injections.output(self, site, [*given, *held], made)
+        return self.injections.output(self.states, site, [*given, *held], made)
 
     def forward(
         self, site: Site, given: list[Tensor], params: tuple[str, ...] = (), becomes: Bad | None = None
@@ -130,7 +83,7 @@ class Flow:
             spoiled = [tensor for tensor in spoiled if tensor.bad == "nan"]
         whole = merged([gradient, *spoiled])
         made = Tensor(mixed(site.module, "grad", gradient.content), whole.bad and "nan", whole.taint, gradient.size)
-        made = self.injections.output(self, site, [gradient, *spoiled], made)
+        made = self.injections.output(self.states, site, [gradient, *spoiled], made)
         note = state.rows.append
         note(Row(site, "grad_output", gradient))
         note(Row(site, "grad_input", made))
@@ -147,7 +100,7 @@ class Flow:
         before = state.params[name]
         whole = merged([before, gradient])
         made = Tensor(mixed("adam", before.content, gradient.content), whole.bad and "nan", whole.taint, before.size)
-        made = self.injections.output(self, site, [before, gradient], made)
+        made = self.injections.output(self.states, site, [before, gradient], made)
         leaf = name.rsplit(".", 1)[1]
         state.rows += [Row(site, f"grad_in.{leaf}", gradient), Row(site, f"param.{leaf}", made)]
         state.params[name] = made
@@ -170,10 +123,10 @@ class Flow:
         if len(here) < len(members):
             return
         del self._waiting[key]
-        given = {member: self.injections.sent(self, here[member]) for member in members}
+        given = {member: self.injections.sent(here[member]) for member in members}
         for at, member in enumerate(members):
             made = _received(kind, at, [given[other] for other in members], here[member])
-            made = self.injections.received(self, here[member].site, members, list(given.values()), made)
+            made = self.injections.received(self.states, here[member].site, members, list(given.values()), made)
             self._note_call(member, here[member], given[member], made, group, number - 1)
             ready.append((member, made))
 
@@ -216,7 +169,7 @@ class Flow:
     def _deliver(self, rank: int, comm: Comm, sent: Tensor, ready: "deque[tuple[int, list[Tensor] | None]]") -> None:
         state = self.states[rank]
         number = state.counts["recv", comm.peer, comm.tag]
-        made = self.injections.received(self, comm.site, (comm.peer or 0, rank), [[sent]], [sent])
+        made = self.injections.received(self.states, comm.site, (comm.peer or 0, rank), [[sent]], [sent])
         state.rows.append(Row(comm.site, "input", Tensor(0, "nan"), None, number - 1, comm.peer, comm.tag))
         state.rows.append(Row(comm.site, "output", made[0], None, number - 1, comm.peer, comm.tag))
         self._arrived(rank, made)

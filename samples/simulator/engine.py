@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forensics.simulate.job import Job
-from forensics.simulate.program import Call, Host, Join, Kernel, Program, Sync
+from samples.simulator.job import Job
+from samples.simulator.program import Call, Host, Join, Kernel, Program, Sync
 
 HOST_MS, KERNEL_MS, NEVER = 0.02, 0.3, float("inf")
 

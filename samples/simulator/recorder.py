@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from forensics.simulate.engine import Engine, Op
-from forensics.simulate.faults import Plan
-from forensics.simulate.job import DESCRIPTIONS, Job, Role
-from forensics.simulate.program import Call, Program
-from forensics.simulate.stacks import call_frames
+from samples.simulator.engine import Engine, Op
+from samples.simulator.faults import Plan
+from samples.simulator.job import DESCRIPTIONS, Job, Role
+from samples.simulator.program import Call, Program
+from samples.simulator.stacks import call_frames
 
 START_NS = 1_763_000_000_000_000_000
 NS_PER_MS = 100_000_000  # a simulated millisecond stands for 0.1 s, so that steps take seconds

@@ -4,11 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from forensics.simulate.engine import NEVER, Engine, Op
-from forensics.simulate.faults import Plan
-from forensics.simulate.job import Job
-from forensics.simulate.program import Call
-from forensics.simulate.waits import cycle_ranks, wait_graph
+from samples.simulator.engine import NEVER, Engine, Op
+from samples.simulator.faults import Plan
+from samples.simulator.job import Job
+from samples.simulator.program import Call
+from samples.simulator.waits import cycle_ranks, wait_graph
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from forensics.simulate.job import Job
-from forensics.simulate.numerics.model import Bad, Model, Tensor, mixed
-
-if TYPE_CHECKING:
-    from forensics.simulate.numerics.flow import Comm, Flow, Site
+from samples.simulator.job import Job
+from samples.simulator.numerics.model import Bad, Model, Tensor, mixed
+from samples.simulator.numerics.shapes import Comm, Site, State
 
 NumericKind = Literal[
     "none", "nan_forward", "nan_backward", "nan_optimizer", "nan_recompute", "overflow", "bad_weight", "corrupt_weight",
@@ -55,7 +53,7 @@ class Birth(NamedTuple):
 
     number: int
     plant: Plant
-    site: "Site"
+    site: Site
     root: bool
 
 
@@ -67,7 +65,7 @@ class Injections:
     births: list[Birth] = field(default_factory=list)
     _done: set[int] = field(default_factory=set)
 
-    def _matching(self, what: What, site: "Site") -> "list[tuple[int, Plant]]":
+    def _matching(self, what: What, site: Site) -> list[tuple[int, Plant]]:
         return [
             (number, plant)
             for number, plant in enumerate(self.plants)
@@ -76,61 +74,64 @@ class Injections:
             and plant.module in (None, site.module) and plant.op in (None, site.op)
         ]  # fmt: skip
 
-    def _born(self, flow: "Flow", number: int, plant: Plant, site: "Site", tensor: Tensor) -> Tensor:
-        reached = bool(flow.states[site.rank].taint)
+    def _born(self, states: Sequence[State], number: int, plant: Plant, site: Site, tensor: Tensor) -> Tensor:
+        reached = bool(states[site.rank].taint)
         birth = Birth(len(self.births), plant, site, not reached)
         self.births.append(birth)
-        flow.states[site.rank].taint |= {birth.number}
+        states[site.rank].taint |= {birth.number}
         if plant.value == "flip":
             return tensor._replace(content=mixed("flip", tensor.content))
         bad: Bad = "inf" if plant.value == "inf" else "nan"
         return tensor._replace(bad=bad, taint=frozenset({birth.number}))
 
-    def begin(self, flow: "Flow", rank: int, step: int) -> None:
+    def begin(self, states: Sequence[State], rank: int, step: int) -> None:
         """Parameters that have changed since the step before."""
         for number, plant in enumerate(self.plants):
             if plant.what == "param" and rank in plant.ranks and plant.step == step and plant.module is not None:
-                params = flow.states[rank].params
+                params = states[rank].params
                 if plant.module in params:
-                    from forensics.simulate.numerics.flow import Site
-
                     site = Site(rank, step, None, "forward", plant.module.rsplit(".", 1)[0], "")
-                    params[plant.module] = self._born(flow, number, plant, site, params[plant.module])
+                    params[plant.module] = self._born(states, number, plant, site, params[plant.module])
 
-    def batch(self, flow: "Flow", site: "Site", tensor: Tensor) -> Tensor:
+    def batch(self, states: Sequence[State], site: Site, tensor: Tensor) -> Tensor:
         for number, plant in self._matching("batch", site):
-            tensor = self._born(flow, number, plant, site, tensor)
+            tensor = self._born(states, number, plant, site, tensor)
         return tensor
 
-    def output(self, flow: "Flow", site: "Site", given: list[Tensor], made: Tensor) -> Tensor:
+    def output(self, states: Sequence[State], site: Site, given: list[Tensor], made: Tensor) -> Tensor:
         """The result of a local operation."""
         for number, plant in self._matching("output", site):
-            tainted = bool(flow.states[site.rank].taint)
+            tainted = bool(states[site.rank].taint)
             clean = not any(tensor.bad in ("nan", "inf") for tensor in given)
             if not clean or made.bad == "nan" or (plant.fresh and tainted):
                 continue
             if plant.echo and (not tainted or number in self._done):
                 continue
             self._done.add(number)
-            made = self._born(flow, number, plant, site, made)
+            made = self._born(states, number, plant, site, made)
         return made
 
-    def sent(self, flow: "Flow", comm: "Comm") -> list[Tensor]:
+    def sent(self, comm: Comm) -> list[Tensor]:
         for _, plant in self._matching("sent", comm.site):
             if plant.value == "big":
                 return [tensor._replace(size=60_000.0) for tensor in comm.given]
         return comm.given
 
     def received(
-        self, flow: "Flow", site: "Site", members: Sequence[int], given: Sequence[list[Tensor]], made: list[Tensor]
+        self,
+        states: Sequence[State],
+        site: Site,
+        members: Sequence[int],
+        given: Sequence[list[Tensor]],
+        made: list[Tensor],
     ) -> list[Tensor]:
         """What a member of a call gets; tampered with only where all that was given was clean."""
         for number, plant in self._matching("received", site):
             if not any(tensor.bad for tensors in given for tensor in tensors) and not made[0].bad:
-                made = [self._born(flow, number, plant, site, made[0]), *made[1:]]
+                made = [self._born(states, number, plant, site, made[0]), *made[1:]]
         return made
 
-    def slots(self, site: "Site", made: list[Tensor]) -> list[Tensor]:
+    def slots(self, site: Site, made: list[Tensor]) -> list[Tensor]:
         """Of a bad output only every other slice is bad."""
         return [slice_._replace(bad="") if at % 2 else slice_ for at, slice_ in enumerate(made)] if self._matching(
             "slots", site
@@ -152,11 +153,11 @@ class Placing:
     job: Job
     model: Model
     fault: NumericFault
-    sites: "Sequence[Site]"
+    sites: Sequence[Site]
     step: int
     rng: random.Random
 
-    def pick(self, wanted: "Callable[[Site], bool]") -> "Site":
+    def pick(self, wanted: Callable[[Site], bool]) -> Site:
         """Raises ValueError where no operation is as wanted."""
         own = self.fault.rank
         found = [site for site in self.sites if wanted(site) and own in (None, site.rank)]
@@ -165,21 +166,19 @@ class Placing:
         rank = self.rng.choice(sorted({site.rank for site in found}))
         return self.rng.choice([site for site in found if site.rank == rank])
 
-    def group_of(self, site: "Site") -> tuple[int, ...]:
+    def group_of(self, site: Site) -> tuple[int, ...]:
         """Members of the call's group."""
         role = "tp" if site.phase == "comm" else "world" if site.module in ("grad_norm", "found_inf") else "dp"
         return self.job.groups[self.job.groups_of[site.rank][role]].members  # type: ignore[index]
 
 
-def at(
-    site: "Site", value: Literal["nan", "inf", "flip", "big", "zero"], what: What = "output", **more: object
-) -> Plant:
+def at(site: Site, value: Literal["nan", "inf", "flip", "big", "zero"], what: What = "output", **more: object) -> Plant:
     """A plant in one operation of one rank."""
     named = Plant(what, (site.rank,), site.step, value, site.microbatch, site.phase, site.module, site.op)
     return replace(named, **more)  # type: ignore[arg-type]
 
 
-def _local(phase: str, *ops: str) -> "Callable[[Site], bool]":
+def _local(phase: str, *ops: str) -> Callable[[Site], bool]:
     wanted = ops or ("Linear", "LayerNorm", "softmax", "SwiGLU", "CrossEntropy", "Embedding", "add")
     return lambda site: site.phase == phase and site.op in wanted
 
@@ -212,8 +211,8 @@ def _batch(place: Placing) -> list[Plant]:
     return [at(site, "nan", "batch", ranks=mates)]
 
 
-def _sum(place: Placing, least: int, most: int = 1 << 30) -> "Site":
-    def wanted(site: "Site") -> bool:
+def _sum(place: Placing, least: int, most: int = 1 << 30) -> Site:
+    def wanted(site: Site) -> bool:
         summed = site.op == "all_reduce" and site.module not in ("grad_norm", "found_inf")
         return summed and least <= len(place.group_of(site)) <= most
 
@@ -250,7 +249,7 @@ def _two(place: Placing) -> list[Plant]:
     first = place.pick(_local("forward"))
     _, dp, stage = place.job.place(first.rank)
 
-    def apart(site: "Site") -> bool:
+    def apart(site: Site) -> bool:
         _, other, its = place.job.place(site.rank)
         return _local("forward")(site) and other != dp and its == stage and site.module != first.module
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.simulate.job import Job
-from forensics.simulate.numerics.flow import Row
-from forensics.simulate.numerics.model import Form, Model, Tensor
 from parsers.rank_list import rank_text
 from parsers.tables import conform
+from samples.simulator.job import Job
+from samples.simulator.numerics.model import Form, Model, Tensor
+from samples.simulator.numerics.shapes import Row
 
 COLUMNS = (
     "rank", "step", "seq", "microbatch", "phase", "module", "op", "tensor", "dtype", "numel", "min", "max", "mean", "l2norm",

@@ -2,31 +2,29 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from forensics.simulate import logs, recorder, stacks
-from forensics.simulate.job import DESCRIPTIONS
-from forensics.simulate.program import Call
 from parsers.tables import FRAME, TableName, conform, merge, table
-
-if TYPE_CHECKING:
-    from forensics.simulate.outcome import Incident
+from samples.simulator import logs, recorder, stacks
+from samples.simulator.job import DESCRIPTIONS
+from samples.simulator.program import Call
+from samples.simulator.run import Run
 
 LARGE = 1024  # of larger groups only one rank reports the members: 10,240 lists of 10,240 would be 840 MB
 
 
-def tables(incident: "Incident") -> dict[TableName, pl.DataFrame]:
-    ranks = sorted(incident.draw.kept.recorders)
+def tables(run: Run) -> dict[TableName, pl.DataFrame]:
+    ranks = sorted(run.draw.kept.recorders)
     frames: dict[TableName, pl.DataFrame] = {
-        "operations": _operations(incident, ranks),
-        "groups": table("groups", _groups(incident, ranks)),
-        "progress": table("progress", _progress(incident, ranks)),
-        "stacks": table("stacks", _stacks(incident)),
+        "operations": _operations(run, ranks),
+        "groups": table("groups", _groups(run, ranks)),
+        "progress": table("progress", _progress(run, ranks)),
+        "stacks": table("stacks", _stacks(run)),
     }
-    return merge([frames, logs.tables(incident), {"ranks": table("ranks", _ranks(ranks))}])
+    return merge([frames, logs.tables(run), {"ranks": table("ranks", _ranks(ranks))}])
 
 
 @lru_cache(maxsize=4096)
@@ -34,13 +32,13 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _operations(incident: "Incident", ranks: list[int]) -> pl.DataFrame:
+def _operations(run: Run, ranks: list[int]) -> pl.DataFrame:
     """Column by column: a job of 10,240 ranks has half a million rows."""
-    job, settings = incident.job, incident.noise.recorder
-    rows = [(place, one) for rank in ranks for place, one in enumerate(incident.records(rank))]
+    job, settings = run.job, run.noise.recorder
+    rows = [(place, one) for rank in ranks for place, one in enumerate(run.records(rank))]
     if not rows:
         return table("operations", [])
-    shift = [incident.draw.skew_ns[job.host(one.op.rank)] for _, one in rows]
+    shift = [run.draw.skew_ns[job.host(one.op.rank)] for _, one in rows]
     local = [recorder.local_ids(job, rank) for rank in range(job.world)]
     done = [one.state == "completed" for _, one in rows]
     files = [f"fr/nccl_trace_rank_{rank}" for rank in range(job.world)]
@@ -110,8 +108,8 @@ def _ranks(ranks: list[int]) -> Iterable[dict[str, Any]]:
     return ({"rank": rank, "how": how, "file": f"fr/nccl_trace_rank_{rank}"} for rank in ranks)
 
 
-def _groups(incident: "Incident", ranks: list[int]) -> Iterable[dict[str, Any]]:
-    job, told = incident.job, set()
+def _groups(run: Run, ranks: list[int]) -> Iterable[dict[str, Any]]:
+    job, told = run.job, set()
     for rank in ranks:
         for index, number in recorder.local_ids(job, rank).items():
             group = job.groups[index]
@@ -125,11 +123,11 @@ def _groups(incident: "Incident", ranks: list[int]) -> Iterable[dict[str, Any]]:
             told.add(index)
 
 
-def _progress(incident: "Incident", ranks: list[int]) -> Iterable[dict[str, Any]]:
-    job = incident.job
+def _progress(run: Run, ranks: list[int]) -> Iterable[dict[str, Any]]:
+    job = run.job
     for rank in ranks:
         local = recorder.local_ids(job, rank)
-        for record, (index, row) in enumerate(sorted(incident.status(rank).items())):
+        for record, (index, row) in enumerate(sorted(run.status(rank).items())):
             enqueued, started, completed = (count if count >= 0 else None for count in row)
             group = job.groups[index]
             yield {
@@ -139,14 +137,14 @@ def _progress(incident: "Incident", ranks: list[int]) -> Iterable[dict[str, Any]
             }  # fmt: skip
 
 
-def _stacks(incident: "Incident") -> Iterable[dict[str, Any]]:
+def _stacks(run: Run) -> Iterable[dict[str, Any]]:
     """As parsers.stacks reads the py-spy texts."""
-    for rank in sorted(incident.draw.kept.stacks):
-        pid = logs.pid(incident.job, rank)
+    for rank in sorted(run.draw.kept.stacks):
+        pid = logs.pid(run.job, rank)
         common = {
             "rank": rank, "pid": pid, "snapshot": 0, "source": "py-spy", "file": f"stacks/pyspy_rank_{rank}.txt",
         }  # fmt: skip
-        main = incident.frames(rank)
+        main = run.frames(rank)
         yield {
             **common, "thread": str(pid), "thread_name": "MainThread", "is_main": True, "status": "active",
             "frames": _frames(main), "line": 4,

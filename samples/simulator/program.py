@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from forensics.simulate.job import Job, Role
+from samples.simulator.job import Job, Role
 
 HIDDEN, TOKENS, BUCKET = 5120, 2048, 1_048_576
 Transfer = tuple[Literal["send", "recv"], int]  # direction, stage of the other end

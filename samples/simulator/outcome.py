@@ -5,62 +5,30 @@ import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from forensics.simulate import evidence, logs
-from forensics.simulate.engine import Engine
-from forensics.simulate.faults import Fault, Plan, plan
-from forensics.simulate.job import Job
-from forensics.simulate.noise import Draw, Noise, draw
-from forensics.simulate.program import Program, ProgramClass, build, program_class
-from forensics.simulate.recorder import History, Record, dump, records, status
-from forensics.simulate.stacks import Frame, main_thread, pyspy_text
-from forensics.simulate.truth import truth
 from parsers.tables import TableName
+from samples.simulator import evidence, logs
+from samples.simulator.engine import Engine
+from samples.simulator.faults import Fault, Plan, plan
+from samples.simulator.job import Job
+from samples.simulator.noise import Noise, draw
+from samples.simulator.program import Program, ProgramClass, build, program_class
+from samples.simulator.run import Run
+from samples.simulator.stacks import pyspy_text
+from samples.simulator.truth import truth
 
 TRIES = 20
 
 
 @dataclass(frozen=True)
-class Incident:
-    """A run job. `truth` is what a reader should answer; it is never part of the bundle's files."""
+class Incident(Run):
+    """`truth` is what a reader should answer; it is never part of the bundle's files."""
 
-    job: Job
-    plan: Plan
-    engine: Engine
-    noise: Noise
-    draw: Draw
     truth: dict[str, Any]
-    seed: int
-
-    @cached_property
-    def history(self) -> History:
-        return History(self.job)
-
-    def until(self, rank: int) -> float:
-        """When the rank's recorder was dumped, simulated ms."""
-        return self.draw.early_ms.get(rank, self.draw.end_ms)
-
-    def records(self, rank: int) -> list[Record]:
-        """The entries that the rank's recorder holds, newest last."""
-        return records(self.job, self.engine, self.plan, rank, self.history, self.noise.recorder, self.until(rank))
-
-    def status(self, rank: int) -> dict[int, list[int]]:
-        timing = self.noise.recorder.timing
-        return status(self.job, self.engine, self.plan, rank, self.history, timing, self.until(rank))
-
-    def dump(self, rank: int) -> dict[str, Any]:
-        """The rank's Flight Recorder dump as an object."""
-        shift = self.draw.skew_ns[self.job.host(rank)]
-        return dump(self.job, rank, self.records(rank), self.status(rank), self.noise.recorder, shift)
-
-    def frames(self, rank: int) -> tuple[Frame, ...]:
-        """The main thread at the end, innermost first; empty where the process does not answer."""
-        return main_thread(self.engine, self.plan, rank)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """(path in the bundle, content) of every file."""
@@ -112,7 +80,7 @@ def simulate(job: Job, fault: Fault | None = None, seed: int = 0, noise: Noise |
         originals.append(built[kind])
     placed, engine = _run(job, fault, originals, rng)
     drawn = draw(job, placed, engine, noise, rng)
-    return Incident(job, placed, engine, noise, drawn, truth(job, placed, engine, drawn.kept), seed)
+    return Incident(job, placed, engine, noise, drawn, seed, truth(job, placed, engine, drawn.kept))
 
 
 def _run(job: Job, fault: Fault, originals: list[Program], rng: random.Random) -> tuple[Plan, Engine]:

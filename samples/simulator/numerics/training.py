@@ -3,8 +3,9 @@
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
-from forensics.simulate.numerics.flow import Comm, Flow, Program, Site, Way
-from forensics.simulate.numerics.model import NOBODY, Tensor, merged, mixed
+from samples.simulator.numerics.flow import Flow, Program, Way
+from samples.simulator.numerics.model import NOBODY, Tensor, merged, mixed
+from samples.simulator.numerics.shapes import Comm, Site
 
 Part = Generator[Comm, list[Tensor], Tensor]
 _SHARED = ("norm.weight", "embed.weight", "head.weight")  # equal on all tensor-parallel mates
@@ -58,7 +59,7 @@ class _Worker:
 
     def take(self, step: int) -> Program:
         self.step = step
-        self.flow.injections.begin(self.flow, self.rank, step)
+        self.flow.injections.begin(self.flow.states, self.rank, step)
         self.state.grads.clear()
         total = self.job.microbatches
         warm = min(self.job.pp - self.stage - 1, total)
@@ -77,7 +78,7 @@ class _Worker:
         flow, kept = self.flow, self.saved.setdefault(micro, {})
         if self.stage == 0:
             batch = Tensor(mixed("batch", self.step, micro, self.dp, flow.launch))
-            batch = flow.injections.batch(flow, self.site("forward", "embed", "Embedding", micro), batch)
+            batch = flow.injections.batch(flow.states, self.site("forward", "embed", "Embedding", micro), batch)
             kept["embed"] = _Saved(batch)
             value = self._op(kept["embed"], "forward", "embed", "Embedding", [batch], ("embed.weight",), micro)
         else:

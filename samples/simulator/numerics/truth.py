@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forensics.simulate.job import Job
-from forensics.simulate.numerics.faults import LOG_ONLY, Birth, NumericFault
-from forensics.simulate.numerics.flow import Flow, Row
-from forensics.simulate.numerics.model import Model, NumericNoise
+from samples.simulator.job import Job
+from samples.simulator.numerics.faults import LOG_ONLY, Birth, NumericFault
+from samples.simulator.numerics.flow import Flow
+from samples.simulator.numerics.model import Model, NumericNoise
+from samples.simulator.numerics.shapes import Row
 
 _OPS = frozenset({
     "nan_forward", "nan_backward", "nan_optimizer", "nan_recompute", "overflow", "two_roots", "same_op", "skipped_then_root",

@@ -9,8 +9,8 @@ from typing import Any
 
 import networkx as nx
 
-from forensics.simulate.engine import NEVER, Engine, Op
-from forensics.simulate.program import Call
+from samples.simulator.engine import NEVER, Engine, Op
+from samples.simulator.program import Call
 
 Node = tuple[Any, ...]
 

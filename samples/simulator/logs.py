@@ -8,18 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from forensics.simulate.engine import NEVER, Op
-from forensics.simulate.job import DESCRIPTIONS, Job
-from forensics.simulate.program import Call, Host
-from forensics.simulate.recorder import at_ns, sequence
 from parsers.tables import TableName, table
-
-if TYPE_CHECKING:
-    from forensics.simulate.outcome import Incident
+from samples.simulator.engine import NEVER, Op
+from samples.simulator.job import DESCRIPTIONS, Job
+from samples.simulator.program import Call, Host
+from samples.simulator.recorder import at_ns, sequence
+from samples.simulator.run import Run
 
 RUN = "pretrain_4711"
 SECOND = 1_000_000_000
@@ -67,23 +65,23 @@ def address(host: str) -> str:
     return f"10.8.{index // 250}.{index % 250 + 1}"
 
 
-def files(incident: "Incident") -> Iterator[tuple[str, bytes]]:
+def files(run: Run) -> Iterator[tuple[str, bytes]]:
     """(path, content); every kept rank has both of its files, if only empty ones."""
     texts: dict[str, list[str]] = {}
-    for rank in sorted(incident.draw.kept.logs):
+    for rank in sorted(run.draw.kept.logs):
         for stream in ("stdout", "stderr"):
-            texts[path(incident.job, rank, stream)] = []
-    for line in lines(incident):
+            texts[path(run.job, rank, stream)] = []
+    for line in lines(run):
         texts.setdefault(line.path, []).append(line.text)
     for name, parts in texts.items():
         yield name, "".join(part + "\n" for part in parts).encode()
 
 
-def tables(incident: "Incident") -> dict[TableName, pl.DataFrame]:
+def tables(run: Run) -> dict[TableName, pl.DataFrame]:
     """Rows of the lines that matter to a verdict, with the line numbers that the files have."""
     rows: dict[TableName, list[dict[str, Any]]] = {"events": [], "steps": [], "ranks": [], "groups": []}
     numbers: dict[str, int] = {}
-    for line in lines(incident):
+    for line in lines(run):
         first = numbers.get(line.path, 0) + 1
         numbers[line.path] = first + line.text.count("\n")
         own = () if line.row is None else ((line.table, line.row),)
@@ -99,33 +97,33 @@ def path(job: Job, rank: int, stream: str) -> str:
     return f"hosts/{job.host(rank)}/logs/{RUN}/attempt_0/{rank % job.gpus_per_host}/{stream}.log"
 
 
-def lines(incident: "Incident") -> Iterator[Line]:
+def lines(run: Run) -> Iterator[Line]:
     """All lines, in the order of each file."""
-    kept, noise = incident.draw.kept, incident.noise
-    timeouts = _timeouts(incident)
+    kept, noise = run.draw.kept, run.noise
+    timeouts = _timeouts(run)
     for rank in sorted(kept.logs):
-        if incident.plan.fault.kind == "store_timeout":
-            yield from _rendezvous(incident, rank)
+        if run.plan.fault.kind == "store_timeout":
+            yield from _rendezvous(run, rank)
             continue
         if "nccl" in noise.sources:
-            yield from _nccl_init(incident, rank)
-        yield from _steps(incident, rank)
-        yield from _deaths(incident, rank)
-        if "nccl" in noise.sources and incident.plan.fault.kind == "network_fault":
-            yield from _network(incident, rank)
+            yield from _nccl_init(run, rank)
+        yield from _steps(run, rank)
+        yield from _deaths(run, rank)
+        if "nccl" in noise.sources and run.plan.fault.kind == "network_fault":
+            yield from _network(run, rank)
         if rank in timeouts:
-            yield _watchdog(incident, rank, timeouts[rank])
+            yield _watchdog(run, rank, timeouts[rank])
     if kept.launcher:
-        yield from _launcher(incident, timeouts)
+        yield from _launcher(run, timeouts)
     if kept.kernels:
-        yield from _kernel(incident)
+        yield from _kernel(run)
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
 
 
-def _clock(incident: "Incident", rank: int, ms: float) -> int:
-    return at_ns(ms, incident.draw.skew_ns[incident.job.host(rank)])
+def _clock(run: Run, rank: int, ms: float) -> int:
+    return at_ns(ms, run.draw.skew_ns[run.job.host(rank)])
 
 
 def _stamp(ns: int, form: str) -> str:
@@ -143,28 +141,28 @@ def _nccl(job: Job, rank: int) -> str:
     return f"{job.host(rank)}:{pid(job, rank)}:{pid(job, rank)} [{local}] NCCL"
 
 
-def _nccl_init(incident: "Incident", rank: int) -> Iterator[Line]:
-    job, out = incident.job, path(incident.job, rank, "stdout")
+def _nccl_init(run: Run, rank: int) -> Iterator[Line]:
+    job, out = run.job, path(run.job, rank, "stdout")
     local, head = rank % job.gpus_per_host, _nccl(job, rank)
     yield Line(out, f"{head} INFO Bootstrap: Using eth0:{address(job.host(rank))}<0>")
     comm = f"comm {0x55D0_0000_0000 + rank * 4096:#x} rank {rank} nranks {job.world}"
-    place = f"cudaDev {local} nvmlDev {local} busId {_BUSES[local % len(_BUSES)]}000 commId {0xF00D + incident.seed:#x}"
+    place = f"cudaDev {local} nvmlDev {local} busId {_BUSES[local % len(_BUSES)]}000 commId {0xF00D + run.seed:#x}"
     who = {
         "rank": rank, "host": job.host(rank), "pid": pid(job, rank), "device_index": local, "pci": f"{pci(local)}.0",
         "world_size": job.world, "how": "NCCL init",
     }  # fmt: skip
     group = {
         "group": f"{job.host(rank)}:{pid(job, rank)}:{0x55D0_0000_0000 + rank * 4096:#x}", "size": job.world,
-        "comm": f"{0xF00D + incident.seed:#x}", "backend": "nccl", "how": "NCCL Init COMPLETE",
+        "comm": f"{0xF00D + run.seed:#x}", "backend": "nccl", "how": "NCCL Init COMPLETE",
     }  # fmt: skip
     text = f"{head} INFO ncclCommInitRankConfig {comm} {place} - Init COMPLETE"
     yield Line(out, text, more=(("ranks", who), ("groups", group)))
 
 
-def _steps(incident: "Incident", rank: int) -> Iterator[Line]:
+def _steps(run: Run, rank: int) -> Iterator[Line]:
     """A line per step that the rank's host has logged, and Megatron's on the last rank."""
-    job, state = incident.job, incident.engine.ranks[rank]
-    until, out = incident.until(rank), path(job, rank, "stdout")
+    job, state = run.job, run.engine.ranks[rank]
+    until, out = run.until(rank), path(job, rank, "stdout")
     ends: dict[int, float] = {}
     for op in state.ops:
         if isinstance(op.call, Call) and op.call.role == "world" and op.call.where.phase == "optimizer":
@@ -176,7 +174,7 @@ def _steps(incident: "Incident", rank: int) -> Iterator[Line]:
         end = ends.get(step, state.clock if index else 0.0) + 0.1
         if end > until:
             return
-        ns = _clock(incident, rank, end)
+        ns = _clock(run, rank, end)
         loss = round(2.31 - (step % 1000) * 0.0007 + rank % 7 * 0.001, 4)
         stamp = _stamp(ns, "%Y-%m-%d %H:%M:%S.%%f")
         row = {"rank": rank, "step": step, "loss": loss, "time_ns": ns // 1_000_000 * 1_000_000}
@@ -187,13 +185,13 @@ def _steps(incident: "Incident", rank: int) -> Iterator[Line]:
             row = {"local_rank": rank % job.gpus_per_host, "step": step, "loss": loss, "grad_norm": 0.412}
             text = f"{text} (ms): 3010.4 {rest}| grad norm: 0.412 | number of skipped iterations:   0 |"
             yield Line(out, text, "steps", row)
-    if state.finished and incident.plan.fault.kind != "slow":
-        stamp = _stamp(_clock(incident, rank, state.clock), "%Y-%m-%d %H:%M:%S.%%f")
+    if state.finished and run.plan.fault.kind != "slow":
+        stamp = _stamp(_clock(run, rank, state.clock), "%Y-%m-%d %H:%M:%S.%%f")
         yield Line(out, f"{stamp} [rank{rank}] INFO train: training finished")
 
 
-def _deaths(incident: "Incident", rank: int) -> Iterator[Line]:
-    plan, job = incident.plan, incident.job
+def _deaths(run: Run, rank: int) -> Iterator[Line]:
+    plan, job = run.plan, run.job
     if plan.fault.kind != "rank_died" or plan.how != "exception" or rank not in plan.culprits:
         return
     frames = (
@@ -214,13 +212,13 @@ def _deaths(incident: "Incident", rank: int) -> Iterator[Line]:
     yield Line(path(job, rank, "stderr"), "\n".join([*text, f"[rank{rank}]: {error}"]), row=row)
 
 
-def _timeouts(incident: "Incident") -> dict[int, Op]:
+def _timeouts(run: Run) -> dict[int, Op]:
     """Ranks whose watchdog fires, with the operation that it tells of."""
-    if incident.plan.fault.kind in ("none", "slow", "store_timeout"):
+    if run.plan.fault.kind in ("none", "slow", "store_timeout"):
         return {}
-    job, found = incident.job, {}
-    dead = set(incident.plan.culprits) if incident.plan.fault.kind == "rank_died" else set()
-    for number, rank in enumerate(incident.engine.ranks):
+    job, found = run.job, {}
+    dead = set(run.plan.culprits) if run.plan.fault.kind == "rank_died" else set()
+    for number, rank in enumerate(run.engine.ranks):
         op = next((op for op in rank.ops if op.completed == NEVER and isinstance(op.call, Call)), None)
         if op is not None and number not in dead:
             found[number] = op
@@ -234,12 +232,12 @@ def fires_ns(job: Job, op: Op) -> int:
     return at_ns(op.enqueued) + job.timeout_ms(job.groups[op.group].role) * 1_000_000
 
 
-def _watchdog(incident: "Incident", rank: int, op: Op) -> Line:
-    job, call = incident.job, op.call
+def _watchdog(run: Run, rank: int, op: Op) -> Line:
+    job, call = run.job, op.call
     assert isinstance(call, Call)
     group, timeout = job.groups[op.group], job.timeout_ms(call.role)
-    ns = fires_ns(job, op) + incident.draw.skew_ns[job.host(rank)] + 90_000_000
-    seq = sequence(incident.history, incident.plan, op)
+    ns = fires_ns(job, op) + run.draw.skew_ns[job.host(rank)] + 90_000_000
+    seq = sequence(run.history, run.plan, op)
     numel = [_product(size) for size in call.sizes]
     work = f"WorkNCCL(SeqNum={seq}, OpType={_OPS[call.kind]}, NumelIn={numel[0]}, NumelOut={numel[1]}, "
     local = sorted(job.groups_of[rank].values()).index(op.group)
@@ -262,15 +260,15 @@ def _product(size: tuple[int, ...]) -> int:
     return total
 
 
-def _network(incident: "Incident", rank: int) -> Iterator[Line]:
+def _network(run: Run, rank: int) -> Iterator[Line]:
     """Ranks with an open operation across the dead host name the other end; the host itself sees its port fail."""
-    job, dead = incident.job, incident.plan.hosts[0]
+    job, dead = run.job, run.plan.hosts[0]
     mine = job.host(rank)
     out = path(job, rank, "stdout")
     if mine == dead:
         text = f"{_nccl(job, rank)} WARN NET/IB : mlx5_{rank % job.gpus_per_host}:1 Got async event : port error"
         yield Line(out, text, row={"kind": "port_error", "severity": "error", "host": mine, "text": text})
-    for op in incident.engine.ranks[rank].ops:
+    for op in run.engine.ranks[rank].ops:
         if op.completed != NEVER or op.started == NEVER or not isinstance(op.call, Call):
             continue
         hosts = {job.host(member) for member in job.groups[op.group].members}
@@ -295,9 +293,9 @@ def _network(incident: "Incident", rank: int) -> Iterator[Line]:
         return
 
 
-def _rendezvous(incident: "Incident", rank: int) -> Iterator[Line]:
-    job, absent = incident.job, incident.plan.culprits
-    stamp = _stamp(_clock(incident, rank, 0.0), "%Y-%m-%d %H:%M:%S.%%f")
+def _rendezvous(run: Run, rank: int) -> Iterator[Line]:
+    job, absent = run.job, run.plan.culprits
+    stamp = _stamp(_clock(run, rank, 0.0), "%Y-%m-%d %H:%M:%S.%%f")
     yield Line(path(job, rank, "stdout"), f"{stamp} [rank{rank}] INFO train: starting, world={job.world}")
     if rank in absent:
         return
@@ -313,36 +311,36 @@ def _rendezvous(incident: "Incident", rank: int) -> Iterator[Line]:
 # --- launcher and kernel -------------------------------------------------------------------------------------------
 
 
-def _exits(incident: "Incident", timeouts: dict[int, Op]) -> dict[int, tuple[int, int]]:
+def _exits(run: Run, timeouts: dict[int, Op]) -> dict[int, tuple[int, int]]:
     """rank → (exit code, ns). Of the others of a host the launcher stops who is still alive."""
-    job, plan = incident.job, incident.plan
+    job, plan = run.job, run.plan
     exits = {rank: (-6, fires_ns(job, op) + 20 * SECOND) for rank, op in timeouts.items()}
     if plan.fault.kind == "rank_died":
         code = 1 if plan.how == "exception" else -9
-        exits |= {rank: (code, at_ns(incident.engine.ranks[rank].clock)) for rank in plan.culprits}
+        exits |= {rank: (code, at_ns(run.engine.ranks[rank].clock)) for rank in plan.culprits}
     return exits
 
 
-def _launcher(incident: "Incident", timeouts: dict[int, Op]) -> Iterator[Line]:
-    job, exits = incident.job, _exits(incident, timeouts)
+def _launcher(run: Run, timeouts: dict[int, Op]) -> Iterator[Line]:
+    job, exits = run.job, _exits(run, timeouts)
     by_host: dict[str, list[int]] = {}
     for rank in range(job.world):
         by_host.setdefault(job.host(rank), []).append(rank)
     for host, ranks in by_host.items():
-        log, skew = f"hosts/{host}/agent.log", incident.draw.skew_ns[host]
+        log, skew = f"hosts/{host}/agent.log", run.draw.skew_ns[host]
         failed = sorted((exits[rank][1], rank) for rank in ranks if rank in exits)
         if not failed:
-            if incident.plan.fault.kind == "none":
+            if run.plan.fault.kind == "none":
                 yield Line(log, "[default] worker group successfully finished. Waiting 300 seconds for other agents.")
             continue
         ns, first = failed[0]
-        yield from _agent(incident, host, ns + skew, first, ranks, exits)
+        yield from _agent(run, host, ns + skew, first, ranks, exits)
 
 
 def _agent(
-    incident: "Incident", host: str, ns: int, first: int, ranks: list[int], exits: dict[int, tuple[int, int]]
+    run: Run, host: str, ns: int, first: int, ranks: list[int], exits: dict[int, tuple[int, int]]
 ) -> Iterator[Line]:
-    job, log = incident.job, f"hosts/{host}/agent.log"
+    job, log = run.job, f"hosts/{host}/agent.log"
     api = "torch/distributed/elastic/multiprocessing/api.py"
     stamp = f"{_stamp(ns, '%m%d %H:%M:%S')}.{ns % SECOND // 1000:06d} 4100"
     alive = [rank for rank in ranks if rank not in exits]
@@ -382,9 +380,9 @@ def _failure(job: Job, log: str, title: str, rank: int, ended: tuple[int, int], 
     return Line(log, "\n".join([title, *fields]), row=row, more=(("ranks", who),))
 
 
-def _kernel(incident: "Incident") -> Iterator[Line]:
+def _kernel(run: Run) -> Iterator[Line]:
     """Noise first, then what belongs to the fault."""
-    job, plan, drawn = incident.job, incident.plan, incident.draw
+    job, plan, drawn = run.job, run.plan, run.draw
     for host in job.hosts:
         skew = drawn.skew_ns[host]
         early, late = at_ns(-80.0, skew), at_ns(drawn.end_ms, skew)

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from forensics.simulate.engine import Engine
-from forensics.simulate.faults import Plan
-from forensics.simulate.program import Action, Call, Sync, Where
+from samples.simulator.engine import Engine
+from samples.simulator.faults import Plan
+from samples.simulator.program import Action, Call, Sync, Where
 
 Frame = tuple[str, str, int]  # function, file, line
 C10D = "torch/distributed/distributed_c10d.py"

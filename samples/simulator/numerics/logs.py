@@ -1,25 +1,24 @@
 """The training log of a numeric incident: Megatron's line per step, and the rows that its parser makes of it."""
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from forensics.simulate.numerics.outcome import NumericIncident
+from samples.simulator.numerics.run import NumericRun
 
 PATH = "logs/train.log"
 _STEPS, _ONSET = 80, 60
 
 
-def _series(incident: "NumericIncident") -> list[dict[str, Any]]:
+def _series(run: NumericRun) -> list[dict[str, Any]]:
     """One dict per step: loss (None = left out), grad_norm, loss_scale, skipped."""
-    rng = random.Random(f"log:{incident.seed}")
-    kind, first = incident.fault.kind, incident.job.first_step
+    rng = random.Random(f"log:{run.seed}")
+    kind, first = run.fault.kind, run.job.first_step
     if kind in ("loss_spike", "scale_collapse"):
         return [_step(kind, first, number, rng) for number in range(_STEPS)]
-    if not incident.noise.form.log:
+    if not run.noise.form.log:
         return []
     found = []
-    flow = incident.flows[-1]
+    flow = run.flows[-1]
     for number, step in enumerate(flow.steps):
         loss, norm = flow.losses.get(step), flow.norms.get(step)
         bad = norm is not None and bool(norm.bad)
@@ -54,10 +53,10 @@ def _step(kind: str, first: int, number: int, rng: random.Random) -> dict[str, A
     return row
 
 
-def text(incident: "NumericIncident") -> str:
+def text(run: NumericRun) -> str:
     """The log; empty where none was kept."""
     out = []
-    for row in _series(incident):
+    for row in _series(run):
         step, skipped = row["step"], row["skipped"]
         loss = "" if row["loss"] is None else f" lm loss: {row['loss']:.6E} |"
         out.append(
@@ -69,10 +68,10 @@ def text(incident: "NumericIncident") -> str:
     return "".join(out)
 
 
-def rows(incident: "NumericIncident") -> list[dict[str, Any]]:
+def rows(run: NumericRun) -> list[dict[str, Any]]:
     """Rows of the table `steps`."""
     found = []
-    for line, row in enumerate(_series(incident), 1):
+    for line, row in enumerate(_series(run), 1):
         more = {
             "phase": "train",
             "elapsed_ms": 3010.4,
