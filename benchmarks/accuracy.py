@@ -14,7 +14,7 @@ import click
 from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
-from forensics.incident import Verdict
+from forensics.model.incident import Verdict
 from parsers.evidence import Evidence
 from samples.simulator import Fault, Job, Noise, simulate
 from samples.simulator.recorder import Settings

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forensics.analyze import analyze as analyze
-    from forensics.incident import Incident as Incident
-    from forensics.incident import Report as Report
+    from forensics.model.incident import Incident as Incident
+    from forensics.model.incident import Report as Report
     from parsers import read as read
 
 __version__ = "0.1.0"
@@ -23,8 +23,8 @@ TOOL_NAME = "forensics"  # as incident.json calls the program
 __all__ = ["Incident", "Report", "__version__", "analyze", "read"]
 
 _HOMES = {
-    "Incident": "forensics.incident",
-    "Report": "forensics.incident",
+    "Incident": "forensics.model.incident",
+    "Report": "forensics.model.incident",
     "analyze": "forensics.analyze",
     "read": "parsers",
 }

@@ -14,18 +14,18 @@ from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
 from forensics.dump_ranks import with_dump_ranks
 from forensics.environment import environment
+from forensics.facts.process_ends import process_ends, recorded_waiting, standing
+from forensics.facts.recovered_errors import unrecovered, with_recovered
 from forensics.graph.operations import ranks_text
 from forensics.graph.roots import find
 from forensics.graph.stacks import main_stacks
 from forensics.graph.states import reconcile
 from forensics.graph.waits import build
 from forensics.identity import expected_ranks, globalise, identify, seen_ranks
-from forensics.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.launcher_tasks import with_task_exits
 from forensics.line_templates import files_of_templates
-from forensics.outcomes import outcomes, recorded_waiting
+from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.recurrence import mark_repeats
-from forensics.survived import without_survived
 from forensics.verdict import choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
@@ -44,13 +44,13 @@ def case_of(
     """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
     tables = with_dump_ranks(tables)
     identity = identify(tables)
-    whole = without_survived(globalise(tables, identity))
+    whole = globalise(tables, identity)
     job = expected_ranks(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_task_exits(whole, job, seen, identity)
-    ends = outcomes(whole)
+    whole = with_recovered(with_task_exits(whole, job, seen, identity))
     states = reconcile(whole, job)
-    ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()))
+    said = process_ends(unrecovered(whole["events"]))
+    ends = recorded_waiting(standing(said), frozenset(states.open["rank"].to_list()))
     stacks = main_stacks(whole)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
     dead = frozenset(rank for rank, end in ends.items() if end.how == "died")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from forensics.incident import Incident
 from forensics.launches import Launch, launches, spans_of
+from forensics.model.incident import Incident
 from forensics.restarts import restarts
 from parsers.tables import TableName
 

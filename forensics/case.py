@@ -3,14 +3,18 @@ Finding: what a detector concludes from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import polars as pl
 
 from forensics.clocks import Clocks
+from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.recovered_errors import unrecovered
 from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
-from forensics.incident import (
+from forensics.model.incident import (
     Action,
     BlastRadius,
     Cause,
@@ -26,7 +30,6 @@ from forensics.incident import (
     Site,
     TensorRow,
 )
-from forensics.outcomes import Outcome
 from parsers.tables import TableName
 
 _NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
@@ -75,7 +78,7 @@ class Finding:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One attempt of the job.
 
@@ -88,7 +91,7 @@ class Case:
     expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
     seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
     identity: pl.DataFrame = field(default_factory=pl.DataFrame)  # identity.SCHEMA
-    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
+    ends: Mapping[int, ProcessEnd] = field(default_factory=dict)
     states: States | None = None
     stacks: pl.DataFrame = field(default_factory=pl.DataFrame)  # graph.stacks.main_stacks
     waits: Waits | None = None
@@ -103,7 +106,18 @@ class Case:
     def ended_well(self) -> bool:
         """Whether every rank of the job says so itself."""
         job = self.expected | self.seen
-        return bool(job) and all(rank in self.outcomes and self.outcomes[rank].how == "ended" for rank in job)
+        return bool(job) and all(rank in self.ends and self.ends[rank].how == "ended" for rank in job)
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
+        return unrecovered(self.tables["events"])
+
+    @cached_property
+    def anomaly_window(self) -> AnomalyWindow:
+        """When the anomaly began, per clock (facts/anomaly_window.py)."""
+        opened = self.states.open if self.states is not None else None
+        return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
 
 
 @dataclass(frozen=True, slots=True)

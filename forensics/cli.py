@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from forensics.case import Case
-    from forensics.incident import Incident, Report
+    from forensics.model.incident import Incident, Report
     from parsers import Evidence
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -323,6 +323,6 @@ def schema() -> None:
     """Print the JSON Schema of incident.json."""
     import json
 
-    from forensics.incident import schema as incident_schema
+    from forensics.model.incident import schema as incident_schema
 
     click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from forensics.identity import short_host
-from forensics.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, range_list, ranges
+from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, range_list, ranges
 from parsers.tables import TableName
 
 _EVIDENCE: tuple[TableName, ...] = (

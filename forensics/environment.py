@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from forensics.identity import short_host
-from forensics.incident import EnvironmentRow, ranges
+from forensics.model.incident import EnvironmentRow, ranges
 from parsers.tables import TableName
 
 _ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.process_ends import signal_of
 from forensics.identity import short_host
-from forensics.outcomes import signal_of
 from parsers.tables import TableName, table
 
 _STOPPING = ("terminating", "terminated", "cancelled", "time_limit", "preemption", "node_failure")

@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.detectors.progress import newest
-from forensics.incident import Kind, Lost
+from forensics.model.incident import Kind, Lost
 
 _TIMED_OUT = ("collective_timeout", "store_timeout", "heartbeat_lost", "dump_signal", "desync", "barrier_missing")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
@@ -31,7 +31,7 @@ def lost(case: Case, kind: Kind) -> Lost:
 
 def _stored(case: Case, kind: str) -> int | None:
     """The newest checkpoint that is complete: a line that only announces it, or says that it failed, is none."""
-    rows = case.tables["events"].filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
+    rows = case.events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
     done = [
         step
         for step, detail, severity in rows.select("step", "detail", "severity").iter_rows()
@@ -52,7 +52,7 @@ def _stalled(case: Case, steps: pl.DataFrame) -> float | None:
     clocks = case.clocks
     if any(clock.zone_ns for clock in clocks.known.values()):
         return None
-    events = case.tables["events"].filter(pl.col("time_ns").is_not_null())
+    events = case.events.filter(pl.col("time_ns").is_not_null())
     for basis in ("utc", "local"):
         last = steps.filter(pl.col("time_basis") == basis)["time_ns"].max()
         if not isinstance(last, int):

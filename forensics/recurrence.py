@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.identity import short_host
-from forensics.incident import Action, Evidence, Incident
+from forensics.model.incident import Action, Evidence, Incident
 
 _HARDLY = ("collective_mismatch", "deadlock_cycle")  # causes that lie in the program, wherever it runs
 

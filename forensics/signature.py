@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.incident import Report
+from forensics.model.incident import Report
 
 _FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
 

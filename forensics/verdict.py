@@ -7,7 +7,8 @@ import polars as pl
 
 from forensics.case import Case, Claim, Finding
 from forensics.doubts import settle
-from forensics.incident import (
+from forensics.lost import lost
+from forensics.model.incident import (
     Action,
     Alternative,
     Device,
@@ -22,7 +23,6 @@ from forensics.incident import (
     Views,
     ranges,
 )
-from forensics.lost import lost
 
 # A crash that a NaN caused is numerics; a process that died outranks the wait it caused; a mismatch explains a missing call.
 _KIND_ORDER: Sequence[Kind] = ("numerics", "crash", "hang", "slow", "launch", "healthy", "unknown")

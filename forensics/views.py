@@ -7,9 +7,10 @@ import polars as pl
 
 from forensics.case import Case, Finding
 from forensics.coverage import iso
+from forensics.facts.process_ends import reference
 from forensics.graph.operations import Operation, describe, group_name
 from forensics.graph.stacks import classify, to_frames
-from forensics.incident import (
+from forensics.model.incident import (
     CollectiveRow,
     GraphEdge,
     GraphNode,
@@ -23,7 +24,6 @@ from forensics.incident import (
     Views,
     ranges,
 )
-from forensics.outcomes import reference
 
 _TIMELINE, _NODES, _ROWS = 40, 30, 200
 _QUIET = ("comm_init_start", "comm_init_complete", "comm_destroy", "job_start", "other", "link_up")
@@ -45,7 +45,7 @@ _SYSTEM = (
 
 def _state(case: Case, finding: Finding, rank: int) -> RankState:
     if rank in finding.ranks or rank in finding.cycle:
-        return "dead" if rank in case.outcomes and case.outcomes[rank].how == "died" else "culprit"
+        return "dead" if rank in case.ends and case.ends[rank].how == "died" else "culprit"
     if rank in finding.suspect_ranks:
         return "suspect"
     if rank not in case.seen:

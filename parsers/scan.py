@@ -307,6 +307,8 @@ class _Scanner:
             for number in self._wanted[anchor]:
                 is_early[number] = is_early.get(number, False) or self._counts[anchor] <= KEPT_HITS // 2
         for number, early in is_early.items():
+            if self._parsers[number].before:
+                self._precede(block, segment, number, early)
             following = self._following.get(number)
             if following is not None:
                 self._follow(block, size, number, following, segment.line)
@@ -314,6 +316,16 @@ class _Scanner:
                 following.until, following.line = segment.last_line + after, segment.last_line + 1
                 following.offset = block.find(b"\n", segment.end, size) + 1 or size
             self._kept[number].add(((segment.line, self._base + segment.begin), text, True), early)
+
+    def _precede(self, block: bytes | bytearray, segment: "_Segment", number: int, early: bool) -> None:
+        """Deliver the line before a hit, unless it comes as one that follows the hit before."""
+        stop = block.rfind(b"\n", 0, segment.begin)
+        following = self._following.get(number)
+        if stop <= 0 or (following is not None and segment.line <= following.until + 1):
+            return
+        begin = block.rfind(b"\n", max(0, stop - LINE_BYTES), stop) + 1
+        text = bytes(block[begin:stop]).rstrip(b"\r")
+        self._kept[number].add(((segment.line - 1, self._base + begin), text, False), early)
 
     def _follow(self, block: bytes | bytearray, size: int, number: int, following: _Following, before: int) -> None:
         """Deliver the lines after the last hit, up to the line `before`."""

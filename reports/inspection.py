@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from forensics.incident import FileRow, Report
+from forensics.model.incident import FileRow, Report
 from reports.layout import cut, size
 from reports.sanitize import clean
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.incident import Report
+from forensics.model.incident import Report
 
 # Legal in JSON, yet they steer a terminal or reorder a line: C1 and DEL, bidi controls, zero width, line separators.
 _ACTING = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")

@@ -7,7 +7,7 @@ is only text, on every renderer.
 import re
 from collections.abc import Iterable, Sequence
 
-from forensics.incident import Evidence, Incident, Report
+from forensics.model.incident import Evidence, Incident, Report
 from reports import summary, terminal
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from forensics.incident import Evidence, Report
+from forensics.model.incident import Evidence, Report
 from reports import summary
 from reports.sanitize import clean
 from reports.words import STATUS

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forensics.incident import Action, Device, Evidence, Incident, Ref, Report, Verdict, ranges
+from forensics.model.incident import Action, Device, Evidence, Incident, Ref, Report, Verdict, ranges
 from reports.layout import count, duration, ranks_phrase
 from reports.words import CAUSE, KIND, REASON, SITE
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forensics.incident import Action, Evidence, Incident, Report
+from forensics.model.incident import Action, Evidence, Incident, Report
 from reports import summary
 from reports.layout import cells, cut, cut_left, wrap, wrap_command
 from reports.sanitize import clean

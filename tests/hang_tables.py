@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forensics.analyze import conclude_evidence
-from forensics.incident import Incident, Report, Verdict
+from forensics.model.incident import Incident, Report, Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
 

@@ -1,6 +1,6 @@
 """An example: rank 17 of 32 never entered, established."""
 
-from forensics.incident import (
+from forensics.model.incident import (
     Action,
     Alternative,
     BlastRadius,

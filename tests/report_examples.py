@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.incident import (
+from forensics.model.incident import (
     Action,
     Alternative,
     BlastRadius,

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.incident import (
+from forensics.model.incident import (
     Bundle,
     Clock,
     Coverage,

@@ -8,7 +8,7 @@ import pytest
 
 from forensics.analyze import conclude_evidence
 from forensics.detectors.process_died import DETECTOR
-from forensics.incident import Code, Verdict
+from forensics.model.incident import Code, Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
 from tests.log_cases import case
@@ -92,7 +92,7 @@ def test_whoever_times_out_first_is_not_named(anchors: bool) -> None:
 def test_an_exception_in_another_file_than_the_same_ranks_time_out(raised: dict[str, Any], how: str) -> None:
     waited = {"kind": "collective_timeout", "rank": 2, "file": "err.log", "line": 9, "seq": 5, "time_basis": "utc"}
     other = {"kind": "exception", "code": "AttributeError", "rank": 2, "file": "app.log", "line": 3, **raised}
-    assert case([waited | {"time_ns": _START + 600 * _SECOND}, other]).outcomes[2].how == how
+    assert case([waited | {"time_ns": _START + 600 * _SECOND}, other]).ends[2].how == how
 
 
 def test_what_a_rank_died_of_is_told_with_its_line_of_code() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.environment import environment
-from forensics.incident import EnvironmentRow
+from forensics.model.incident import EnvironmentRow
 from parsers.tables import TABLE_NAMES, table
 
 

@@ -10,7 +10,7 @@ from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.graph.growth import chance
 from forensics.identity import SCHEMA
-from forensics.incident import FirstAnomaly
+from forensics.model.incident import FirstAnomaly
 from forensics.verdict import choose
 from parsers.tables import table
 from tests.tensor_rows import OK, Job

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from forensics.incident import Verdict
+from forensics.model.incident import Verdict
 from tests.hang_tables import START_NS, Rows, call, waiting
 
 SIZE = 64

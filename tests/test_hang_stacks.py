@@ -8,7 +8,7 @@ import pytest
 
 from forensics.analyze import analyze
 from forensics.graph.stacks import Frame, classify
-from forensics.incident import Verdict
+from forensics.model.incident import Verdict
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"

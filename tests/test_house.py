@@ -54,9 +54,9 @@ def test_imports_go_one_way(path: Path) -> None:
     if own.startswith("parsers"):
         assert not _of(path, "forensics") | _of(path, "reports")
     elif own.startswith("reports"):
-        assert _of(path, "forensics") <= {"forensics.incident"}
+        assert _of(path, "forensics") <= {"forensics.model.incident"}
         assert not _of(path, "parsers")
-    elif not own.startswith("forensics.cli") and own not in ("forensics", "forensics.incident"):
+    elif not own.startswith("forensics.cli") and own not in ("forensics", "forensics.model.incident"):
         assert not _of(path, "reports")
 
 

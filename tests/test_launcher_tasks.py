@@ -30,8 +30,8 @@ REST = [ended([0, 1, 2, 3], "SIGTERM", "n0"), ended([4, 6, 7], "SIGTERM")]
 )
 def test_the_task_is_the_rank_where_tasks_are_ranks(code: str, how: str, cause: str | None) -> None:
     whole = case([ended([5], code), STOPPING, *REST], expected=8)
-    assert (whole.outcomes[5].how, whole.outcomes[5].cause) == (how, cause)
-    assert {end.how for rank, end in whole.outcomes.items() if rank != 5} == {"stopped"}
+    assert (whole.ends[5].how, whole.ends[5].cause) == (how, cause)
+    assert {end.how for rank, end in whole.ends.items() if rank != 5} == {"stopped"}
 
 
 def test_the_rank_is_named() -> None:
@@ -43,9 +43,9 @@ def test_the_rank_is_named() -> None:
 def test_what_srun_killed_itself_is_not_named() -> None:
     killed = [ended([0, 1, 2, 3], "SIGKILL", None), ended([4, 6, 7], "SIGKILL", None)]
     whole = case([ended([5], "SIGSEGV"), STOPPING, *killed], expected=8)
-    assert {rank for rank, end in whole.outcomes.items() if end.how == "died"} == {5}
+    assert {rank for rank, end in whole.ends.items() if end.how == "died"} == {5}
     whole = case([STOPPING | {"file": "other.log"}, *killed, ended([5], "SIGKILL")], expected=8)
-    assert {end.how for end in whole.outcomes.values()} == {"stopped"}
+    assert {end.how for end in whole.ends.values()} == {"stopped"}
 
 
 RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "init"} for rank in range(8)]
@@ -77,4 +77,4 @@ RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "i
 def test_when_a_task_is_a_rank(
     rows: list[dict[str, Any]], tables: dict[str, Any], expected: int | None, known: bool
 ) -> None:
-    assert (5 in case(rows, expected=expected, **tables).outcomes) == known
+    assert (5 in case(rows, expected=expected, **tables).ends) == known

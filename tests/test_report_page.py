@@ -9,7 +9,7 @@ from typing import get_args
 
 import msgspec
 
-from forensics.incident import (
+from forensics.model.incident import (
     ActionKind,
     Cause,
     Domain,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.incident import (
+from forensics.model.incident import (
     Clock,
     Report,
 )

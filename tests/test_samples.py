@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from forensics import analyze
-from forensics.incident import Report, Verdict
+from forensics.model.incident import Report, Verdict
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))

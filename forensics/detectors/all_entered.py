@@ -10,7 +10,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.graph.overlap import Overlap, overlap
-from forensics.incident import Action, BlastRadius, FirstAnomaly, Reason, ranges
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Reason, ranges
 
 
 def _is_told_apart(operation: Operation) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from forensics.detectors.anomaly_rows import Row, value_of
-from forensics.incident import Action, Cause, Reason, ranges
+from forensics.model.incident import Action, Cause, Reason, ranges
 
 
 def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, checkpoint: str) -> tuple[Action, ...]:

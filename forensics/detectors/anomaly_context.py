@@ -12,7 +12,7 @@ from forensics.detectors.anomaly_rows import Row, ref, where
 from forensics.graph.births import Births
 from forensics.graph.growth import Growth, chance, fastest, growth_of
 from forensics.identity import short_host
-from forensics.incident import Action, Device, Ref
+from forensics.model.incident import Action, Device, Ref
 from forensics.topology import coordinates
 
 _WITNESS, _KERNEL = "tensor_stats", "kernel"
@@ -134,7 +134,7 @@ def _records(case: Case, row: Row) -> list[Row]:
     host, pci, when = _place(case, row)
     if host is None or when is None:
         return []
-    events = case.tables["events"]
+    events = case.events
     fatal = pl.col("kind").is_in(["gpu_lost", "pcie_error"]) | pl.col("code").is_in([*_HARDWARE, "uncorrectable"])
     timed = pl.col("time_ns").is_not_null() & (pl.col("time_basis").fill_null("utc") != "boot")
     near = (pl.col("time_ns") / 1e9 - when).is_between(-_BEFORE_S, _AFTER_S)
@@ -165,7 +165,7 @@ def _place(case: Case, row: Row) -> tuple[str | None, str | None, float | None]:
 
 def checkpoint_before(case: Case, step: int) -> str:
     """What to go back to: the newest checkpoint known to be persisted, else saved, before the step."""
-    events = case.tables["events"]
+    events = case.events
     for kind in ("checkpoint_persist", "checkpoint_save"):
         steps = events.filter((pl.col("kind") == kind) & (pl.col("step") < step))["step"].drop_nulls()
         if len(steps):
@@ -178,7 +178,7 @@ def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
         yield Claim(f"step {max(before)} is the last one observed before it", "for", _WITNESS)
-    later = case.tables["events"].filter(
+    later = case.events.filter(
         pl.col("kind").is_in(["checkpoint_save", "checkpoint_persist"]) & (pl.col("step") >= row["step"])
     )
     if later.height:

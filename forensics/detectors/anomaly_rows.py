@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from forensics.incident import FirstAnomaly, Ref, ranges
+from forensics.model.incident import FirstAnomaly, Ref, ranges
 from parsers.rank_list import rank_list
 
 Row = Mapping[str, Any]

@@ -8,7 +8,7 @@ import re
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import Row, detail, has_begun, refs, rows
-from forensics.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly
 
 _VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
 _PRECISE = re.compile(

@@ -9,7 +9,7 @@ from forensics.case import Case
 
 def waited_ranks(case: Case) -> set[int]:
     """Ranks whose own watchdog gave up on others."""
-    said = case.tables["events"].filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    said = case.events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
     return set(said["rank"].drop_nulls().to_list())
 
 

@@ -6,7 +6,7 @@ Method: strongly connected components of the wait-for graph with AND nodes (Knap
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, ranges
+from forensics.model.incident import BlastRadius, FirstAnomaly, ranges
 
 
 def _claims(operations: list[Operation]) -> tuple[Claim, ...]:

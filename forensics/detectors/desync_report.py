@@ -11,7 +11,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import Row, detail, group_of, listed, own_rank, refs, rows, to_global
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly
 
 _REPORTER = re.compile(r"\[(\d{1,9})\] Timeout at collective")
 _COLLECT = "flight-recorder dumps (TORCH_FR_BUFFER_SIZE) and py-spy dumps of all ranks"

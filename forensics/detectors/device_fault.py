@@ -26,8 +26,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import Action, Device, FirstAnomaly
-from forensics.onset import Onset
+from forensics.model.incident import Action, Device, FirstAnomaly
 
 # What a program does to itself, or what only follows another fault: driver's catalogue, class "application".
 _BY_PROGRAM = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:69")
@@ -45,7 +44,7 @@ def _is_fault(row: Row) -> bool:
 
 
 def _is_common(case: Case, row: Row) -> bool:
-    events = case.tables["events"].filter(pl.col("host").is_not_null())
+    events = case.events.filter(pl.col("host").is_not_null())
     hosts = events["host"].n_unique()
     same = events.filter(pl.col("code").eq_missing(pl.lit(row["code"], pl.String)) & (pl.col("kind") == row["kind"]))[
         "host"
@@ -86,14 +85,14 @@ def _accused_by_graph(case: Case) -> set[int]:
 
 def _hurt(case: Case, rank: int) -> bool:
     """Nothing shows that this rank waited for others or ended well."""
-    end = case.outcomes.get(rank)
+    end = case.ends.get(rank)
     held = case.waits is not None and case.waits.status.get(rank) in ("held", "vague")
     return (end is None or end.how in ("died", "failed")) and not held
 
 
 def _placed(case: Case, alone: bool) -> tuple[list[tuple[Row, str | None]], bool]:
     """((record, its host) of all faults that count, whether each stands just before the anomaly)."""
-    known, onset = job_hosts(case), Onset(case)
+    known, onset = job_hosts(case), case.anomaly_window
     found: list[Row] = [
         row for row in rows(case, "gpu_error", "gpu_lost") if _is_fault(row) and not _is_common(case, row)
     ]
@@ -116,7 +115,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     placed, timed = _placed(case, alone)
     if not placed:
         return ()
-    failures = any(end.how not in ("ended",) for end in case.outcomes.values()) or has_waited(case)
+    failures = any(end.how not in ("ended",) for end in case.ends.values()) or has_waited(case)
     if not alone and not failures:
         return ()
     hosts = tuple(sorted({host for _, host in placed if host}))

@@ -12,7 +12,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, speaker, where
 from forensics.graph.tensor_ops import read_rows
 from forensics.graph.tensor_rules import FOUND_INF, LARGEST
-from forensics.incident import Action, Cause, ranges
+from forensics.model.incident import Action, Cause, ranges
 
 _WITNESS = "tensor_stats"
 _CALM_PCT, _CLIPPED_PCT, _LOST_PCT = 0.1, 1.0, 25.0  # of values; below the first nothing is wrong

@@ -11,17 +11,17 @@ from typing import Any
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import has_waited, host_of, own_rank, refs, rows
 from forensics.detectors.progress import step_in_progress
+from forensics.facts.process_ends import SIGNAL_CAUSES, is_stop, signal_of
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Ref
-from forensics.outcomes import SIGNAL_CAUSES, is_stop, signal_of
+from forensics.model.incident import BlastRadius, FirstAnomaly, Ref
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no line tells more than that processes failed."""
-    if any(end.how not in ("failed", "stopped") for end in case.outcomes.values()) or has_waited(case):
+    if any(end.how not in ("failed", "stopped") for end in case.ends.values()) or has_waited(case):
         return ()
-    failed = {rank: end for rank, end in case.outcomes.items() if end.how == "failed"}
-    stopped = {rank: end for rank, end in case.outcomes.items() if end.how == "stopped"}
+    failed = {rank: end for rank, end in case.ends.items() if end.how == "failed"}
+    stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
     if not failed:
         return _without_rank(case)
     codes = sorted({end.code for end in failed.values()})

@@ -11,7 +11,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import Row, detail, listed, own_rank, refs, rows, to_global
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Reason
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason
 
 _Print = tuple[Any, ...]
 

@@ -20,7 +20,7 @@ from forensics.graph.births import Births, find_births
 from forensics.graph.growth import headroom_bits
 from forensics.graph.taint import Root
 from forensics.graph.tensor_rules import STATES
-from forensics.incident import Cause, Domain, Reason, Severity, TensorRow, ranges
+from forensics.model.incident import Cause, Domain, Reason, Severity, TensorRow, ranges
 from parsers.rank_list import rank_list
 
 _SHOWN = 200

@@ -38,15 +38,15 @@ _FAILURES = (
 
 
 def _failed(case: Case) -> bool:
-    events = case.tables["events"]
-    return bool(events["kind"].is_in(_FAILURES).any()) or any(o.how not in ("ended",) for o in case.outcomes.values())
+    events = case.events
+    return bool(events["kind"].is_in(_FAILURES).any()) or any(o.how not in ("ended",) for o in case.ends.values())
 
 
 def _completions(case: Case) -> list[Claim]:
     """What proves that work was completed."""
     claims = []
-    ended = [rank for rank, outcome in case.outcomes.items() if outcome.how == "ended"]
-    ends = case.tables["events"].filter(pl.col("kind") == "job_end")
+    ended = [rank for rank, outcome in case.ends.items() if outcome.how == "ended"]
+    ends = case.events.filter(pl.col("kind") == "job_end")
     if ended or ends.height:
         claims.append(
             Claim(f"{max(len(ended), ends['rank'].n_unique())} processes say that they ended well", "for", "logs")
@@ -77,7 +77,7 @@ def _is_held(case: Case) -> bool:
         return False
     blind = bool(case.states.groups["backend"].is_in(UNRECORDED_P2P).any())
     waiting = {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}
-    ended = any(outcome.how == "ended" for outcome in case.outcomes.values())
+    ended = any(outcome.how == "ended" for outcome in case.ends.values())
     return bool(waiting if blind and not ended else waiting - case.waits.by_stack)
 
 

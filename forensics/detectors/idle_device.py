@@ -16,7 +16,7 @@ from forensics.detectors.log_lines import has_open_operations, has_waited
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.identity import short_host
-from forensics.incident import BlastRadius, Device, FirstAnomaly, Reason, Ref
+from forensics.model.incident import BlastRadius, Device, FirstAnomaly, Reason, Ref
 
 _METRIC = re.compile(
     r"(?i)^(?:utilization(?:\.gpu)?(?: \[%\])?|dcgm/gputl|dcgm_fi_dev_gpu_util(?:\{.*\})?|gpu_util(?:ization)?)$"
@@ -52,7 +52,7 @@ def _rank_of(case: Case, device: _Device) -> int | None:
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, where one device alone is idle and no record of operations tells more."""
     loads = _loads(case)
-    if len(loads) < _LEAST or has_open_operations(case) or any(end.how == "ended" for end in case.outcomes.values()):
+    if len(loads) < _LEAST or has_open_operations(case) or any(end.how == "ended" for end in case.ends.values()):
         return ()
     idle = [device for device, rows in loads.items() if all(row["value"] <= _IDLE for row in rows)]
     busy = [device for device, rows in loads.items() if all(row["value"] >= _BUSY for row in rows)]

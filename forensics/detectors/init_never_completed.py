@@ -16,7 +16,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import detail, has_begun, listed, refs, rows
 from forensics.graph.operations import ranks_text
 from forensics.identity import short_host
-from forensics.incident import BlastRadius, FirstAnomaly, Reason
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason
 
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -32,7 +32,7 @@ class _Setup:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the largest communicator that never came to be."""
-    if has_begun(case) or any(end.how == "died" for end in case.outcomes.values()):
+    if has_begun(case) or any(end.how == "died" for end in case.ends.values()):
         return ()
     setups = _setups(case)
     pending = [(name, one) for name, one in setups.items() if one.began and not one.completed]

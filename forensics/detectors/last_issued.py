@@ -19,7 +19,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import has_open_operations, has_waited, own_rank, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref
 
 _RECENT = 16  # numbers before the last one that calls are compared in
 _FEWEST = 4  # members, where no time-out says that the others wait
@@ -78,7 +78,7 @@ def _issued(case: Case) -> pl.DataFrame:
 def _comms(case: Case, issued: pl.DataFrame) -> list[_Comm]:
     uneven = set(issued.filter(pl.col("is_p2p").fill_null(False))["name"].to_list())
     ends = issued.sort("seq", "file", "line").group_by("name", "size", "rank", maintain_order=True).last()
-    begun = case.tables["events"].filter(
+    begun = case.events.filter(
         pl.col("kind").is_in(["comm_init_start", "comm_init_complete"]) & (pl.col("rank_space") == "global")
     )
     members: dict[str, set[int]] = defaultdict(set)

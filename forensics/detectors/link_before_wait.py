@@ -20,13 +20,12 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import describe, ranks_text
-from forensics.incident import Action, BlastRadius, FirstAnomaly
-from forensics.onset import Onset
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 
 def _failed_links(case: Case) -> dict[str, list[Row]]:
     """host of the job → what its kernel says of links and adapters just before the anomaly."""
-    known, onset = job_hosts(case), Onset(case)
+    known, onset = job_hosts(case), case.anomaly_window
     found: dict[str, list[Row]] = {}
     for row in rows(case, "link_down", "port_error"):
         host = host_of(case, row)
@@ -63,7 +62,7 @@ def _passes_through(case: Case, host: str) -> bool:
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
     failed = _failed_links(case)
-    if len(failed) != 1 or any(end.how in ("died", "bad_loss", "ended") for end in case.outcomes.values()):
+    if len(failed) != 1 or any(end.how in ("died", "bad_loss", "ended") for end in case.ends.values()):
         return ()
     ((host, said),) = failed.items()
     if not _passes_through(case, host) or is_silence_elsewhere(case, {host}):

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.process_ends import reference
 from forensics.identity import short_host
-from forensics.incident import Ref, ranges
-from forensics.outcomes import reference
+from forensics.model.incident import Ref, ranges
 
 Row = Mapping[str, Any]
 _NEAR = 40  # lines between a report and the counters that name its group
@@ -18,7 +18,7 @@ _DEFAULT = ("default_pg", "default", "world")
 
 def rows(case: Case, *kinds: str) -> list[dict[str, Any]]:
     """Events of these kinds, by place."""
-    events = case.tables["events"].filter(pl.col("kind").is_in(kinds))
+    events = case.events.filter(pl.col("kind").is_in(kinds))
     return list(events.sort("file", "line", "record", "kind", maintain_order=True).iter_rows(named=True))
 
 
@@ -70,7 +70,7 @@ def job_hosts(case: Case) -> frozenset[str]:
 
 def is_only_about_hosts(case: Case) -> bool:
     """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
-    events = case.tables["events"]
+    events = case.events
     about = set(events.filter(pl.col("kind").is_in(_OF_HOSTS))["file"].to_list()) | set(case.tables["devices"]["file"])
     files = case.tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
     processes = events.filter(~pl.col("kind").is_in(_OF_HOSTS))
@@ -81,12 +81,12 @@ def has_begun(case: Case) -> bool:
     """Had the run come past its start: steps, recorded operations, or a communication that timed out?"""
     if case.tables["steps"].height or case.tables["operations"].height or case.tables["tensors"].height:
         return True
-    return bool(case.tables["events"]["kind"].is_in(["collective_timeout", "desync", "checkpoint_save"]).any())
+    return bool(case.events["kind"].is_in(["collective_timeout", "desync", "checkpoint_save"]).any())
 
 
 def has_waited(case: Case) -> bool:
     """Did ranks wait for others until a timeout, or do records show them waiting?"""
-    timed_out = case.tables["events"].filter(pl.col("kind").is_in(["collective_timeout", "desync"]))
+    timed_out = case.events.filter(pl.col("kind").is_in(["collective_timeout", "desync"]))
     return timed_out.height > 0 or has_open_operations(case)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
+from forensics.model.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
 from forensics.topology import coordinates, mates
 
 Row = Mapping[str, Any]
@@ -40,7 +40,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     spike = min(spikes, key=lambda found: _when(found[0]), default=None)
     if spike is not None and (first is None or _when(spike[0]) < _when(first.row)):
         return (_spike_finding(*spike),)
-    asserts = _asserts(case.tables["events"])
+    asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
     return (_nan_finding(first, asserts, coordinates(case)),)

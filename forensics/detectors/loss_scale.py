@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.incident import Action, FirstAnomaly, Ref, Severity
+from forensics.model.incident import Action, FirstAnomaly, Ref, Severity
 
 Row = Mapping[str, Any]
 _WITNESS = "training_log"
@@ -22,7 +22,7 @@ _START = 50  # a fall that begins by this step is a warm-up
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the collapse; else the overflows of a warm-up, as minor."""
-    events = case.tables["events"].filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
+    events = case.events.filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
     lowest = events.filter(
         pl.col("text").str.contains("(?i)already at minimum").fill_null(False) | (pl.col("code") == "minimum")
     )

@@ -13,7 +13,7 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Call, Operation, describe, ranks_text
-from forensics.incident import BlastRadius, Code, FirstAnomaly, Reason, ranges
+from forensics.model.incident import BlastRadius, Code, FirstAnomaly, Reason, ranges
 
 
 def _disagreeing(case: Case) -> list[Operation]:

@@ -14,7 +14,7 @@ from forensics.detectors.network import blames
 from forensics.detectors.ras_report import is_missing
 from forensics.graph.blame import find_root
 from forensics.graph.operations import ranks_text
-from forensics.incident import Action, Cause, FirstAnomaly
+from forensics.model.incident import Action, Cause, FirstAnomaly
 
 # Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
 _UNREACHABLE = re.compile(r"^(?:127\.|169\.254\.|172\.17\.|192\.168\.122\.|fe80:|::1$|localhost$)")
@@ -25,7 +25,7 @@ _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the strongest of refused connections, missing members and silent stores."""
-    if any(end.how == "died" for end in case.outcomes.values()):
+    if any(end.how == "died" for end in case.ends.values()):
         return ()
     begun = has_begun(case)
     if (refused := _refused(case)) and not begun:

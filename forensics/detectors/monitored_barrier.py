@@ -9,7 +9,7 @@ from forensics.detectors.log_lines import Row, group_of, is_default, listed, mem
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly
 
 
 def _by_leader(case: Case, row: Row) -> bool:

@@ -11,8 +11,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, host_of, job_hosts, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.blame import Blame, Root, canonical, find_root
-from forensics.incident import Action, BlastRadius, FirstAnomaly, Kind
-from forensics.onset import Onset
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Kind
 
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 _UNKNOWN_HOST = "(unknown)"
@@ -44,7 +43,7 @@ def _addresses(case: Case) -> dict[str, str]:
 def _local(case: Case) -> list[dict[str, object]]:
     """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count, nor
     does what is of another time than the anomaly."""
-    known, onset = job_hosts(case), Onset(case)
+    known, onset = job_hosts(case), case.anomaly_window
     said = [row for row in rows(case, "port_error") if detail(row).get("library") and onset.when(row) != "apart"]
     kernel = [
         row
@@ -69,7 +68,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (_fault(case, None, local, []),)
     closed = rows(case, "peer_closed", "remote_error")
     closed += [row for row in rows(case, "connect_failed") if row["names_hosts"]] if has_begun(case) else []
-    ended = [end for end in case.outcomes.values() if end.how in ("died", "bad_loss")]
+    ended = [end for end in case.ends.values() if end.how in ("died", "bad_loss")]
     if closed and not ended and not has_waited(case):
         return (_closed(case, find_root(blames(case, closed)), local, closed),)
     return ()

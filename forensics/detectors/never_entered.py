@@ -16,7 +16,7 @@ from forensics.graph.logged import Waiting, logged_waits
 from forensics.graph.narrow import possible_culprits, unaccounted
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -135,7 +135,7 @@ def _further(case: Case) -> tuple[int, ...]:
     assert case.roots is not None and case.states is not None and case.waits is not None
     if not case.roots.lost or not case.roots.unexplained:
         return ()
-    logged = logged_waits(case.tables["events"], case.states)
+    logged = logged_waits(case.events, case.states)
     return tuple(sorted(unaccounted(case.states, case.waits, case.roots, logged)))
 
 
@@ -193,7 +193,7 @@ def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bo
 
 def _ran_through(case: Case, ranks: list[int]) -> bool:
     """Did all of them come to the end of their program without the call?"""
-    ends = {rank for rank in ranks if rank in case.outcomes and case.outcomes[rank].how == "ended"}
+    ends = {rank for rank in ranks if rank in case.ends and case.ends[rank].how == "ended"}
     known = sites(case, tuple(ranks))
     return bool(ranks) and all(rank in ends or known.get(rank) == "teardown" for rank in ranks)
 
@@ -283,7 +283,7 @@ def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
     assert roots is not None and case.states is not None
-    logged = logged_waits(case.tables["events"], case.states)
+    logged = logged_waits(case.events, case.states)
     possible = _possible(case, logged)
     lonely = tuple(sorted(possible & roots.lonely))
     silent = tuple(sorted(possible - roots.lonely))

@@ -12,8 +12,8 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
 from forensics.identity import short_host
-from forensics.incident import FirstAnomaly, Ref
 from forensics.line_templates import files_of_templates
+from forensics.model.incident import FirstAnomaly, Ref
 
 _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
 
@@ -23,9 +23,7 @@ def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
     place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
     found: dict[str, tuple[str, int | None]] = {}
     files = case.tables["files"].select("file", "host", "rank")
-    events = (
-        case.tables["events"].filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
-    )
+    events = case.events.filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
     own = {file: ranks[0] for file, ranks in events.iter_rows() if len(ranks) == 1}
     for file, host, told in files.iter_rows():
         rank = own.get(file) if told is None else told

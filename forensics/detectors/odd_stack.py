@@ -17,7 +17,7 @@ from forensics.detectors.stuck_ranks import stack_ref
 from forensics.graph.operations import ranks_text
 from forensics.graph.stacks import classify, to_frames
 from forensics.graph.waits import HOST_SITES
-from forensics.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 
 _FEW = 3  # at most one in three processes may be the odd one
 
@@ -30,7 +30,7 @@ def _code(row: dict[str, Any]) -> Code | None:
 
 def _computing(case: Case, live: pl.DataFrame, waiting: pl.DataFrame) -> pl.DataFrame:
     """Processes that compute, where all the others wait in communication and timed out."""
-    events = case.tables["events"]
+    events = case.events
     timed_out = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
     computing = live.filter(pl.col("site") == "compute")
     waited = waiting["rank"].is_not_null().all() and waiting["rank"].is_in(timed_out.implode()).all()

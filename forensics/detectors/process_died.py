@@ -11,9 +11,9 @@ import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import step_in_progress
+from forensics.facts.process_ends import ProcessEnd
 from forensics.graph.operations import ranks_text
-from forensics.incident import Action, ActionKind, BlastRadius, Cause, Code, FirstAnomaly
-from forensics.outcomes import Outcome
+from forensics.model.incident import Action, ActionKind, BlastRadius, Cause, Code, FirstAnomaly
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
 _ALIKE_NS = 1_000_000_000
@@ -42,7 +42,7 @@ _LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<
 _WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: ProcessEnd) -> str:
     """What the rank died of, in brackets: the sizes of memory, else the code, else its line's words."""
     text = outcome.refs[0].text if outcome.refs else ""
     if outcome.cause == "gpu_oom" and (asked := _ASKED.search(text)):
@@ -53,12 +53,12 @@ def _said(outcome: Outcome) -> str:
     return (words if whole else outcome.code) or "no more is told"
 
 
-def _code(case: Case, outcome: Outcome) -> Code | None:
+def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end."""
     if not outcome.refs:
         return None
     place = outcome.refs[0]
-    told = case.tables["events"].filter(
+    told = case.events.filter(
         (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
     )
     for detail in told["detail"].drop_nulls().to_list():
@@ -69,15 +69,15 @@ def _code(case: Case, outcome: Outcome) -> Code | None:
     return None
 
 
-def _same(outcome: Outcome) -> str:
+def _same(outcome: ProcessEnd) -> str:
     text = outcome.refs[-1].text if outcome.refs else ""
     return f"{outcome.cause}:{outcome.code}:{re.sub(r'[0-9]+', '#', text)[:120]}"
 
 
-def _origin(case: Case, died: list[Outcome]) -> tuple[list[Outcome], bool]:
+def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]:
     """(origins, everybody): the ranks that failed first or hardest; `everybody` where most ranks failed alike."""
     job = len(case.expected or case.seen) or len(died)
-    kinds: dict[str, list[Outcome]] = {}
+    kinds: dict[str, list[ProcessEnd]] = {}
     for outcome in died:
         kinds.setdefault(_same(outcome), []).append(outcome)
     if len(kinds) == 1 and len(died) > 1 and 2 * len(died) > job:
@@ -91,10 +91,10 @@ def _origin(case: Case, died: list[Outcome]) -> tuple[list[Outcome], bool]:
     return hardest, False
 
 
-def _earliest(case: Case, stamped: list[Outcome]) -> list[Outcome]:
+def _earliest(case: Case, stamped: list[ProcessEnd]) -> list[ProcessEnd]:
     """Those that no other provably precedes, and what followed within a second by the same clock."""
     hosts = _hosts(case)
-    by_clock: dict[tuple[str | None, str | None], list[Outcome]] = {}
+    by_clock: dict[tuple[str | None, str | None], list[ProcessEnd]] = {}
     for outcome in stamped:
         by_clock.setdefault((hosts.get(outcome.rank), outcome.time_basis), []).append(outcome)
     heads = [min(listed, key=lambda outcome: (outcome.time_ns or 0, outcome.rank)) for listed in by_clock.values()]
@@ -112,7 +112,7 @@ def _hosts(case: Case) -> dict[int, str]:
     return dict(known.iter_rows())
 
 
-def _precedes(case: Case, hosts: dict[int, str], one: Outcome, other: Outcome) -> bool:
+def _precedes(case: Case, hosts: dict[int, str], one: ProcessEnd, other: ProcessEnd) -> bool:
     return one is not other and bool(
         case.clocks.precedes(
             one.time_ns or 0,
@@ -125,7 +125,7 @@ def _precedes(case: Case, hosts: dict[int, str], one: Outcome, other: Outcome) -
     )
 
 
-def _is_tie(case: Case, origins: list[Outcome]) -> bool:
+def _is_tie(case: Case, origins: list[ProcessEnd]) -> bool:
     """Whether several failed, by clocks that cannot say who was first."""
     hosts = _hosts(case)
     clocks = {(hosts.get(outcome.rank), outcome.time_basis) for outcome in origins}
@@ -135,7 +135,7 @@ def _is_tie(case: Case, origins: list[Outcome]) -> bool:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all origins."""
-    died = [outcome for outcome in case.outcomes.values() if outcome.how == "died"]
+    died = [outcome for outcome in case.ends.values() if outcome.how == "died"]
     if not died:
         return ()
     origins, everybody = _origin(case, died)
@@ -143,7 +143,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
     cause = first.cause
     ranks = tuple(sorted(outcome.rank for outcome in origins))
-    victims = sorted(r for r, outcome in case.outcomes.items() if outcome.how in ("gave_up", "stopped"))
+    victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "stopped"))
     code = _code(case, first)
     at = f" at {code.file}:{code.line}" if code else ""
     claims = [
@@ -156,7 +156,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         for outcome in origins[:4]
     ]
     if victims:
-        sample = case.outcomes[victims[0]]
+        sample = case.ends[victims[0]]
         claims.append(
             Claim(
                 f"{ranks_text(victims)} only gave up waiting or were stopped by the launcher",
@@ -206,7 +206,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-def _witness(outcome: Outcome) -> str:
+def _witness(outcome: ProcessEnd) -> str:
     return "launcher" if outcome.code.startswith("SIG") else "logs"
 
 

@@ -22,7 +22,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, Cause, FirstAnomaly, Reason
+from forensics.model.incident import BlastRadius, Cause, FirstAnomaly, Reason
 
 
 def is_missing(row: Row) -> bool:

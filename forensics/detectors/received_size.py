@@ -8,7 +8,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly
+from forensics.model.incident import BlastRadius, FirstAnomaly
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -32,7 +32,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             first_anomaly=FirstAnomaly(step=step_in_progress(case), signature="received_size"),
             blast_radius=BlastRadius(
-                ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.outcomes.values())
+                ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
             ),
             collect=("flight-recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",),
             summary=f"Members of a group call different operations: {who} received a message of another size than expected. "

@@ -8,7 +8,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.anomaly_rows import first_anomaly, ref, speaker, where
 from forensics.graph.replicas import Divergence, first_divergence
 from forensics.graph.tensor_ops import read_rows
-from forensics.incident import Action, TensorRow, ranges
+from forensics.model.incident import Action, TensorRow, ranges
 
 _WITNESS = "tensor_stats"
 _FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")

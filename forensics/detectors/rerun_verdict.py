@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.anomaly_rows import Row
-from forensics.incident import Action, Cause, Device, FirstAnomaly, Ref, ranges
+from forensics.model.incident import Action, Cause, Device, FirstAnomaly, Ref, ranges
 
 _WITNESS = "rerun_state_machine"
 _BEGINS = ("initial_run", "first_rerun_reproducible")
@@ -25,7 +25,7 @@ _SOUND = ("second_rerun_reproducible", "correct_result")
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: of the first step whose rerun came to an end, the strongest statement."""
     ended = [*_TRANSIENT, *_PERSISTENT, *_SOUND]
-    events = case.tables["events"].filter(pl.col("code").is_in([*_BEGINS, *ended]))
+    events = case.events.filter(pl.col("code").is_in([*_BEGINS, *ended]))
     rows = events.sort("step", "file", "line", nulls_last=True).to_dicts()
     last = next((row for row in rows if row["code"] in ended), None)
     if last is None:

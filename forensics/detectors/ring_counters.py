@@ -17,7 +17,7 @@ import polars as pl
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
-from forensics.incident import Action, BlastRadius, FirstAnomaly, Ref, ranges
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Ref, ranges
 
 Edge = tuple[int, int]  # sender, receiver; global ranks
 

@@ -11,8 +11,7 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.log_lines import Row, host_of, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
-from forensics.incident import Action, BlastRadius, FirstAnomaly
-from forensics.onset import Onset
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 _SITES = ("storage_io", "checkpoint_io")
 _LEAST = 2  # hosts
@@ -20,7 +19,7 @@ _LEAST = 2  # hosts
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, where most processes with a stack, on several hosts, wait for storage."""
-    if not case.stacks.height or any(end.how == "ended" for end in case.outcomes.values()):
+    if not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return ()
     live = case.stacks.filter(pl.col("source") != "traceback")
     waiting = live.filter(pl.col("site").is_in(_SITES) & (pl.col("moving").is_null() | ~pl.col("moving")))
@@ -61,7 +60,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _blocked(case: Case) -> list[Row]:
     """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
-    onset = Onset(case)
+    onset = case.anomaly_window
     found = [row for row in rows(case, "hung_task", "storage_error") if row["severity"] in ("error", "fatal")]
     return [row for row in found if onset.counts(row)]
 

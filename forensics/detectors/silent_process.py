@@ -13,14 +13,14 @@ from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.graph.operations import ranks_text
 from forensics.graph.waits import HOST_SITES
-from forensics.incident import Action, BlastRadius, FirstAnomaly, Reason
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Reason
 
 _FEW = 3  # at most one in three processes may be silent
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open and nobody stands elsewhere."""
-    if has_open_operations(case) or not case.stacks.height or any(end.how == "ended" for end in case.outcomes.values()):
+    if has_open_operations(case) or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return ()
     live = case.stacks.filter((pl.col("source") != "traceback") & pl.col("rank").is_not_null())
     shown = set(live["rank"].to_list())
@@ -34,7 +34,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _may_live(case: Case, rank: int) -> bool:
     """No record says how its process ended, or that it waited."""
-    return rank not in case.outcomes and (case.waits is None or case.waits.status.get(rank) not in ("held", "dead"))
+    return rank not in case.ends and (case.waits is None or case.waits.status.get(rank) not in ("held", "dead"))
 
 
 def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.DataFrame) -> Finding:

@@ -9,16 +9,15 @@ import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.progress import opened_utc, step_in_progress
+from forensics.facts.process_ends import reference
 from forensics.graph.operations import describe, ranks_text
-from forensics.incident import BlastRadius, Device, FirstAnomaly, ranges
-from forensics.onset import Onset
-from forensics.outcomes import reference
+from forensics.model.incident import BlastRadius, Device, FirstAnomaly, ranges
 
 
 def device_records(case: Case, rank: int) -> pl.DataFrame:
     """Hardware events of the device of this rank (host and PCI address, or the rank itself), errors only, and none of
     another time than the anomaly."""
-    events = case.tables["events"].filter(
+    events = case.events.filter(
         pl.col("kind").is_in(["gpu_error", "gpu_lost"]) & pl.col("severity").is_in(["error", "fatal"])
     )
     own = (pl.col("rank") == rank) & (pl.col("rank_space") == "global")
@@ -32,7 +31,7 @@ def device_records(case: Case, rank: int) -> pl.DataFrame:
 
 
 def _of_this_time(case: Case, events: pl.DataFrame) -> pl.DataFrame:
-    onset = Onset(case)
+    onset = case.anomaly_window
     kept = [onset.counts(row) for row in events.iter_rows(named=True)]
     return events.filter(pl.Series(kept, dtype=pl.Boolean))
 

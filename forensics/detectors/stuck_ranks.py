@@ -8,7 +8,7 @@ import polars as pl
 from forensics.case import Case, Claim
 from forensics.graph.operations import ranks_text
 from forensics.graph.stacks import classify, to_frames
-from forensics.incident import Code, Ref, Site
+from forensics.model.incident import Code, Ref, Site
 
 
 def _rows(case: Case, ranks: Iterable[int]) -> list[dict[str, Any]]:

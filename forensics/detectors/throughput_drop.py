@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
-from forensics.incident import Action, FirstAnomaly, Ref
+from forensics.model.incident import Action, FirstAnomaly, Ref
 
 _LEAST = 5  # points of a printed throughput; of plain step times
 _LEAST_TIMES = 10

@@ -16,10 +16,9 @@ from forensics.case import Case, Claim, Detector, Finding
 from forensics.detectors.common_wait import waited_ranks
 from forensics.detectors.log_lines import detail, host_of, job_hosts, own_rank, refs
 from forensics.detectors.progress import step_in_progress
+from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.graph.operations import ranks_text
-from forensics.incident import Action, Cause, Device, FirstAnomaly
-from forensics.onset import Onset
-from forensics.outcomes import OWN_CAUSES, is_consequence, own_cause, without_echoes
+from forensics.model.incident import Action, Cause, Device, FirstAnomaly
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
 _WORDS: dict[str, str] = {
@@ -37,9 +36,9 @@ _BY_KERNEL = ("host_oom", "segfault", "gpu_lost")
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
-    known, onset = job_hosts(case), Onset(case)
+    known, onset = job_hosts(case), case.anomaly_window
     result = []
-    for row in without_echoes(case.tables["events"]).iter_rows(named=True):
+    for row in without_echoes(case.events).iter_rows(named=True):
         if row["kind"] not in OWN_CAUSES or row["kind"] == "gpu_lost" or own_rank(row) is not None:
             continue
         if is_consequence(row["detail"]) or row["severity"] in ("info", "warning"):
@@ -58,7 +57,7 @@ def _is_foreign(case: Case, row: dict[str, Any]) -> bool:
     here = case.identity.filter(pl.col("host") == host_of(case, row)) if case.identity.height else case.identity
     program = str(detail(row).get("task") or "")
     ranks = here["rank"].to_list() if here.height else []
-    ends = [case.outcomes[rank] for rank in ranks if rank in case.outcomes]
+    ends = [case.ends[rank] for rank in ranks if rank in case.ends]
     if program and not _TRAINING.search(program):
         is_rank = here.height and row["pid"] is not None and row["pid"] in here["pid"]
         return not (is_rank or any(end.cause in ("killed", "segfault") for end in ends))
@@ -73,7 +72,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     cause = min((cause for cause, _ in found), key=_ORDER.index)
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
-    if not killed and any(end.how == "died" for end in case.outcomes.values()):
+    if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
     after = cause == "exception" and _may_follow(case, same)
     hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case, row))}))
@@ -133,7 +132,7 @@ def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
     waited = waited_ranks(case)
     if 2 * len(waited) <= len(case.expected | case.seen):
         return False
-    onset = Onset(case)
+    onset = case.anomaly_window
     return all(onset.when(row) != "before" for row in same)
 
 
@@ -142,7 +141,7 @@ def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
     ranks: list[int] = []
     for host in {host_of(case, row) for row in same} - {None}:
         here = set(case.identity.filter(case.identity["host"] == host)["rank"]) if case.identity.height else set()
-        killed = [rank for rank, end in case.outcomes.items() if rank in here and end.cause == "killed"]
+        killed = [rank for rank, end in case.ends.items() if rank in here and end.cause == "killed"]
         ranks += killed if len(killed) == 1 else []
     return tuple(sorted(ranks))
 

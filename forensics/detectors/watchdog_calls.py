@@ -27,9 +27,9 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stopped_device import device_records
+from forensics.facts.process_ends import reference
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Reason, ranges
-from forensics.outcomes import reference
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, ranges
 
 _COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather", "scatter",
                 "barrier")  # fmt: skip

@@ -24,7 +24,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
-from forensics.incident import BlastRadius, FirstAnomaly, Reason, Ref
+from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref
 
 _Group = tuple[str | None, str | None]
 

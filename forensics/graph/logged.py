@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from forensics.facts.process_ends import reference
 from forensics.graph.states import States
-from forensics.incident import Ref
-from forensics.outcomes import reference
+from forensics.model.incident import Ref
 
 _SIZES = re.compile(r"NumelIn=(\d+), NumelOut=(\d+)")
 _TRANSFERS = ("recv", "coalesced")

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from forensics.graph.states import States
-from forensics.incident import Ref, ranges
+from forensics.model.incident import Ref, ranges
 
 
 @dataclass(frozen=True, slots=True)

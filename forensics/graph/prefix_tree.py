@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from forensics.graph.stacks import to_frames
-from forensics.incident import ranges
+from forensics.model.incident import ranges
 
 
 @dataclass(slots=True)

@@ -15,11 +15,16 @@ the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where th
 a row of `stacks`: it is where that rank was at its end. One that ends in KeyboardInterrupt is no failure but an `exit` by
 SIGINT, and its stack (source `interrupt`) shows where the process stood when somebody pressed Ctrl-C.
 
+An uncaught exception is printed by the interpreter and is the last that the main thread prints. One that a program catches
+and logs has a record of that logger before it, or records of the same printer after it: `detail` says so (`introduced`: the
+level of the record right before; `went_on`: the line of the first record after it).
+
 Printed by: CPython, and programs in C++ that end by an exception.
 Versions: any Python 3.
 Source: the traceback module of CPython, std::terminate of libstdc++.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +59,14 @@ _FOLLOWS = re.compile(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
+    rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
+# A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
+_RECORD = re.compile(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
+_RECORD_WITHIN = 120  # characters
+_QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
+# Loggers of launchers speak of a process from outside, whatever file they share with it.
+_LAUNCHER = re.compile(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
 _BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
 
@@ -83,6 +95,7 @@ class _Block:
     sources: list[str | None] = field(default_factory=list)
     foreign: int = 0
     until: int = 0  # its last line so far
+    introduced: str | None = None  # level of the record right before it
 
 
 class _Reader:
@@ -96,12 +109,17 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
+        self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
+        self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted = None, False, None, None
+        self._record, self._raised = None, []
         for row in stream:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
+            elif (level := _level(row["text"])) is not None:
+                self._logged(row["line"], level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -130,12 +148,24 @@ class _Reader:
             return False
         return True
 
+    def _logged(self, line: int, level: str) -> None:
+        """A record of a logger: the program goes on, unless it is the record of the next failure."""
+        self._record = (line, level)
+        if level in _QUIET and self._block is None:
+            for made in self._raised:
+                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
+            self._raised = []
+
     def _begin(self, row: Row, head: re.Match[str]) -> None:
         self._end_block(None, None, None)
         thread = _THREAD.search(head["before"])
         name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
         self._block = _Block(row, name is None and not head["original"], name, continues)
+        if (level := _level(head["before"])) is not None:
+            self._block.introduced = level
+        elif self._record is not None and self._record[0] == row["line"] - 1:
+            self._block.introduced = self._record[1]
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
@@ -178,6 +208,8 @@ class _Reader:
         if not block.is_main:
             detail["thread"] = block.thread or "worker"
         detail["from_line"] = block.row["line"]
+        if block.introduced is not None:
+            detail["introduced"] = block.introduced
         said = last or block.row
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
@@ -188,7 +220,9 @@ class _Reader:
             detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        self.events += raised(said, code, message, detail, said["text"], severity, kind)
+        made = raised(said, code, message, detail, said["text"], severity, kind)
+        self.events += made
+        self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
             source = "interrupt" if stopped else "traceback"
@@ -202,6 +236,12 @@ class _Reader:
             detail = {"frames": [], "language": "c++", "from_line": row["line"]}
             said = what or row
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
+
+
+def _level(text: str) -> str | None:
+    """The level of a record of the program's own loggers; None for anything else."""
+    found = _RECORD.search(text, 0, _RECORD_WITHIN)
+    return found["level"] if found is not None and not _LAUNCHER.search(text) else None
 
 
 def _user_source(block: _Block) -> str | None:
@@ -236,4 +276,5 @@ PARSER = LineParser(
     parse=parse,
     after=16,  # to the next frame or the message, past what other ranks write between
     follows=_FOLLOWS,
+    before=True,
 )

@@ -15,7 +15,7 @@ import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from forensics.incident import Incident, Report
+from forensics.model.incident import Incident, Report
 from reports import json, markdown, summary, terminal, words
 from reports.html import drawings
 from reports.layout import count, ranks_phrase, size

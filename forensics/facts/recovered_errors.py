@@ -1,4 +1,6 @@
-"""Errors that their printer survived: a caught exception, a port that came back, what a process prints after its end.
+"""Errors that their printer outlived: a caught exception, a port that came back, what a process prints after its end.
+
+They stay what they are: a column `recovered` marks them, and no end of a process, no wait and no verdict rests on them.
 
 An error ended a process only if nothing of it comes later. It did not where the same printer (file and rank) afterwards
 - says that the job ended well; or
@@ -12,6 +14,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.model.taxonomy import EVENTS
 from parsers.tables import TableName
 
 # Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN.
@@ -25,22 +28,61 @@ _LEAVING = (
     "comm_warning",
 )  # fmt: skip
 _PRINTER = ["file", "rank"]
+_QUIET = ("lifecycle", "note", "symptom")
+_PLACE = ["file", "line"]
 
 
-def without_survived(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt, ranks global → the same; events that did not end their printer become kind `other`,
-    severity `info`."""
+def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+    """Tables of one attempt, ranks global → for each row of `events`, whether it is an error that its printer outlived."""
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     ends = _ends(events, steps)
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
-    survived = pl.concat([_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)])
-    is_survived = pl.col("_event").is_in(survived.implode())
-    marked = events.with_columns(
-        pl.when(is_survived).then(pl.lit("other")).otherwise("kind").alias("kind"),
-        pl.when(is_survived).then(pl.lit("info")).otherwise("severity").alias("severity"),
+    found = [_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)]
+    found.append(_caught(events, steps))
+    return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
+
+
+def with_recovered(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables → the same, `events` with the column `recovered`."""
+    return {**tables, "events": tables["events"].with_columns(recovered_errors(tables))}
+
+
+def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
+    """Events without the errors that their printers outlived."""
+    return events.filter(~pl.col("recovered")) if "recovered" in events.columns else events
+
+
+def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Exceptions that a program caught and logged: it went on with other records (parsers/pytorch/traceback.py).
+
+    Not those that were raised again without a logger, nor the only failure of a process that then ended with code 1, as
+    Python does after an exception: such a program logged what ended it."""
+    raised = events.filter(
+        (pl.col("kind") == "exception") & pl.col("rank").is_not_null() & pl.col("line").is_not_null()
     )
-    return {**tables, "events": marked.drop("_event")}
+    detail = pl.col("detail").fill_null("")
+    told = raised.with_columns(
+        detail.str.contains('"went_on"').alias("_went_on"), detail.str.contains('"introduced"').alias("_introduced")
+    )
+    life = _last_life(events, steps)
+    told = told.join(life, on=_PRINTER, how="left", nulls_equal=True)
+    logged = pl.col("_went_on") | (pl.col("_introduced") & (pl.col("_alive") > pl.col("line")).fill_null(False))
+    caught, bare = told.filter(logged), told.filter(~logged)
+    caught = caught.join(bare.select("rank", "text").unique(), on=["rank", "text"], how="anti", nulls_equal=True)
+    failed = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "1"))
+    others = events.filter(pl.col("kind").is_in(_ERRORS)).join(caught.select(_PLACE), on=_PLACE, how="anti")
+    alone = failed.select("rank").drop_nulls().unique().join(others.select("rank"), on="rank", how="anti")
+    caught = caught.join(alone, on="rank", how="anti")
+    derived = events.filter(pl.col("kind").is_in(_ERRORS)).join(caught.select(_PLACE).unique(), on=_PLACE, how="semi")
+    return derived["_event"]
+
+
+def _last_life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+    """file, rank, _alive: the last line of each printer that shows work and no failure."""
+    quiet = [kind for kind, row in EVENTS.items() if row.printer == "process" and set(row.roles) <= set(_QUIET)]
+    lines = [events.filter(pl.col("kind").is_in(quiet)).select(*_PRINTER, "line"), steps.select(*_PRINTER, "line")]
+    return pl.concat(lines).group_by(_PRINTER).agg(pl.col("line").max().alias("_alive"))
 
 
 def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

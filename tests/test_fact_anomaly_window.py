@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from forensics.onset import Onset
 from tests.log_cases import case
 
 DAY, HOUR = 86_400, 3_600
@@ -48,46 +47,46 @@ def wait(basis: str = "utc", **columns: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_when(basis: str, row: dict[str, Any], expected: str) -> None:
-    assert Onset(case([wait(basis)])).when(row) == expected
+    assert case([wait(basis)]).anomaly_window.when(row) == expected
 
 
 def test_without_an_anomaly_that_has_a_time() -> None:
-    assert Onset(case([wait() | {"time_ns": None}])).when(record(0)) == "unknown"
+    assert case([wait() | {"time_ns": None}]).anomaly_window.when(record(0)) == "unknown"
 
 
 def test_a_failure_has_no_step_to_wait_for() -> None:
     failed = case([{"kind": "exception", "code": "KeyError", "rank": 3, "time_ns": ns(0), "time_basis": "utc"}])
-    assert [Onset(failed).when(record(second)) for second in (-5, 30)] == ["before", "apart"]
+    assert [failed.anomaly_window.when(record(second)) for second in (-5, 30)] == ["before", "apart"]
 
 
 def test_what_the_job_outlived() -> None:
     steps = [{"rank": 0, "step": n, "time_ns": ns(-1000 + 5 * n), "time_basis": "utc"} for n in range(199)]
     early = {"kind": "exception", "code": "OSError", "rank": 1, "time_ns": ns(-600), "time_basis": "utc"}
-    onset = Onset(case([wait(), early], steps=steps))
+    onset = case([wait(), early], steps=steps).anomaly_window
     assert [onset.when(record(second)) for second in (-605, -200, -12, -3)] == ["apart", "apart", "before", "before"]
 
 
 def test_no_work_was_completed_since_however_long_the_wait() -> None:
     steps = [{"rank": 0, "step": 1, "time_ns": ns(-3 * HOUR), "time_basis": "utc"}]
-    onset = Onset(case([wait()], steps=steps))
+    onset = case([wait()], steps=steps).anomaly_window
     assert [onset.when(record(second)) for second in (-3 * HOUR + 5, -4 * HOUR)] == ["before", "apart"]
 
 
 @pytest.mark.parametrize(("boots", "expected"), [(-100, "apart"), (5000, "before")], ids=["before it", "after it"])
 def test_a_boot_of_the_host(boots: int, expected: str) -> None:
     told = [{"name": "boot_time_ns", "host": "n1", "value": str(ns(boots)), "scope": "clock"}]
-    assert Onset(case([wait()], settings=told)).when(record(-200)) == expected
+    assert case([wait()], settings=told).anomaly_window.when(record(-200)) == expected
 
 
 def test_a_clock_of_a_boot_that_is_tied_to_the_wall() -> None:
     told = [{"name": "boot_time_ns", "host": "n1", "value": str(ns(-500)), "scope": "clock"}]
     row = {"time_ns": 495 * 10**9, "time_basis": "boot", "host": "n1"}
     events = [wait(), {"kind": "gpu_error", **row}]
-    onset = Onset(case(events, settings=told))
+    onset = case(events, settings=told).anomaly_window
     assert [onset.when(row | {"time_ns": second * 10**9}) for second in (495, 700)] == ["before", "apart"]
 
 
 def test_a_process_may_notice_late() -> None:
-    onset = Onset(case([wait()]))
+    onset = case([wait()]).anomaly_window
     row = record(500) | {"rank": 3, "rank_space": "global", "pid": None}
     assert [onset.counts(row | change) for change in ({}, {"pid": 77}, {"rank": None})] == [True, False, False]

@@ -1,18 +1,20 @@
 """How each rank's process ended, as far as records say: by itself, by giving up on others, or stopped by the launcher.
 
+`process_ends` lists every statement side by side; `standing` reads them: which one the others leave standing.
+
 Whoever times out or loses a connection is a victim; whoever the launcher stops was still alive. Only a signal that
 nobody sent on purpose, or an exception that is no consequence of somebody else's failure, makes a rank the origin.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
 
-from forensics.incident import Cause, Ref
-from parsers.tables import TableName
+from forensics.model.incident import Cause, Ref
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed"]
 
@@ -31,6 +33,7 @@ SIGNAL_CAUSES: Mapping[str, Cause] = {
     "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
 }  # fmt: skip
 _ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops what still runs
+_EXITS = ("exit", "first_failure")
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -54,7 +57,7 @@ _DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcessEnd:
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
     bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown). cause: for died."""
 
@@ -64,7 +67,8 @@ class Outcome:
     code: str
     time_ns: int | None
     refs: tuple[Ref, ...]
-    time_basis: str | None = None
+    time_basis: str | None
+    by: Literal["launcher", "process"]
 
 
 def signal_of(code: str | None) -> str | None:
@@ -111,20 +115,21 @@ def own_cause(kind: str, text: str) -> Cause:
     return OWN_CAUSES[kind]
 
 
-def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> Outcome | None:
+def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> ProcessEnd:
     code = str(row["code"] or "")
     signal = signal_of(code)
-    place = (reference(row),)
-    time = row["time_ns"]
+    how: How = "failed"
+    cause: Cause | None = None
     if code == "0":
-        return Outcome(rank, "ended", None, code, time, place, row["time_basis"])
-    if signal in _ASKED or (signal == "SIGKILL" and stopped):
-        return Outcome(rank, "stopped", None, signal, time, place, row["time_basis"])
-    if code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
-        return Outcome(rank, "died", "host_oom", code, time, place, row["time_basis"])
-    if signal is not None and signal in SIGNAL_CAUSES:
-        return Outcome(rank, "died", SIGNAL_CAUSES[signal], signal, time, place, row["time_basis"])
-    return Outcome(rank, "failed", None, signal or code, time, place, row["time_basis"])
+        how = "ended"
+    elif signal in _ASKED or (signal == "SIGKILL" and stopped):
+        how = "stopped"
+    elif code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
+        how, cause = "died", "host_oom"
+    elif signal is not None and signal in SIGNAL_CAUSES:
+        how, cause = "died", SIGNAL_CAUSES[signal]
+    by: Literal["launcher", "process"] = "launcher"
+    return ProcessEnd(rank, how, cause, signal or code, row["time_ns"], (reference(row),), row["time_basis"], by)
 
 
 def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
@@ -147,40 +152,49 @@ def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
     return kept.filter(~raised | pl.col("code").is_not_null()).sort("file", "line", "record", maintain_order=True)
 
 
-def outcomes(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Outcome]:
-    """Events of one attempt (ranks made global) → rank → its outcome. Ranks of which nothing is said are left out."""
-    events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
-    closing = tables["events"].filter(pl.col("kind") == "closing_signal")
+def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
+    """Events of one attempt, ranks global, without recovered errors → rank → every statement about how its process ended:
+    launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
+    out."""
+    closing = events.filter(pl.col("kind") == "closing_signal")
     stopped = set(closing["rank"].drop_nulls().to_list())
-    result: dict[int, Outcome] = {}
-    for row in (
-        events.filter(pl.col("kind").is_in(["exit", "first_failure"]))
-        .sort("rank", "kind", "file", "line")
-        .iter_rows(named=True)
-    ):
-        outcome = _from_exit(row["rank"], row, row["rank"] in stopped)
-        if outcome and row["rank"] not in result:
-            result[row["rank"]] = outcome
-    told = without_echoes(events).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
-    own = told.sort("rank", "file", "line")
-    for (rank,), rows in own.group_by(["rank"], maintain_order=True):
-        said = _from_lines(int(rank), rows)
-        before = result.get(said.rank) if said else None
-        # A signal that nobody sent outranks what the log says; SIGABRT and plain codes are explained by the log.
-        killed_for_memory = (
-            before is not None and before.cause == "killed" and said is not None and said.cause == "host_oom"
+    own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    said: dict[int, list[ProcessEnd]] = defaultdict(list)
+    for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
+        said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped))
+    told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
+    for (rank,), rows in told.sort("rank", "file", "line").group_by(["rank"], maintain_order=True):
+        if (end := _from_lines(int(rank), rows)) is not None:
+            said[end.rank].append(end)
+    for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
+        place = (reference(row),)
+        said[row["rank"]].append(
+            ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
         )
-        if said and (before is None or before.how in ("failed", "stopped") or killed_for_memory):
-            result[said.rank] = said if before is None else _with_refs(said, before.refs)
-    for row in events.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
-        if row["rank"] not in result:
-            result[row["rank"]] = Outcome(
-                row["rank"], "ended", None, "", row["time_ns"], (reference(row),), row["time_basis"]
-            )
-    return dict(sorted(result.items()))
+    return {rank: tuple(listed) for rank, listed in sorted(said.items())}
 
 
-def recorded_waiting(ends: Mapping[int, Outcome], held: frozenset[int]) -> dict[int, Outcome]:
+def standing(said: Mapping[int, tuple[ProcessEnd, ...]]) -> dict[int, ProcessEnd]:
+    """Statements → the one end of each rank that all of them leave standing.
+
+    A signal that nobody sent, or exit 0, outranks what the log says before it; SIGABRT, a stop by the launcher and plain
+    codes are explained by the log. That it ended well counts where nothing else is said."""
+    return {rank: _standing(listed) for rank, listed in said.items()}
+
+
+def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
+    exits = [end for end in said if end.by == "launcher"]
+    own = next((end for end in said if end.by == "process" and end.how != "ended"), None)
+    before = exits[0] if exits else None
+    if before is None or own is None:
+        return before or own or said[0]
+    killed_for_memory = before.cause == "killed" and own.cause == "host_oom"
+    if before.how in ("failed", "stopped") or killed_for_memory:
+        return replace(own, refs=own.refs + before.refs)
+    return before
+
+
+def recorded_waiting(ends: Mapping[int, ProcessEnd], held: frozenset[int]) -> dict[int, ProcessEnd]:
     """A rank whose own flight record shows it in an open operation was alive and waiting when it dumped: what it raised
     afterwards is how its wait ended. A signal or a device fault may still be its own."""
     return {
@@ -202,40 +216,23 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
     return True
 
 
-def _with_refs(outcome: Outcome, refs: tuple[Ref, ...]) -> Outcome:
-    return Outcome(
-        outcome.rank, outcome.how, outcome.cause, outcome.code, outcome.time_ns, outcome.refs + refs, outcome.time_basis
-    )
-
-
-def _from_lines(rank: int, rows: pl.DataFrame) -> Outcome | None:
+def _from_lines(rank: int, rows: pl.DataFrame) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     listed = list(rows.iter_rows(named=True))
-    for row in listed:
-        if row["kind"] in _BAD_LOSS:
-            return Outcome(
-                rank, "bad_loss", None, row["code"] or "", row["time_ns"], (reference(row),), row["time_basis"]
-            )
     own = [row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"])]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
-    if own:
-        # A wait that failed before is the origin of what the same rank raised later.
-        unnamed = all(row["kind"] == "exception" for row in own)
-        if not any(_is_before(row, own[0], unnamed) for row in waits):
-            specific = next((row for row in own if row["kind"] != "exception"), own[0])
-            cause = own_cause(specific["kind"], specific["text"] or "")
-            return Outcome(
-                rank,
-                "died",
-                cause,
-                specific["code"] or "",
-                specific["time_ns"],
-                (reference(specific),),
-                specific["time_basis"],
-            )
+
+    def end(how: How, row: Mapping[str, Any], code: str, cause: Cause | None = None) -> ProcessEnd:
+        return ProcessEnd(rank, how, cause, code, row["time_ns"], (reference(row),), row["time_basis"], "process")
+
+    for row in listed:
+        if row["kind"] in _BAD_LOSS:
+            return end("bad_loss", row, row["code"] or "")
+    # A wait that failed before is the origin of what the same rank raised later.
+    unnamed = all(row["kind"] == "exception" for row in own)
+    if own and not any(_is_before(row, own[0], unnamed) for row in waits):
+        specific = next((row for row in own if row["kind"] != "exception"), own[0])
+        return end("died", specific, specific["code"] or "", own_cause(specific["kind"], specific["text"] or ""))
     if waits:
-        row = waits[0]
-        return Outcome(
-            rank, "gave_up", None, row["code"] or row["kind"], row["time_ns"], (reference(row),), row["time_basis"]
-        )
+        return end("gave_up", waits[0], waits[0]["code"] or waits[0]["kind"])
     return None

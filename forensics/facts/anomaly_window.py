@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from forensics.case import Case
-from forensics.clocks import SECOND_NS
+from forensics.clocks import SECOND_NS, Clocks
 from forensics.identity import short_host
+from parsers.tables import TableName
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (
@@ -56,11 +56,20 @@ class Moment:
     slack_ns: int = 0
 
 
-class Onset:
+class AnomalyWindow:
     """When the anomaly of a case began, for comparing any number of records with it."""
 
-    def __init__(self, case: Case) -> None:
-        self._case = case
+    def __init__(
+        self,
+        events: pl.DataFrame,
+        tables: Mapping[TableName, pl.DataFrame],
+        identity: pl.DataFrame,
+        clocks: Clocks,
+        opened: pl.DataFrame | None = None,
+    ) -> None:
+        """`events`: without recovered errors. `opened`: the operations that flight records show as open."""
+        self._events, self._tables, self._identity = events, tables, identity
+        self._clocks, self._opened = clocks, opened
 
     def when(self, row: Mapping[str, Any]) -> When:
         """A row of `events` → before the anomaly and near it, of another time, or not to be told."""
@@ -89,7 +98,7 @@ class Onset:
     @cached_property
     def _step_ns(self) -> int:
         """How long a step takes: the median of its lines' distances."""
-        steps = self._case.tables["steps"].drop_nulls(["time_ns", "step"]).sort("file", "rank", "time_ns")
+        steps = self._tables["steps"].drop_nulls(["time_ns", "step"]).sort("file", "rank", "time_ns")
         apart = steps.select(pl.col("time_ns").diff().over("file", "rank").alias("ns")).filter(pl.col("ns") > 0)["ns"]
         median = apart.median()
         return min(max(int(median), _SHORTEST_NS), _LONGEST_NS) if isinstance(median, float) else _STEP_NS
@@ -97,27 +106,25 @@ class Onset:
     @cached_property
     def _progress(self) -> list[Moment]:
         """Per clock the last completed work."""
-        steps = self._case.tables["steps"].drop_nulls(["time_ns"])
+        steps = self._tables["steps"].drop_nulls(["time_ns"])
         found = [
             Moment(time, None, basis or "utc")
             for basis, time in steps.group_by("time_basis").agg(pl.col("time_ns").max()).sort("time_basis").iter_rows()
         ]
-        done = self._case.tables["operations"]["time_completed_ns"].max()
+        done = self._tables["operations"]["time_completed_ns"].max()
         return [*found, Moment(done, None, "utc")] if isinstance(done, int) else found
 
     def _waits(self) -> Iterator[Moment]:
         ran = (pl.col("value").fill_null(0) * 1e6).cast(pl.Int64)
-        rows = self._case.tables["events"].filter(pl.col("kind") == "collective_timeout")
+        rows = self._events.filter(pl.col("kind") == "collective_timeout")
         yield from self._first(rows.with_columns((pl.col("time_ns") - ran).alias("time_ns")), self._step_ns)
 
     def _failures(self) -> Iterator[Moment]:
-        rows = self._case.tables["events"].filter(
-            pl.col("kind").is_in(_FAILED) & (pl.col("code").is_null() | (pl.col("code") != "0"))
-        )
+        rows = self._events.filter(pl.col("kind").is_in(_FAILED) & (pl.col("code").is_null() | (pl.col("code") != "0")))
         yield from self._first(rows, _FAILURE_NS)
 
     def _open(self) -> Iterator[Moment]:
-        opened = self._case.states.open if self._case.states is not None else None
+        opened = self._opened
         if opened is not None and opened.height and "time_created_ns" in opened.columns:
             first = opened["time_created_ns"].min()
             if isinstance(first, int):
@@ -125,11 +132,7 @@ class Onset:
 
     def _first(self, rows: pl.DataFrame, slack: int) -> Iterator[Moment]:
         rows = rows.drop_nulls("time_ns").with_columns(pl.col("time_basis").fill_null("utc"))
-        hosts = (
-            dict(self._case.identity.select("rank", "host").drop_nulls().iter_rows())
-            if self._case.identity.height
-            else {}
-        )
+        hosts = dict(self._identity.select("rank", "host").drop_nulls().iter_rows()) if self._identity.height else {}
         implied = pl.col("rank").replace_strict(hosts, default=None, return_dtype=pl.String)
         rows = rows.with_columns(pl.coalesce("host", implied).alias("_host"))
         for host, basis, time in (
@@ -181,13 +184,13 @@ class Onset:
         return (one.time_ns - boots[0]) - (other.time_ns - boots[1]), False
 
     def _offset(self, moment: Moment) -> int | None:
-        clock = self._case.clocks.known.get((_host(moment), moment.basis))
+        clock = self._clocks.known.get((_host(moment), moment.basis))
         return clock.offset_ns if clock is not None else None
 
     @cached_property
     def _boots(self) -> list[Moment]:
         """When hosts booted, as far as it was not after the anomaly: an operator boots them then."""
-        told = self._case.tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
+        told = self._tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
         found = [
             Moment(int(value), host, "utc" if name == "boot_time_ns" else "local")
             for name, host, value in told.select("name", "host", "value").drop_nulls().iter_rows()

@@ -1,0 +1,91 @@
+"""What a process survived did not end it; what cannot be told apart from its end is left as it is."""
+
+from typing import Any
+
+import pytest
+
+from forensics.facts.recovered_errors import recovered_errors, with_recovered
+from parsers.tables import TABLE_NAMES, TableName, table
+
+SECOND = 1_000_000_000
+
+
+def outlived(events: list[dict[str, Any]], steps: list[dict[str, Any]]) -> list[bool]:
+    """For each event, in their order, whether its printer outlived it."""
+    rows: dict[TableName, list[dict[str, Any]]] = {
+        "events": [{"file": "r3.log", "rank": 3, "severity": "error", "text": "x", **row} for row in events],
+        "steps": [{"file": "r3.log", "rank": 3, "phase": "train", "time_basis": "local", **row} for row in steps],
+    }
+    tables = {name: table(name, rows.get(name, [])) for name in TABLE_NAMES}
+    return recovered_errors(tables).to_list()
+
+
+def raised(line: int, **row: Any) -> dict[str, Any]:
+    return {"kind": "exception", "line": line, **row}
+
+
+def step(line: int, **row: Any) -> dict[str, Any]:
+    return {"step": line, "line": line, "time_ns": line * SECOND, **row}
+
+
+END = {"kind": "job_end", "line": 90, "severity": "info"}
+TIMEOUT = {"kind": "collective_timeout", "line": 80}
+
+
+@pytest.mark.parametrize(
+    ("events", "steps", "expected"),
+    [
+        pytest.param([raised(10), END], [step(20)], True, id="the job ended well afterwards"),
+        pytest.param([raised(10), TIMEOUT], [step(20)], True, id="a step, and another failure"),
+        pytest.param(
+            [raised(10, time_ns=10 * SECOND, time_basis="local")], [step(20)], True, id="a step with a later stamp"
+        ),
+        pytest.param([{"kind": "port_error", "line": 10, "rank": None}, END | {"rank": None}], [], True, id="no rank"),
+        pytest.param([raised(10, file="err.log"), END], [], True, id="its end in another file"),
+        pytest.param([{"kind": "store_timeout", "line": 95}, END], [step(20)], True, id="others left after its end"),
+        pytest.param([raised(10)], [step(20)], False, id="lines alone: steps may be flushed at the end"),
+        pytest.param([raised(10)], [step(5)], False, id="nothing afterwards"),
+        pytest.param([raised(10), TIMEOUT], [step(5)], False, id="no step between two failures"),
+        pytest.param([raised(10), END | {"rank": 4}], [], False, id="the end of another rank"),
+        pytest.param([raised(10), END | {"line": 15}], [step(20)], False, id="an end that was none"),
+        pytest.param([raised(95), END], [step(20)], False, id="an exception after the end"),
+        pytest.param([raised(10, time_ns=10 * SECOND, time_basis="utc")], [step(20)], False, id="stamps of two kinds"),
+        pytest.param([raised(10, time_ns=30 * SECOND, time_basis="local")], [step(20)], False, id="an earlier stamp"),
+        pytest.param([{"kind": "gpu_error", "line": 10}, END], [step(20)], False, id="a device's error stays"),
+        pytest.param([{"kind": "nan_assert", "line": 10}, END], [step(20)], False, id="a NaN stays"),
+    ],
+)
+def test_errors(events: list[dict[str, Any]], steps: list[dict[str, Any]], expected: bool) -> None:
+    assert outlived(events, steps)[0] is expected
+
+
+CAUGHT = {"detail": '{"went_on": 12}'}
+LOGGED = {"detail": '{"introduced": "ERROR"}'}
+EXIT = {"kind": "exit", "code": "1", "file": "agent.log", "line": 5}
+
+
+@pytest.mark.parametrize(
+    ("events", "steps", "expected"),
+    [
+        pytest.param([raised(10, **CAUGHT)], [], True, id="its logger went on"),
+        pytest.param([raised(10, **LOGGED)], [step(20)], True, id="a logger printed it, and a step follows"),
+        pytest.param([raised(10, **LOGGED)], [], False, id="a logger printed it, and nothing follows"),
+        pytest.param([raised(10, **CAUGHT), raised(30)], [], False, id="raised again, by the interpreter"),
+        pytest.param([raised(10, **CAUGHT), EXIT], [], False, id="logged, and it ended with code 1"),
+        pytest.param([raised(10, **CAUGHT), EXIT, TIMEOUT], [], True, id="code 1 for another failure"),
+        pytest.param([raised(10, **CAUGHT), EXIT | {"rank": 4}], [], True, id="another rank ended with code 1"),
+        pytest.param([raised(10, rank=None, **CAUGHT)], [], False, id="whose exception it was is not told"),
+        pytest.param(
+            [raised(10, **CAUGHT) | {"kind": "gpu_oom"}, raised(10, **CAUGHT)], [], True, id="what it meant, too"
+        ),
+    ],
+)
+def test_caught_exceptions(events: list[dict[str, Any]], steps: list[dict[str, Any]], expected: bool) -> None:
+    assert outlived(events, steps)[0] is expected
+
+
+def test_rows_stay_as_they_are() -> None:
+    tables = {name: table(name, []) for name in TABLE_NAMES}
+    events = table("events", [raised(10, file="a", severity="error", text="x"), END | {"file": "a", "text": "y"}])
+    after = with_recovered({**tables, "events": events})["events"]
+    assert after.drop("recovered").equals(events) and after["recovered"].to_list() == [True, False]
