@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from forensics import TOOL_NAME, __version__
 from forensics.attempts import attempts_of
-from forensics.case import Case, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.clocks import clocks_of
 from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
@@ -24,9 +25,10 @@ from forensics.graph.waits import build
 from forensics.identity import expected_ranks, globalise, identify, seen_ranks
 from forensics.launcher_tasks import with_task_exits
 from forensics.line_templates import files_of_templates
+from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.recurrence import mark_repeats
-from forensics.verdict import choose, conclude, rows
+from forensics.verdict.conclude import About, choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
 from parsers.ledger import Progress
@@ -76,6 +78,12 @@ def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[
     return findings, missing
 
 
+def about(detectors: Sequence[Detector]) -> About:
+    """Finding → the question that its detector asks; None for a hint."""
+    asked = {detector.name: detector.about for detector in detectors}
+    return lambda finding: asked.get(finding.detector)
+
+
 def conclude_evidence(
     evidence: Evidence,
     *,
@@ -84,8 +92,9 @@ def conclude_evidence(
     topology: Mapping[str, int] | None = None,
     detectors: Sequence[Detector] = DETECTORS,
 ) -> Report:
-    """Evidence → Report: one incident per attempt, the newest is primary."""
+    """Evidence → Report: the incidents of each attempt; primary is the first one of the newest attempt."""
     incidents: list[Incident] = []
+    primary = 0
     listed: list[FindingRow] = []
     job: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
@@ -99,10 +108,12 @@ def conclude_evidence(
         case = case_of(tables, attempt, expected, known_bad, topology)
         case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
         findings, missing = detect(case, detectors)
-        best, _ = choose(case, findings)
-        incidents.append(attempts.mark(conclude(case, findings, views(case, best))))
-        listed += rows(findings, missing)
-        identities.append(case.identity)
+        conclusion = choose(case, findings, about(detectors))
+        found = conclude(case, conclusion, partial(views, case))
+        primary = len(incidents)
+        incidents += map(attempts.mark, found)
+        listed += rows(conclusion.choice.candidates, missing)
+        identities += [case.identity] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
         if old := sorted(case.states.stale) if case.states is not None else []:
             stale.append(
@@ -114,7 +125,7 @@ def conclude_evidence(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=coverage(evidence.tables, job, seen, len(split), skew),
-        primary=len(incidents) - 1,
+        primary=primary,
         incidents=mark_repeats(incidents, identities),
         findings=listed,
         environment=environment(split),

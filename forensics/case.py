@@ -1,5 +1,4 @@
-"""Case: the evidence plus all that was inferred from it once; immutable, handed to every detector.
-Finding: what a detector concludes from it."""
+"""Case: the evidence plus all that was inferred from it once; immutable, handed to every detector."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,68 +13,9 @@ from forensics.facts.recovered_errors import unrecovered
 from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
-from forensics.model.incident import (
-    Action,
-    BlastRadius,
-    Cause,
-    Code,
-    Device,
-    Direction,
-    Domain,
-    FirstAnomaly,
-    Kind,
-    Reason,
-    Ref,
-    Severity,
-    Site,
-    TensorRow,
-)
+from forensics.model.finding import Finding
+from forensics.model.incident import SymptomKind
 from parsers.tables import TableName
-
-_NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One fact of the proof. `witness` names the independent source: flight_recorder, stacks, launcher, logs, kernel, …"""
-
-    text: str
-    direction: Direction
-    witness: str
-    refs: tuple[Ref, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Exactly one explanation. `strong` = its witness alone decides (a sink that explains every waiter, an exit code);
-    findings that are not strong become hypotheses."""
-
-    detector: str
-    kind: Kind
-    cause: Cause | None = None
-    strong: bool = False
-    ranks: tuple[int, ...] = ()
-    hosts: tuple[str, ...] = ()
-    devices: tuple[Device, ...] = ()
-    links: tuple[tuple[int | str, int | str], ...] = ()
-    suspect_ranks: tuple[int, ...] = ()
-    suspect_hosts: tuple[str, ...] = ()
-    cycle: tuple[int, ...] = ()
-    site: Site | None = None
-    code: Code | None = None
-    domain: Domain = "unknown"
-    first_anomaly: FirstAnomaly = _NO_ANOMALY
-    undecided: tuple[Reason, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    alternatives: tuple["Finding", ...] = ()
-    why_not: str = ""  # set on alternatives
-    blast_radius: BlastRadius = _NO_BLAST
-    severity: Severity | None = None
-    actions: tuple[Action, ...] = ()
-    collect: tuple[str, ...] = ()  # what to collect next time, where undecided
-    tensors: tuple[TensorRow, ...] = ()  # numerics: rows for the page
-    time_ns: int | None = None
-    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,3 +67,4 @@ class Detector:
     name: str  # the fault in plain words: "never_entered", "deadlock_cycle"
     needs: tuple[TableName, ...]  # without rows in all of them it is reported as not run
     detect: Callable[[Case], tuple[Finding, ...]]
+    about: SymptomKind | None = None  # the question; None: a hint that explains nothing

@@ -5,11 +5,12 @@ from typing import Any, Literal
 
 import polars as pl
 
-from forensics.case import Case, Finding
+from forensics.case import Case
 from forensics.coverage import iso
 from forensics.facts.process_ends import reference
 from forensics.graph.operations import Operation, describe, group_name
 from forensics.graph.stacks import classify, to_frames
+from forensics.model.finding import Finding
 from forensics.model.incident import (
     CollectiveRow,
     GraphEdge,

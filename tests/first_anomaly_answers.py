@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
+from forensics.model.finding import Finding
 from tests.tensor_rows import Job
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from forensics.case import Finding
 from forensics.detectors.last_issued import DETECTOR
+from forensics.model.finding import Finding
 from tests.log_cases import case
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.graph.growth import chance
 from forensics.identity import SCHEMA
+from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.verdict import choose
 from parsers.tables import table

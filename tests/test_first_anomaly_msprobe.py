@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
+from forensics.model.finding import Finding
 from tests import (
     first_anomaly_answers,
     msprobe_layout,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forensics.case import Finding
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.detectors.replica_divergence import DETECTOR as REPLICAS
+from forensics.model.finding import Finding
 from parsers.numerics.tensor_stats import PARSER
 from parsers.parser import Source
 from parsers.tables import Tables, merge

@@ -11,7 +11,6 @@ from forensics.detectors import (
     failed_exit,
     fingerprint_mismatch,
     first_anomaly,
-    healthy,
     idle_device,
     init_never_completed,
     last_issued,
@@ -75,6 +74,5 @@ DETECTORS: tuple[Detector, ...] = (
     idle_device.DETECTOR,
     ring_counters.DETECTOR,
     all_entered.DETECTOR,
-    healthy.DETECTOR,
     novel_line.DETECTOR,
 )

@@ -6,10 +6,11 @@ Where several such operations share a host, that host explains them all (graph/o
 
 from collections.abc import Iterable
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
 from forensics.graph.overlap import Overlap, overlap
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Reason, ranges
 
 
@@ -47,7 +48,7 @@ def _shared_claims(operations: list[Operation], shared: Overlap | None) -> tuple
     if shared is None:
         return ()
     refs = tuple(ref for operation in operations[:3] for ref in operation.refs(1))
-    return (Claim(f"{_words(shared)} all {len(operations)} stalled operations", "for", "flight_recorder", refs),)
+    return (Claim(f"{_words(shared)} all {len(operations)} stalled operations", "for", refs),)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -72,14 +73,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             cause=None,
             hosts=shared.named if shared else (),
             suspect_ranks=shared.ranks if shared else suspects,
             suspect_hosts=shared.hosts if shared and not shared.named else (),
             links=_links(operations),
             undecided=reasons,
-            claims=(Claim(text, "for", "flight_recorder", main.refs(3)), *_shared_claims(operations, shared)),
+            claims=(Claim(text, "for", main.refs(3)), *_shared_claims(operations, shared)),
             first_anomaly=FirstAnomaly(
                 time_utc=opened_utc(main),
                 step=step_in_progress(case),
@@ -101,4 +101,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("all_entered", ("operations",), detect)
+DETECTOR = Detector("all_entered", ("operations",), detect, "waiting")

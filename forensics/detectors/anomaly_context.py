@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim
+from forensics.case import Case
 from forensics.detectors.anomaly_rows import Row, ref, where
 from forensics.graph.births import Births
 from forensics.graph.growth import Growth, chance, fastest, growth_of
 from forensics.identity import short_host
+from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device, Ref
 from forensics.topology import coordinates
 
@@ -40,7 +41,7 @@ def growth_claims(births: Births, row: Row) -> Iterator[Claim]:
         figures = ", ".join(f"step {step}: {value:.4g}" for step, value in growth.series)
         bits = growth.headroom_bits
         room = f"; {max(bits, 0):.1f} bits below the largest {growth.row['dtype']}" if bits is not None else ""
-        yield Claim(f"absmax of {where(growth.row)}: {figures}{room}", "for", _WITNESS, (ref(growth.row),))
+        yield Claim(f"absmax of {where(growth.row)}: {figures}{room}", "for", (ref(growth.row),))
 
 
 def _is_telling(growth: Growth) -> bool:
@@ -64,7 +65,7 @@ def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
     if len(ended) > 1:
         minor, observed = sum(ended.values()), births.history["step"].n_unique()
         said = f"{len(ended)} of {observed} observed steps had births: {minor} minor (gone after the step), {len(ended) - minor} graver"
-        yield Claim(said, "for", _WITNESS)
+        yield Claim(said, "for")
     if len({step for step, *_ in seen}) < _REPEATS:
         return
     modules, ops = Counter(births.ops["module"].drop_nulls()), Counter(births.ops["op"].drop_nulls())
@@ -88,7 +89,7 @@ def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iter
     odds = chance(hits, len(places), sizes.get(name, 0) / sum(sizes.values()))
     if hits >= _REPEATS and 0 < odds < _RARE:
         said = f"{text.format(name)} holds {hits} of {len(places)} births; by chance alone that happens once in {1 / odds:.2g}"
-        yield Claim(said, "for", _WITNESS)
+        yield Claim(said, "for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
     records = list(unique.values())
     hosts = sorted({short_host(record["host"]) for record in records})
     claims = [
-        Claim(f"{record['host']}: {record['code'] or record['kind']} shortly before it", "for", _KERNEL,
+        Claim(f"{record['host']}: {record['code'] or record['kind']} shortly before it", "for",
               (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
         for record in records[:5]
     ]  # fmt: skip
@@ -177,11 +178,11 @@ def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
-        yield Claim(f"step {max(before)} is the last one observed before it", "for", _WITNESS)
+        yield Claim(f"step {max(before)} is the last one observed before it", "for")
     later = case.events.filter(
         pl.col("kind").is_in(["checkpoint_save", "checkpoint_persist"]) & (pl.col("step") >= row["step"])
     )
     if later.height:
         first = later.sort("step").row(0, named=True)
         reference = (Ref(file=first["file"], line=first["line"], text=first["text"] or ""),)
-        yield Claim(f"checkpoints from step {first['step']} on may hold the bad value", "for", "checkpoints", reference)
+        yield Claim(f"checkpoints from step {first['step']} on may hold the bad value", "for", reference)

@@ -6,8 +6,9 @@ without its last words ("invalid usage" alone) it stays a hypothesis. Nobody is 
 
 import re
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, detail, has_begun, refs, rows
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 
 _VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
@@ -32,11 +33,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="crash" if has_begun(case) else "launch",
             cause="exception" if has_begun(case) else "version_mismatch" if versions else "config_drift",
-            strong=precise,
             domain="workload",
-            claims=(Claim("a library refused the set-up of the job", "for", "logs", refs([first])),),
+            claims=(Claim("a library refused the set-up of the job", "for", refs([first])),),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(Action(kind="check_config", target="job", command=None, reason=words[:200]),),
             collect=() if precise else ("NCCL_DEBUG=INFO logs of all ranks",),
@@ -45,4 +44,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("bad_config", ("events",), detect)
+DETECTOR = Detector("bad_config", ("events",), detect, "never_started")

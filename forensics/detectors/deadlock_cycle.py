@@ -3,9 +3,10 @@
 Method: strongly connected components of the wait-for graph with AND nodes (Knapp 1987): such a component never resolves.
 """
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, ranges
 
 
@@ -16,7 +17,7 @@ def _claims(operations: list[Operation]) -> tuple[Claim, ...]:
         missing = tuple(sorted((*operation.members.get("absent", ()), *operation.members.get("enqueued", ()))))
         code = next((call.code for call in operation.calls if call.code), None)
         text = f"{ranks_text(inside)} wait in {operation.label}" + (f" (called at {code})" if code else "")
-        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", "flight_recorder", operation.refs(2)))
+        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", operation.refs(2)))
     return tuple(claims)
 
 
@@ -39,18 +40,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
         )
         claims = _claims(operations)
         if stacks is not None and stacks.height:
-            claims += (
-                Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for", "stacks"),
-            )
+            claims += (Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for"),)
         if only_p2p and not any(operation.members.get("absent") for operation in operations):
             findings.append(_undelivered(case, cycle, operations, claims))
             continue
         findings.append(
             Finding(
                 detector=DETECTOR.name,
-                kind="hang",
                 cause="deadlock_cycle",
-                strong=True,
                 cycle=cycle,
                 domain="workload",
                 claims=claims,
@@ -79,7 +76,6 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
     ends = {(ranks[0], ranks[1]) for operation in operations if len(ranks := operation.all_ranks) == 2}
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=None,
         suspect_ranks=cycle,
         links=tuple(sorted(ends)),
@@ -101,4 +97,4 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
     )
 
 
-DETECTOR = Detector("deadlock_cycle", ("operations",), detect)
+DETECTOR = Detector("deadlock_cycle", ("operations",), detect, "waiting")

@@ -7,10 +7,11 @@ groups of three and more, unless it blames most members: then the few that repor
 import re
 from typing import Any
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, detail, group_of, listed, own_rank, refs, rows, to_global
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 
 _REPORTER = re.compile(r"\[(\d{1,9})\] Timeout at collective")
@@ -85,11 +86,9 @@ def _named(case: Case, found: list[dict[str, Any]], lagging: tuple[int, ...], ev
     text = f"{ranks_text(lagging)} {_missing(found[0])}; {ranks_text(waiting)} went on"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="rank_absent",
-        strong=True,
         ranks=lagging,
-        claims=(Claim(text, "for", "desync_report", refs(found)),),
+        claims=(Claim(text, "for", refs(found)),),
         first_anomaly=_anomaly(case, found[0], lagging[0]),
         blast_radius=BlastRadius(ranks_waiting=len(waiting)),
         collect=(f"py-spy dump of {ranks_text(lagging)}",),
@@ -106,10 +105,9 @@ def _undecided(case: Case, found: list[dict[str, Any]], suspects: set[int], reas
     )
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         suspect_ranks=tuple(sorted(suspects)),
         undecided=(reason,),
-        claims=(Claim(f"desync report: {why}", "for", "desync_report", refs(found)),),
+        claims=(Claim(f"desync report: {why}", "for", refs(found)),),
         first_anomaly=_anomaly(case, found[0], None),
         collect=(_COLLECT,),
         summary=f"Undecided: the collectives of {ranks_text(suspects)} are out of step; {why}.",
@@ -125,14 +123,13 @@ def _unmapped(case: Case, found: list[dict[str, Any]], guessed: list[tuple[set[i
     text = f"a desync report calls {listed(lagging)} lagging, counted within a group whose members are not known"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         suspect_ranks=tuple(sorted(suspects)),
         undecided=("two_member_mismatch", "membership_unknown") if two else ("membership_unknown",),
-        claims=(Claim(text, "for", "desync_report", refs(found)),),
+        claims=(Claim(text, "for", refs(found)),),
         first_anomaly=_anomaly(case, found[0], None),
         collect=("flight-recorder dumps, which hold the members of every group",),
         summary=f"Undecided: {text}.",
     )
 
 
-DETECTOR = Detector("desync_report", ("events",), detect)
+DETECTOR = Detector("desync_report", ("events",), detect, "waiting")

@@ -11,7 +11,7 @@ import re
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.common_wait import all_entered, is_silence_elsewhere, waited_ranks
 from forensics.detectors.log_lines import (
     Row,
@@ -26,6 +26,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 
 # What a program does to itself, or what only follows another fault: driver's catalogue, class "application".
@@ -160,20 +161,18 @@ def _finding(
         if words
         else "the driver reported an error of the device"
     )
-    claims = [Claim(said, "for", "kernel", refs(row for row, _ in placed))]
+    claims = [Claim(said, "for", refs(row for row, _ in placed))]
     if ranks:
-        claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for", "kernel"))
+        claims.append(Claim(f"{ranks_text(ranks)} ran on it", "for"))
     if ranks and set(ranks) <= _accused_by_graph(case):
-        claims.append(Claim(f"the records of operations lead to {ranks_text(ranks)}", "for", "flight_recorder"))
+        claims.append(Claim(f"the records of operations lead to {ranks_text(ranks)}", "for"))
     waited = waited_ranks(case)
     if ranks and waited and not waited & set(ranks):
         rest = [row for row in rows(case, "collective_timeout") if own_rank(row) in waited]
-        claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", "logs", refs(rest)))
+        claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", refs(rest)))
     return Finding(
         detector=DETECTOR.name,
-        kind="hang" if has_waited(case) else "crash",
         cause="gpu_fault",
-        strong=strong,
         ranks=ranks,
         suspect_ranks=suspects,
         hosts=hosts,
@@ -200,4 +199,4 @@ def _finding(
     )
 
 
-DETECTOR = Detector("device_fault", ("events",), detect)
+DETECTOR = Detector("device_fault", ("events",), detect, "ended")

@@ -8,10 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, speaker, where
 from forensics.graph.tensor_ops import read_rows
 from forensics.graph.tensor_rules import FOUND_INF, LARGEST
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, ranges
 
 _WITNESS = "tensor_stats"
@@ -96,15 +97,13 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
 
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause=cause,
-        strong=True,
         suspect_ranks=() if everywhere else tuple(shown),
         domain="workload" if everywhere else "unknown",
         first_anomaly=first_anomaly(row, None, None, cause),
         undecided=() if everywhere else ("tied_explanations",),
         claims=(
-            Claim(f"{speaker(row['rank'])}: {where(row)}: {share}; before it was calm", "for", _WITNESS, (ref(row),)),
+            Claim(f"{speaker(row['rank'])}: {where(row)}: {share}; before it was calm", "for", (ref(row),)),
             *_trend(frame, row),
         ),
         severity="severe",
@@ -123,7 +122,7 @@ def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
     figures = ", ".join(
         f"step {step}: {value:.4g}" for step, value in before.select("step", name).drop_nulls().iter_rows()
     )
-    return (Claim(f"its {name}: {figures}", "for", _WITNESS, (ref(row),)),)
+    return (Claim(f"its {name}: {figures}", "for", (ref(row),)),)
 
 
 def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
@@ -132,12 +131,10 @@ def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.
     text = f"{100 * share:.0f} % of the gradients seen in step {step} are zero, and were not before"
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause="underflow",
-        strong=True,
         domain="workload",
         first_anomaly=first_anomaly(row, None, None, "underflow"),
-        claims=(Claim(text, "for", _WITNESS, (ref(row),)),),
+        claims=(Claim(text, "for", (ref(row),)),),
         severity="severe",
         actions=_actions(row),
         summary=f"From step {step} on gradients are zero: {text}.",
@@ -154,4 +151,4 @@ def _actions(row: Row) -> tuple[Action, ...]:
     )
 
 
-DETECTOR = Detector(name="exhausted_range", needs=("tensors",), detect=detect)
+DETECTOR = Detector(name="exhausted_range", needs=("tensors",), detect=detect, about="bad_value")

@@ -8,11 +8,12 @@ rank alone accuses no rank. Ctrl-C is no failure; where nothing else is there, t
 
 from typing import Any
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import has_waited, host_of, own_rank, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.facts.process_ends import SIGNAL_CAUSES, is_stop, signal_of
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Ref
 
 
@@ -28,14 +29,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     suspects, why = _suspects(set(failed), set(stopped), codes)
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
     text = f"{ranks_text(failed)} ended with an error ({', '.join(codes[:3])})"
-    claims = [Claim(text, "for", "launcher", tuple(places))]
+    claims = [Claim(text, "for", tuple(places))]
     if stopped:
         told = tuple(ref for rank in sorted(stopped)[:2] for ref in stopped[rank].refs[:1])
-        claims.append(Claim(f"the launcher stopped {ranks_text(stopped)}", "for", "launcher", told))
+        claims.append(Claim(f"the launcher stopped {ranks_text(stopped)}", "for", told))
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="crash",
             suspect_ranks=suspects,
             undecided=("tied_explanations",),
             claims=tuple(claims),
@@ -69,9 +69,8 @@ def _without_rank(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="unknown",
             undecided=("nothing_found",),
-            claims=(Claim(f"{who} ended by KeyboardInterrupt", "for", "logs", refs(interrupted)),),
+            claims=(Claim(f"{who} ended by KeyboardInterrupt", "for", refs(interrupted)),),
             collect=("where a job hangs: stacks and flight-recorder dumps of all ranks before it is stopped",),
             summary=f"Somebody stopped the job with Ctrl-C ({who}); nothing in this bundle shows a fault before that.",
         ),
@@ -89,11 +88,9 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
         detector=DETECTOR.name,
-        kind="crash",
         cause=cause,
-        strong=cause is not None,
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
-        claims=(Claim(text, "for", "launcher", refs(failed)),),
+        claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(
             host=hosts[0] if len(hosts) == 1 else None, step=step_in_progress(case), signature=f"exit:{codes[0]}"
         ),
@@ -112,4 +109,4 @@ def _suspects(failed: set[int], stopped: set[int], codes: list[str]) -> tuple[tu
     return (), "an exit code does not tell who was the first, nor why"
 
 
-DETECTOR = Detector("failed_exit", ("events",), detect)
+DETECTOR = Detector("failed_exit", ("events",), detect, "ended")

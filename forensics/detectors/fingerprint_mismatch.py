@@ -7,10 +7,11 @@ Else, and always in a group of two, both sides are suspects. A fingerprint that 
 from collections import defaultdict
 from typing import Any
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, detail, listed, own_rank, refs, rows, to_global
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason
 
 _Print = tuple[Any, ...]
@@ -85,14 +86,12 @@ def _finding(
         summary = f"Ranks {listed(others)} announced different collectives at the same place; the records do not tell which side is wrong."
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="collective_mismatch",
-        strong=bool(named),
         ranks=named,
         suspect_ranks=suspects,
         domain="workload",
         undecided=undecided,
-        claims=(Claim(text, "for", "fingerprint", refs(found)),),
+        claims=(Claim(text, "for", refs(found)),),
         first_anomaly=FirstAnomaly(
             rank=named[0] if named else None,
             step=step_in_progress(case),
@@ -113,4 +112,4 @@ def _words(said: dict[str, Any]) -> str:
     return f"{' '.join(parts)} (number {said['seq']})"
 
 
-DETECTOR = Detector("fingerprint_mismatch", ("events",), detect)
+DETECTOR = Detector("fingerprint_mismatch", ("events",), detect, "waiting")

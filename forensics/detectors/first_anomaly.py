@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.anomaly_actions import actions_for, to_collect
 from forensics.detectors.anomaly_context import (
     checkpoint_before,
@@ -20,6 +20,7 @@ from forensics.graph.births import Births, find_births
 from forensics.graph.growth import headroom_bits
 from forensics.graph.taint import Root
 from forensics.graph.tensor_rules import STATES
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Cause, Domain, Reason, Severity, TensorRow, ranges
 from parsers.rank_list import rank_list
 
@@ -267,9 +268,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: _Answer)
     who = answer.ranks or answer.suspects
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause=answer.cause,
-        strong=answer.strong,
         ranks=tuple(rank for rank in answer.ranks if rank >= 0),
         links=lead.links,
         suspect_ranks=tuple(rank for rank in answer.suspects if rank >= 0),
@@ -308,30 +307,30 @@ def _clean_before(births: Births, row: Row) -> Row | None:
 
 def _claims(births: Births, roots: Sequence[Root], answer: _Answer, row: Row, clean: Row | None) -> list[Claim]:
     rank = row["rank"]
-    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", _WITNESS, (ref(row),))]
+    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", _WITNESS, (ref(clean),)))
+        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", (ref(clean),)))
     forward = _disagreeing_forward(births, row)
     if forward is not None:
-        claims.append(Claim("the forward pass of the same module was clean", "for", _WITNESS, (ref(forward),)))
+        claims.append(Claim("the forward pass of the same module was clean", "for", (ref(forward),)))
     if answer.cause == "bad_state":
-        claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for", _WITNESS))
+        claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for"))
     for root in roots:
         if root is not answer.lead:
             other = _bad_row(births, root.at)
             text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
-            claims.append(Claim(f"{text} in {where(other)}", "for", _WITNESS, (ref(other),)))
+            claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = _bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", _WITNESS, (ref(found),)))
+        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
-        claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen", _WITNESS))
+        claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
     if births.spread.conflicts:
-        claims.append(Claim("ranks state different members of one group", "against", _WITNESS))
+        claims.append(Claim("ranks state different members of one group", "against"))
     if births.spread.mismatch:
-        claims.append(Claim("the calls of some ranks do not line up; their order is doubtful", "against", _WITNESS))
-    claims += [Claim(warning, "unseen", _WITNESS) for warning in births.warnings[:20]]
+        claims.append(Claim("the calls of some ranks do not line up; their order is doubtful", "against"))
+    claims += [Claim(warning, "unseen") for warning in births.warnings[:20]]
     return claims
 
 
@@ -379,4 +378,4 @@ def _summary(births: Births, answer: _Answer, row: Row) -> str:
     return f"{value} first shows in {place}; where it comes from cannot be told."
 
 
-DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect)
+DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")

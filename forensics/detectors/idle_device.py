@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import has_open_operations, has_waited
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
 from forensics.identity import short_host
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly, Reason, Ref
 
 _METRIC = re.compile(
@@ -83,12 +84,11 @@ def _finding(case: Case, device: _Device, rank: int | None, rows: list[dict[str,
     reasons: tuple[Reason, ...] = () if repeated else ("single_snapshot",)
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         ranks=ranks if sure else (),
         suspect_ranks=() if sure else ranks,
         devices=(Device(host=host, pci=pci, index=index, uuid=None),) if sure and (host or pci) else (),
         undecided=reasons,
-        claims=(Claim(text, "for", "metrics", refs),),
+        claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(rank=rank, host=host, step=step_in_progress(case, rank), signature="idle_device"),
         blast_radius=BlastRadius(ranks_waiting=busy),
         collect=(f"stack, log and kernel log of {who}", "flight-recorder dumps of all ranks"),
@@ -96,4 +96,4 @@ def _finding(case: Case, device: _Device, rank: int | None, rows: list[dict[str,
     )
 
 
-DETECTOR = Detector("idle_device", ("devices",), detect)
+DETECTOR = Detector("idle_device", ("devices",), detect, "waiting")

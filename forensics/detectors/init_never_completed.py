@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import detail, has_begun, listed, refs, rows
 from forensics.graph.operations import ranks_text
 from forensics.identity import short_host
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason
 
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
@@ -82,11 +83,10 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
         text = f"all {setup.size} members of communicator {name} began its initialisation and none completed it"
     return Finding(
         detector=DETECTOR.name,
-        kind="launch",
         cause="missing_ranks" if missing else None,
         suspect_ranks=missing if is_world and few else (),
         undecided=(reason, "single_snapshot"),
-        claims=(Claim(text, "for", "nccl_log", refs(setup.began.values())),),
+        claims=(Claim(text, "for", refs(setup.began.values())),),
         first_anomaly=FirstAnomaly(op="init", group=name, signature="init_never_completed"),
         blast_radius=BlastRadius(ranks_waiting=len(setup.began), groups=[name]),
         collect=(f"log and py-spy dump of {who}" if missing else "py-spy dumps of all ranks; a test of the network",),
@@ -94,4 +94,4 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
     )
 
 
-DETECTOR = Detector("init_never_completed", ("events",), detect)
+DETECTOR = Detector("init_never_completed", ("events",), detect, "never_started")

@@ -15,10 +15,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import has_open_operations, has_waited, own_rank, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref
 
 _RECENT = 16  # numbers before the last one that calls are compared in
@@ -170,16 +171,14 @@ def _finding(
     first = comm.lasts[ahead[0]]
     own = ", ".join(f"{comm.at[rank]:#x}" if comm.at.get(rank, -1) >= 0 else "none" for rank in free[:3])
     text = f"{ranks_text(ahead)} issued {first['kind']} {first['seq']:#x} of communicator {comm.name}; the last that {ranks_text(free)} issued is {own}"
-    claims = [Claim(text, "for", "nccl_log", (*_refs(comm, free), *_refs(comm, ahead, 1)))]
+    claims = [Claim(text, "for", (*_refs(comm, free), *_refs(comm, ahead, 1)))]
     if waiting:
-        claims.append(Claim(f"{ranks_text(waiting)} timed out waiting, {ranks_text(free)} did not", "for", "watchdog"))
+        claims.append(Claim(f"{ranks_text(waiting)} timed out waiting, {ranks_text(free)} did not", "for"))
     reasons: tuple[Reason, ...] = (doubt[0],) if doubt else ()
     limit = "" if waiting else " Nothing shows that the others wait: the log may only lack its end."
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=None if doubt else "rank_absent",
-        strong=not doubt and bool(waiting),
         ranks=() if doubt else free,
         suspect_ranks=doubt[1] if doubt else (),
         undecided=reasons if waiting else (*reasons, "single_snapshot"),
@@ -226,14 +225,12 @@ def _mismatch(case: Case, issued: pl.DataFrame) -> Finding | None:
     refs = tuple(Ref(file=row["file"], line=row["line"], text=_words(row)) for row in (one, other))
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="collective_mismatch",
-        strong=decided and waited,
         ranks=few if decided else (),
         suspect_ranks=() if decided else tuple(sorted((*few, *many))),
         domain="workload",
         undecided=reasons if waited else (*reasons, "single_snapshot"),
-        claims=(Claim(text, "for", "nccl_log", refs),),
+        claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(
             rank=few[0] if decided else None, step=step_in_progress(case, few[0]), op=one["kind"], group=one["name"],
             seq=one["seq"], signature=f"mismatch:{one['kind']}",
@@ -252,4 +249,4 @@ def _words(row: Mapping[str, Any]) -> str:
     )
 
 
-DETECTOR = Detector("last_issued", ("operations", "groups"), detect)
+DETECTOR = Detector("last_issued", ("operations", "groups"), detect, "waiting")

@@ -6,7 +6,7 @@ other host does, the stalled calls pass through that host, and nobody is silent 
 still have broken the transfer, but that is weaker. Ranks are never named: they all waited.
 """
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.common_wait import all_entered, is_silence_elsewhere, waited_ranks
 from forensics.detectors.log_lines import (
     Row,
@@ -20,6 +20,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 
@@ -76,14 +77,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             cause="network_fault",
-            strong=complete and not _is_back(case, host, said),
             hosts=(host,),
             domain="infrastructure",
             claims=(
-                Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", "kernel", refs(said)),
-                Claim(who, "for", "coverage", refs(timed_out)),
+                Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", refs(said)),
+                Claim(who, "for", refs(timed_out)),
             ),
             first_anomaly=FirstAnomaly(
                 host=host, step=step_in_progress(case), signature=f"link:{said[0]['code'] or said[0]['kind']}"
@@ -96,4 +95,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("link_before_wait", ("events",), detect)
+DETECTOR = Detector("link_before_wait", ("events",), detect, "waiting")

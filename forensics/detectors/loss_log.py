@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
 from forensics.topology import coordinates, mates
 
@@ -139,12 +140,12 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
     claims = []
     suspects, why = _origin(_reporters(asserts), places)
     for row in asserts[:20]:
-        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", "nan_check", (_ref(row, row["text"]),)))
+        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
-        claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", _WITNESS, (_line_ref(lead),)))
+        claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
     if why:
-        claims.append(Claim(why, "for", "nan_check"))
+        claims.append(Claim(why, "for"))
     value = first.value if first is not None else "nan"
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
@@ -152,7 +153,6 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
     which = f"; it points to ranks {ranges(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause="nan_birth" if value == "nan" else "overflow",
         suspect_ranks=tuple(sorted(suspects)),
         first_anomaly=FirstAnomaly(step=step, value=value, op=_operator(asserts) if first is None else None),
@@ -230,18 +230,16 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) ->
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
-    claims = [Claim(text, "for", _WITNESS, (_line_ref(outlier),))]
+    claims = [Claim(text, "for", (_line_ref(outlier),))]
     if onset is not outlier:
-        claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for", _WITNESS,
+        claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
                                (_line_ref(onset),)))  # fmt: skip
     after = " It came back later." if calm is not None else ""
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     batches = f"the data of steps {onset['step']}-{last}"
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause=cause,
-        strong=True,
         domain="workload",
         first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
         claims=tuple(claims),
@@ -267,4 +265,4 @@ def _ref(row: Row, text: str | None) -> Ref:
     return Ref(file=row["file"] or "", line=row["line"], text=text or "")
 
 
-DETECTOR = Detector(name="loss_log", needs=(), detect=detect)
+DETECTOR = Detector(name="loss_log", needs=(), detect=detect, about="bad_value")

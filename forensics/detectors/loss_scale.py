@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly, Ref, Severity
 
 Row = Mapping[str, Any]
@@ -107,12 +108,10 @@ def _finding(start: Row, end: Row, severity: Severity, text: str) -> Finding:
     )  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause="overflow" if minor else "loss_scale_collapse",
-        strong=not minor,
         domain="workload",
         first_anomaly=FirstAnomaly(step=start["step"], value="inf", signature="loss_scale"),
-        claims=(Claim(f"{text}{where}", "for", _WITNESS, refs),),
+        claims=(Claim(f"{text}{where}", "for", refs),),
         severity=severity,
         actions=(action,),
         time_ns=start["time_ns"],
@@ -125,4 +124,4 @@ def _figures(row: Row) -> str:
     return str(text) if text else f"step={row['step']} loss_scale={row.get('scale')}"
 
 
-DETECTOR = Detector(name="loss_scale", needs=(), detect=detect)
+DETECTOR = Detector(name="loss_scale", needs=(), detect=detect, about="bad_value")

@@ -10,9 +10,10 @@ from collections import Counter
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Call, Operation, describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly, Reason, ranges
 
 
@@ -62,7 +63,7 @@ def _words(call: Call) -> str:
 def _claims(operation: Operation, minority: tuple[Call, ...], majority: tuple[Call, ...]) -> tuple[Claim, ...]:
     def side(calls: tuple[Call, ...]) -> Claim:
         text = f"{ranks_text(call.rank for call in calls)} call {_words(calls[0])} as number {operation.seq} on group {operation.group}"
-        return Claim(text, "for", "flight_recorder", tuple(call.ref(operation.label) for call in calls[:2]))
+        return Claim(text, "for", tuple(call.ref(operation.label) for call in calls[:2]))
 
     return (side(minority), side(majority))
 
@@ -99,16 +100,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
             Claim(
                 f"{stack_votes} members without a usable record stand in {majority[0].kind} by their stack",
                 "for",
-                "stacks",
             ),
         )
     first = minority[0]
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             cause="collective_mismatch",
-            strong=True,
             ranks=named,
             suspect_ranks=suspects,
             undecided=reason,
@@ -133,4 +131,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("mismatched_call", ("operations",), detect)
+DETECTOR = Detector("mismatched_call", ("operations",), detect, "waiting")

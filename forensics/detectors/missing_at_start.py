@@ -8,12 +8,13 @@ was not counted is a suspect where the size of the job is known.
 import re
 from typing import Any
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import detail, has_begun, host_of, own_rank, refs, rows
 from forensics.detectors.network import blames
 from forensics.detectors.ras_report import is_missing
 from forensics.graph.blame import find_root
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, FirstAnomaly
 
 # Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
@@ -57,13 +58,11 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
     text = f"{', '.join(reporters) or 'a process'} could not connect to {', '.join(names) or 'its peers'}"
     return Finding(
         detector=DETECTOR.name,
-        kind="launch",
         cause=cause,
-        strong=bool(hosts) or bool(wrong),
         hosts=hosts,
         suspect_hosts=() if hosts else tuple(names),
         domain="infrastructure",
-        claims=(Claim(text, "for", "logs", refs(refused)),),
+        claims=(Claim(text, "for", refs(refused)),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
         actions=(
             Action(
@@ -114,12 +113,10 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members came"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang" if begun else "launch",
         cause="store_timeout" if begun or leader else "missing_ranks",
-        strong=not leader and not begun,
         suspect_ranks=unseen,
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
-        claims=(Claim(text, "for", "store", refs(missing)),),
+        claims=(Claim(text, "for", refs(missing)),),
         first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
         collect=("logs of the ranks that never came",),
         summary=f"The job never came together: {text}"
@@ -138,11 +135,10 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     text = f"{who} waited for the key-value store until a timeout"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="store_timeout",
         suspect_ranks=unseen,
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
-        claims=(Claim(text, "for", "store", refs(silent)),),
+        claims=(Claim(text, "for", refs(silent)),),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
         actions=(
             Action(
@@ -158,4 +154,4 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     )
 
 
-DETECTOR = Detector("missing_at_start", ("events",), detect)
+DETECTOR = Detector("missing_at_start", ("events",), detect, "never_started")

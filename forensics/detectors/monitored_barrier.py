@@ -4,11 +4,12 @@ Rank 0 of the group collects the answers, so only its list counts: where others 
 to wait for. A list of half the group and more is no proof: rank 0 may have made one call too many.
 """
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, group_of, is_default, listed, members_of, refs, rows, to_global
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 
 
@@ -39,15 +40,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             cause=None if tied else "rank_absent",
-            strong=not tied,
             ranks=() if tied else named,
             suspect_ranks=tuple(sorted({*named, 0})) if tied else (),
             site=None if tied else where.get(named[0]),
             code=None if tied else codes(case, named).get(named[0]),
             undecided=(("two_member_mismatch" if size == 2 else "tied_explanations"),) if tied else (),
-            claims=(Claim(text, "for", "monitored_barrier", refs(lists)), *stack_claims(case, named)),
+            claims=(Claim(text, "for", refs(lists)), *stack_claims(case, named)),
             first_anomaly=FirstAnomaly(
                 rank=None if tied else named[0],
                 step=step_in_progress(case, named[0]),
@@ -68,12 +67,11 @@ def _unmapped(lists: list[dict[str, object]]) -> Finding:
     text = f"a monitored barrier missed {listed(numbers)}, counted within a group whose members are not known"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         undecided=("membership_unknown",),
-        claims=(Claim(text, "for", "monitored_barrier", refs(lists)),),
+        claims=(Claim(text, "for", refs(lists)),),
         collect=("flight-recorder dumps, which hold the members of every group",),
         summary=f"Undecided: {text}.",
     )
 
 
-DETECTOR = Detector("monitored_barrier", ("events",), detect)
+DETECTOR = Detector("monitored_barrier", ("events",), detect, "waiting")

@@ -7,10 +7,11 @@ other process died, or the network between broke, and nobody is named for it.
 
 from collections.abc import Sequence
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, host_of, job_hosts, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.blame import Blame, Root, canonical, find_root
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Kind
 
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
@@ -95,16 +96,14 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence
     claims = []
     if failed:
         text = f"{len(failed)} transfers were given up: {_words(root)}"
-        claims.append(Claim(text, "for", "transport", refs(failed)))
+        claims.append(Claim(text, "for", refs(failed)))
     if local:
         text = "ports or links of " + (", ".join(sorted({str(host_of(case, row) or "a host") for row in local})))
-        claims.append(Claim(f"{text} reported an error of their own", "for", "adapter", refs(local)))
+        claims.append(Claim(f"{text} reported an error of their own", "for", refs(local)))
     where = hosts[0] if len(hosts) == 1 else _words(root)
     return Finding(
         detector=DETECTOR.name,
-        kind=_kind(case),
         cause="network_fault",
-        strong=bool(local) or bool(root and (root.where == "host" or len(failed) > 1)),
         hosts=hosts,
         links=links,
         suspect_hosts=() if hosts else ends,
@@ -142,12 +141,11 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequenc
     if root is None:
         ends = sorted({blame.named for blame in blames(case, closed)})
     text = "connections were closed by the other end; nothing tells whether its process died or the network broke"
-    claims = [Claim(text, "for", "logs", refs(closed))]
+    claims = [Claim(text, "for", refs(closed))]
     if local:
-        claims.append(Claim("a link of a host of the job went down", "for", "kernel", refs(local)))
+        claims.append(Claim("a link of a host of the job went down", "for", refs(local)))
     return Finding(
         detector=DETECTOR.name,
-        kind="crash",
         cause="network_fault" if local else None,
         hosts=_hosts(None, local, case),
         suspect_hosts=tuple(ends[:8]),
@@ -161,4 +159,4 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequenc
     )
 
 
-DETECTOR = Detector("network", ("events",), detect)
+DETECTOR = Detector("network", ("events",), detect, "ended")

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.detectors.stuck_ranks import codes, sites, stack_claims
 from forensics.graph.logged import Waiting, logged_waits
 from forensics.graph.narrow import possible_culprits, unaccounted
 from forensics.graph.next_call import order_of_next
 from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref, ranges
 
 
@@ -92,7 +93,6 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
             f"{ranks_text(named)} never entered {main.label}; {_members(len(main.members.get('in', ())))} in it"
             + (f" ({ranks_text(main.members['in'])})" if main.members.get("in") else ""),
             "for",
-            "stacks" if set(named) <= waits.by_stack else "flight_recorder",
             (*(ref for rank in named[:3] for ref in _counter_refs(case, rank, main)), *main.refs(2)),
         ),
         _explains(case, named, explained),
@@ -105,16 +105,13 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
             Claim(
                 f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit",
                 "unseen",
-                "coverage",
             )
         )
         undecided = ("culprit_among_missing",)
     where = sites(case, named)
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="rank_absent",
-        strong=True,
         ranks=named,
         hosts=_shared_host(case, named, whole=True),
         suspect_ranks=suspects,
@@ -176,7 +173,7 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
     if vague:
         text += f"; {ranks_text(vague)} stand in sends and receives whose peers are not recorded, and no other rank is outside communication"
-    return Claim(text, "for", "flight_recorder")
+    return Claim(text, "for")
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
@@ -214,15 +211,12 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     )
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=None if blind else "collective_mismatch",
         suspect_ranks=suspects,
         undecided=("tied_explanations",),
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),
-        claims=(
-            Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", "flight_recorder", main.refs(3)),
-        ),
+        claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", main.refs(3)),),
         collect=("a py-spy dump of every rank",),
         summary=f"{main.label} waits for {ranks_text(named)}, but the records do not tell who holds up whom: {why}.",
     )
@@ -254,21 +248,21 @@ def _lost_claims(
 ) -> Iterator[Claim]:
     """Who is under suspicion for want of a record, and why others without one are not."""
     if silent:
-        yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen", "coverage")
+        yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen")
     if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
         text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would be as likely"
-        yield Claim(text, "unseen", "coverage")
+        yield Claim(text, "unseen")
     if lonely:
         text = "may have a stopped device: the other members of the call that it is in left no record"
-        yield Claim(f"{ranks_text(lonely)} {text}", "unseen", "coverage")
+        yield Claim(f"{ranks_text(lonely)} {text}", "unseen")
     assert case.roots is not None
     others = case.roots.lost - set(silent)
     if waited := sorted(others & logged.keys()):
         text = f"{ranks_text(waited)} left no flight record, but timed out in calls that others had not ended"
-        yield Claim(text, "for", "logs", tuple(logged[rank].ref for rank in waited[:3]))
+        yield Claim(text, "for", tuple(logged[rank].ref for rank in waited[:3]))
     if rest := sorted(others - logged.keys()):
         text = "left no record either, but not every waiting rank can be held up by them, by the order of calls of their peers"
-        yield Claim(f"{ranks_text(rest)} {text}", "for", "flight_recorder")
+        yield Claim(f"{ranks_text(rest)} {text}", "for")
 
 
 def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
@@ -295,7 +289,6 @@ def _among_lost(case: Case) -> Finding:
     among += [f"{ranks_text(lonely)}, alone in a call with such ranks"] if lonely else []
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=None,
         suspect_ranks=suspects,
         suspect_hosts=_shared_host(case, suspects, whole=False),
@@ -303,7 +296,7 @@ def _among_lost(case: Case) -> Finding:
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),
         claims=(
-            Claim(text, "for", "flight_recorder", main.refs(3) if main else ()),
+            Claim(text, "for", main.refs(3) if main else ()),
             *_lost_claims(case, silent, lonely, logged, main),
             *stack_claims(case, tuple(sorted(possible & roots.outside))),
         ),
@@ -313,4 +306,4 @@ def _among_lost(case: Case) -> Finding:
     )
 
 
-DETECTOR = Detector("never_entered", ("operations",), detect)
+DETECTOR = Detector("never_entered", ("operations",), detect, "waiting")

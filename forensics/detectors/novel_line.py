@@ -9,10 +9,11 @@ from collections import defaultdict
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import step_in_progress
 from forensics.identity import short_host
 from forensics.line_templates import files_of_templates
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly, Ref
 
 _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
@@ -58,11 +59,10 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
     compared = "and no earlier attempt did" if case.has_baseline else "but no earlier attempt is there to compare with"
     return Finding(
         detector=DETECTOR.name,
-        kind="unknown",
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank else (),
         suspect_hosts=() if is_rank else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
-        claims=(Claim(f"{text}, {compared}", "for", "templates", refs),),
+        claims=(Claim(f"{text}, {compared}", "for", refs),),
         first_anomaly=FirstAnomaly(host=None if is_rank else who, step=step_in_progress(case), signature="novel_line"),
         collect=("logs of a good run of the same job", "flight-recorder and py-spy dumps of all ranks"),
         summary=f"A hint, not a cause: {text}, {compared}.",

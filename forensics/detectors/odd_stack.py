@@ -10,13 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import has_waited
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.graph.operations import ranks_text
 from forensics.graph.stacks import classify, to_frames
 from forensics.graph.waits import HOST_SITES
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 
 _FEW = 3  # at most one in three processes may be the odd one
@@ -69,7 +70,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     claim = Claim(
         f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
         "for",
-        "stacks",
         tuple(stack_ref(row) for row in rows[:3]),
     )
     # Somebody's Ctrl-C does not prove that the job hung: a running one shows the same for a moment.
@@ -83,13 +83,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="slow" if moving else "hang",
             cause=None
             if by_chance
             else ("straggler_compute" if site == "compute" else "straggler_host")
             if moving
             else "rank_absent",
-            strong=bool(named) and site != "compute",  # it may have loaded data before, or have been caught by chance
+            # it may have loaded data before, or have been caught by chance
             ranks=named,
             suspect_ranks=ranks if by_chance else (),
             hosts=() if whole else hosts,
@@ -117,4 +116,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("odd_stack", ("stacks",), detect)
+DETECTOR = Detector("odd_stack", ("stacks",), detect, "waiting")

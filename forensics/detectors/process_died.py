@@ -9,10 +9,11 @@ import re
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import step_in_progress
 from forensics.facts.process_ends import ProcessEnd
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, ActionKind, BlastRadius, Cause, Code, FirstAnomaly
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
@@ -150,7 +151,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Claim(
             f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({_said(outcome)}){at if outcome is first else ''}",
             "for",
-            _witness(outcome),
             outcome.refs,
         )
         for outcome in origins[:4]
@@ -161,7 +161,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
             Claim(
                 f"{ranks_text(victims)} only gave up waiting or were stopped by the launcher",
                 "for",
-                "logs",
                 sample.refs[-1:],
             )
         )
@@ -171,9 +170,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="crash",
             cause=cause,
-            strong=not everybody and not tie,
             ranks=() if everybody or tie else ranks,
             suspect_ranks=ranks if tie else (),
             undecided=("clock_error_exceeds_gap",) if tie else (),
@@ -210,4 +207,4 @@ def _witness(outcome: ProcessEnd) -> str:
     return "launcher" if outcome.code.startswith("SIG") else "logs"
 
 
-DETECTOR = Detector("process_died", ("events",), detect)
+DETECTOR = Detector("process_died", ("events",), detect, "ended")

@@ -8,7 +8,7 @@ suspects at most; and a rank that timed out itself waited for somebody, in this 
 
 from typing import Any
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import (
     Row,
     detail,
@@ -22,6 +22,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Cause, FirstAnomaly, Reason
 
 
@@ -84,14 +85,12 @@ def _finding(case: Case, found: list[dict[str, Any]], cause: Cause, words: str) 
     text = f"{who} {words}" if behind else "members launched different numbers of operations; the few may be ahead"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=cause if sure else None,
-        strong=sure and has_waited(case),
         ranks=(ranks or ()) if sure else (),
         hosts=(),
         suspect_ranks=() if sure else tuple(rank for rank in ranks or () if rank not in waiting),
         undecided=tuple(undecided),
-        claims=(Claim(text, "for", "ras", refs(found)),),
+        claims=(Claim(text, "for", refs(found)),),
         first_anomaly=FirstAnomaly(
             rank=ranks[0] if sure and ranks else None,
             step=step_in_progress(case),
@@ -105,4 +104,4 @@ def _finding(case: Case, found: list[dict[str, Any]], cause: Cause, words: str) 
     )
 
 
-DETECTOR = Detector("ras_report", ("events",), detect)
+DETECTOR = Detector("ras_report", ("events",), detect, "waiting")

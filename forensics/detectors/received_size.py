@@ -4,10 +4,11 @@ gloo ends the process that receives the message (`op.preamble.length <= op.nbyte
 "message truncated". Two members call different operations then, but the one that notices may be either: nobody is named.
 """
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 
 
@@ -21,15 +22,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="crash",
             cause="collective_mismatch",
-            strong=True,
             suspect_ranks=noticed,
             domain="workload",
             undecided=("tied_explanations",),
-            claims=(
-                Claim(f"{who} received a message of another size than its call expects", "for", "logs", refs(found)),
-            ),
+            claims=(Claim(f"{who} received a message of another size than its call expects", "for", refs(found)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case), signature="received_size"),
             blast_radius=BlastRadius(
                 ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
@@ -41,4 +38,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("received_size", ("events",), detect)
+DETECTOR = Detector("received_size", ("events",), detect, "ended")

@@ -4,10 +4,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.anomaly_rows import first_anomaly, ref, speaker, where
 from forensics.graph.replicas import Divergence, first_divergence
 from forensics.graph.tensor_ops import read_rows
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, TensorRow, ranges
 
 _WITNESS = "tensor_stats"
@@ -49,16 +50,14 @@ def _finding(divergence: Divergence) -> Finding:
     )  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause="replica_divergence",
-        strong=not tie,
         ranks=() if tie else minority,
         suspect_ranks=everyone if tie else (),
         first_anomaly=first_anomaly(row, None if tie else shown, None, "replica_divergence"),
         undecided=("replica_tie",) if tie else (),
         claims=(
-            Claim(f"{speaker(row['rank'])}: {where(row)}", "for", _WITNESS, (ref(row),)),
-            Claim(f"{speaker(peer['rank'])}: the same tensor, other figures", "for", _WITNESS, (ref(peer),)),
+            Claim(f"{speaker(row['rank'])}: {where(row)}", "for", (ref(row),)),
+            Claim(f"{speaker(peer['rank'])}: the same tensor, other figures", "for", (ref(peer),)),
         ),
         severity="severe",
         actions=_actions(everyone if tie else minority, row["step"]),
@@ -106,14 +105,12 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Findin
     rank = again["rank"]
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause="replica_divergence",
-        strong=True,
         ranks=(rank,) if rank >= 0 else (),
         first_anomaly=first_anomaly(again, rank, f"{speaker(rank)}: {where(forward)}", "replica_divergence"),
         claims=(
-            Claim(f"{speaker(rank)}: the forward pass gave other figures", "for", _WITNESS, (ref(forward),)),
-            Claim(f"{speaker(rank)}: {where(again)}", "for", _WITNESS, (ref(again),)),
+            Claim(f"{speaker(rank)}: the forward pass gave other figures", "for", (ref(forward),)),
+            Claim(f"{speaker(rank)}: {where(again)}", "for", (ref(again),)),
         ),
         severity="severe",
         actions=_actions((rank,), again["step"]),
@@ -121,4 +118,4 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Findin
     )
 
 
-DETECTOR = Detector(name="replica_divergence", needs=("tensors",), detect=detect)
+DETECTOR = Detector(name="replica_divergence", needs=("tensors",), detect=detect, about="bad_value")

@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.anomaly_rows import Row
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, Device, FirstAnomaly, Ref, ranges
 
 _WITNESS = "rerun_state_machine"
@@ -73,9 +74,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
         ]  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause=_cause(lead),
-        strong=lasting,
         ranks=ranks if lasting else (),
         hosts=hosts if lasting else (),
         devices=devices if lasting else (),
@@ -83,7 +82,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
         suspect_hosts=() if lasting else hosts,
         domain="infrastructure",
         first_anomaly=_first(lead, ranks[0] if lasting and ranks else None),
-        claims=tuple(Claim(f"the result {text}", "for", _WITNESS, (_ref(row),)) for row in said[:5]),
+        claims=tuple(Claim(f"the result {text}", "for", (_ref(row),)) for row in said[:5]),
         undecided=() if lasting else ("single_snapshot",),
         severity="severe",
         actions=tuple(actions),
@@ -98,12 +97,10 @@ def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
     target = f"step {lead['step']}"
     return Finding(
         detector=DETECTOR.name,
-        kind="numerics",
         cause=_cause(lead),
-        strong=True,
         domain="workload",
         first_anomaly=_first(lead, None),
-        claims=tuple(Claim(text, "for", _WITNESS, (_ref(row),)) for row in said[:5]),
+        claims=tuple(Claim(text, "for", (_ref(row),)) for row in said[:5]),
         severity="severe",
         actions=(Action(kind="check_data", target=target, command=None, reason=text),),
         summary=f"The unexpected result of step {lead['step']} is reproducible on two devices: data, model or settings.",
@@ -135,4 +132,4 @@ def _ref(row: Row) -> Ref:
     return Ref(file=row["file"] or "", line=row["line"], text=row["text"] or "")
 
 
-DETECTOR = Detector(name="rerun_verdict", needs=(), detect=detect)
+DETECTOR = Detector(name="rerun_verdict", needs=(), detect=detect, about="bad_value")

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.graph.operations import Operation, describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Ref, ranges
 
 Edge = tuple[int, int]  # sender, receiver; global ranks
@@ -167,20 +168,16 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
     unsent = [vote for vote in counted if vote.sent is not None and vote.sent <= vote.count]
     way = f"rank {edge[0]} → rank {edge[1]}"
     text = f"rank {edge[1]} received {own[0].count} steps, the others at least {own[0].others}"
-    claims = [Claim(f"{text} ({_channels(own)})", "for", "counters", tuple(vote.ref for vote in own[:3]))]
+    claims = [Claim(f"{text} ({_channels(own)})", "for", tuple(vote.ref for vote in own[:3]))]
     if other:
-        claims.append(
-            Claim(f"{_channels(other)} point elsewhere", "against", "counters", tuple(v.ref for v in other[:3]))
-        )
+        claims.append(Claim(f"{_channels(other)} point elsewhere", "against", tuple(v.ref for v in other[:3])))
     if unsent:
         text = f"rank {edge[0]} had handed no more to the network ({_channels(unsent)})"
-        claims.append(Claim(text, "against", "counters", tuple(vote.ref for vote in unsent[:3])))
+        claims.append(Claim(text, "against", tuple(vote.ref for vote in unsent[:3])))
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="network_fault",
         # Handed to the network, and not arrived: only the way between remains.
-        strong=not other and not unsent and len(counted) == len(own) and all(vote.sure for vote in own),
         links=(edge,),
         suspect_ranks=tuple(sorted(edge)),
         domain="infrastructure",
@@ -204,11 +201,11 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
 def _entered(operation: Operation) -> Claim:
     inside = ranks_text(operation.members.get("in", ()))
     text = f"all members of {operation.label} are in it ({inside}) and none has completed it"
-    return Claim(text, "for", "coverage", operation.refs(3))  # nobody is missing; it does not say which way
+    return Claim(text, "for", operation.refs(3))  # nobody is missing; it does not say which way
 
 
 def _channels(votes: list[_Vote]) -> str:
     return f"channel{'s' if len(votes) > 1 else ''} {ranges(vote.channel for vote in votes)}"
 
 
-DETECTOR = Detector("ring_counters", ("operations", "transfers"), detect)
+DETECTOR = Detector("ring_counters", ("operations", "transfers"), detect, "waiting")

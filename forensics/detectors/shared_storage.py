@@ -7,10 +7,11 @@ stacks do not say on which hosts they were taken, kernels of several hosts must 
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import Row, host_of, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 _SITES = ("storage_io", "checkpoint_io")
@@ -34,15 +35,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     blocked = [row for row in blocked if host_of(case, row) in hosts]
     text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
-    claims = [Claim(text, "for", "stacks", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
+    claims = [Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
     if blocked:
-        claims.append(
-            Claim("kernels of these hosts report blocked tasks or storage errors", "for", "kernel", refs(blocked))
-        )
+        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(blocked)))
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             site=first["site"][0],
             domain="infrastructure",
             undecided=("collector_is_suspect",),
@@ -74,4 +72,4 @@ def _hosts(case: Case, stacks: pl.DataFrame) -> set[str]:
     return hosts
 
 
-DETECTOR = Detector("shared_storage", ("stacks",), detect)
+DETECTOR = Detector("shared_storage", ("stacks",), detect, "waiting")

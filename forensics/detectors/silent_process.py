@@ -7,12 +7,13 @@ silent ones that share one host point at it; a host that is silent as a whole ma
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import has_open_operations, has_waited
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.graph.operations import ranks_text
 from forensics.graph.waits import HOST_SITES
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Reason
 
 _FEW = 3  # at most one in three processes may be silent
@@ -56,14 +57,13 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     ]
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         hosts=named,
         suspect_ranks=silent,
         suspect_hosts=() if named else shared,
         site="unresponsive" if named else None,
         domain="infrastructure" if named else "unknown",
         undecided=tuple(reasons),
-        claims=(Claim(text, "for", "stacks", refs),),
+        claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(host=named[0] if named else None, step=step_in_progress(case), signature="silent"),
         blast_radius=BlastRadius(ranks_waiting=waiting.height),
         actions=tuple(actions),
@@ -72,4 +72,4 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     )
 
 
-DETECTOR = Detector("silent_process", ("stacks",), detect)
+DETECTOR = Detector("silent_process", ("stacks",), detect, "waiting")

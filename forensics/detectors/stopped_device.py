@@ -7,10 +7,11 @@ device agrees (M10), else `kernel_stuck`.
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
 from forensics.facts.process_ends import reference
 from forensics.graph.operations import describe, ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly, ranges
 
 
@@ -64,10 +65,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     for rank, op in roots.stuck.items():
         operation = operations[op]
         text = f"{ranks_text(operation.members['done'])} completed {operation.label}; only rank {rank} did not"
-        claims.append(Claim(text, "for", "flight_recorder", operation.refs(1)))
+        claims.append(Claim(text, "for", operation.refs(1)))
         if lost := operation.members.get("entered"):
             text = f"{ranks_text(lost)}: no usable flight record; nobody completes {operation.label} before all have entered it"
-            claims.append(Claim(text, "unseen", "coverage"))
+            claims.append(Claim(text, "unseen"))
         records = device_records(case, rank)
         who = case.identity.filter(pl.col("rank") == rank)
         if who.height and (who["host"][0] or who["pci"][0]):
@@ -77,14 +78,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if records.height:
             fault = True
             refs = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
-            claims.append(Claim(f"the device of rank {rank} reported an error", "for", "kernel", refs))
+            claims.append(Claim(f"the device of rank {rank} reported an error", "for", refs))
     first = operations[roots.stuck[named[0]]]
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="hang",
             cause="gpu_fault" if fault else "kernel_stuck",
-            strong=True,
             ranks=named,
             devices=tuple(devices),
             domain="infrastructure" if fault else "unknown",
@@ -105,4 +104,4 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-DETECTOR = Detector("stopped_device", ("operations",), detect)
+DETECTOR = Detector("stopped_device", ("operations",), detect, "waiting")

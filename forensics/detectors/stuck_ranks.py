@@ -5,9 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim
+from forensics.case import Case
 from forensics.graph.operations import ranks_text
 from forensics.graph.stacks import classify, to_frames
+from forensics.model.finding import Claim
 from forensics.model.incident import Code, Ref, Site
 
 
@@ -59,12 +60,10 @@ def stack_claims(case: Case, ranks: tuple[int, ...]) -> list[Claim]:
         who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
         if site == "communication":
-            claims.append(Claim(f"the stack of {who} is in communication", "against", "stacks", refs))
+            claims.append(Claim(f"the stack of {who} is in communication", "against", refs))
         elif site == "unknown":
-            claims.append(
-                Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", "stacks", refs)
-            )
+            claims.append(Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", refs))
         else:
             text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication; {peers} other ranks are in communication"
-            claims.append(Claim(text, "for", "stacks", refs))
+            claims.append(Claim(text, "for", refs))
     return claims

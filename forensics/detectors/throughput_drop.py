@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly, Ref
 
 _LEAST = 5  # points of a printed throughput; of plain step times
@@ -99,10 +100,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="slow",
             cause="throughput_drop",
-            strong=True,
-            claims=(Claim(text, "for", "training_log", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
+            claims=(Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
             first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
             actions=(
                 Action(kind="inspect_hardware", target="job", command=None, reason="one slow device or host slows all"),
@@ -118,4 +117,4 @@ def _ref(row: dict[str, Any], name: str) -> Ref:
     return Ref(file=row["file"], line=line, text=f"step {row['step']}: {row['rate']:.5g} {name}")
 
 
-DETECTOR = Detector("throughput_drop", ("steps",), detect)
+DETECTOR = Detector("throughput_drop", ("steps",), detect, "slow")

@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.common_wait import waited_ranks
 from forensics.detectors.log_lines import detail, host_of, job_hosts, own_rank, refs
 from forensics.detectors.progress import step_in_progress
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, Device, FirstAnomaly
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
@@ -81,12 +82,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Claim(
             f"a process {_WORDS[cause]}: {shorten(words, 120, placeholder=' …')}",
             "for",
-            "kernel" if cause == "host_oom" else "logs",
             refs(same),
         )
     ]
     if killed:
-        claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for", "launcher"))
+        claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for"))
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
     tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
     who = (
@@ -103,9 +103,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            kind="crash",
             cause=cause,
-            strong=not after,
             ranks=killed,
             hosts=() if killed else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
@@ -160,4 +158,4 @@ def _action(cause: Cause, target: str) -> Action:
     return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])
 
 
-DETECTOR = Detector("unplaced_failure", ("events",), detect)
+DETECTOR = Detector("unplaced_failure", ("events",), detect, "ended")

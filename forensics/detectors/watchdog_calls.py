@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import (
     detail,
     group_of,
@@ -29,6 +29,7 @@ from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stopped_device import device_records
 from forensics.facts.process_ends import reference
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, ranges
 
 _COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather", "scatter",
@@ -118,14 +119,12 @@ def _mismatch(case: Case, wait: _Wait) -> Finding | None:
     text = f"in number {one['seq']} of {label(wait.group)} {ranks_text(few)} called {_words(one)}, {ranks_text(many)} {_words(other)}"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="collective_mismatch",
-        strong=decided,
         ranks=few if decided else (),
         suspect_ranks=() if decided else both,
         domain="workload",
         undecided=() if decided else (reason,),
-        claims=(Claim(text, "for", "watchdog", (*refs([one], 1), *refs([other], 1))),),
+        claims=(Claim(text, "for", (*refs([one], 1), *refs([other], 1))),),
         first_anomaly=_anomaly(case, wait, one, few[0] if decided else None, "mismatch"),
         blast_radius=BlastRadius(ranks_waiting=len(many), groups=[label(wait.group)]),
         collect=() if decided else ("flight-recorder dumps, which hold what every member called before",),
@@ -188,16 +187,14 @@ def _behind(case: Case, wait: _Wait) -> Finding | None:
         text = f"{ranks_text(passed)} completed number {least} of {label(wait.group)}; rank {rank} timed out in it"
     records = device_records(case, rank) if named and case.identity.height else None
     fault = records is not None and records.height > 0
-    claims = [Claim(text, "for", "watchdog", (*refs([own], 1), *refs(ahead.values(), 2)))]
+    claims = [Claim(text, "for", (*refs([own], 1), *refs(ahead.values(), 2)))]
     if records is not None and fault:
         places = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
-        claims.append(Claim(f"the device of rank {rank} reported an error", "for", "kernel", places))
+        claims.append(Claim(f"the device of rank {rank} reported an error", "for", places))
     reason: Reason = "tied_explanations" if wait.members and not silent else "culprit_among_missing"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause=("gpu_fault" if fault else "kernel_stuck") if named else None,
-        strong=named,
         ranks=(rank,) if named else (),
         suspect_ranks=() if named else tuple(sorted({rank, *silent})),
         domain="infrastructure" if fault else "unknown",
@@ -210,4 +207,4 @@ def _behind(case: Case, wait: _Wait) -> Finding | None:
     )
 
 
-DETECTOR = Detector("watchdog_calls", ("events",), detect)
+DETECTOR = Detector("watchdog_calls", ("events",), detect, "waiting")

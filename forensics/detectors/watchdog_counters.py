@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Claim, Detector, Finding
+from forensics.case import Case, Detector
 from forensics.detectors.log_lines import (
     group_of,
     has_open_operations,
@@ -24,6 +24,7 @@ from forensics.detectors.log_lines import (
 )
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, Reason, Ref
 
 _Group = tuple[str | None, str | None]
@@ -105,13 +106,11 @@ def _lagging(
     text = f"{ranks_text(last)} enqueued {least} operations of {label(group)}; {ranks_text(waits)} wait in number {min(waits.values())}"
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         cause="rank_absent" if named else None,
-        strong=bool(named),
         ranks=named,
         suspect_ranks=() if named else both,
         undecided=() if named else (two,),
-        claims=(Claim(text, "for", "watchdog", (*(behind[rank][1] for rank in last[:2]), *refs(waiting, 2))),),
+        claims=(Claim(text, "for", (*(behind[rank][1] for rank in last[:2]), *refs(waiting, 2))),),
         first_anomaly=_anomaly(case, waiting[0], group, named[0] if named else None),
         blast_radius=BlastRadius(ranks_waiting=len(waits), groups=[label(group)]),
         collect=(f"py-spy dump of {ranks_text(last)}",),
@@ -154,16 +153,13 @@ def _victims(
         if timed_out
         else f"ranks {listed({r['rank'] for r in found if r['rank'] is not None})} of their group"
     )
-    claims = [
-        Claim(f"{who} timed out waiting in {waiting[0]['op'] or 'a collective'}", "for", "watchdog", refs(waiting))
-    ]
+    claims = [Claim(f"{who} timed out waiting in {waiting[0]['op'] or 'a collective'}", "for", refs(waiting))]
     claims += launched
     if stuck:
         text = f"the watchdog of {ranks_text(stuck)} made no progress: a lock or a call to the device holds it"
-        claims.append(Claim(text, "for", "heartbeat", refs(stuck.values())))
+        claims.append(Claim(text, "for", refs(stuck.values())))
     return Finding(
         detector=DETECTOR.name,
-        kind="hang",
         suspect_ranks=tuple(suspects),
         undecided=(reason,),
         claims=tuple(claims),
@@ -190,7 +186,7 @@ def _launched(case: Case, group: _Group, waiting: list[dict[str, Any]]) -> list[
     fine = bool(status) and all(row["code"] == "OK" for row in status)
     if not fine or not (is_default(*group) or group == (None, None)) or not waiting:
         return []
-    return [Claim("RAS reports no missing rank and no mismatch", "for", "ras", refs(status))]
+    return [Claim("RAS reports no missing rank and no mismatch", "for", refs(status))]
 
 
-DETECTOR = Detector("watchdog_counters", ("events",), detect)
+DETECTOR = Detector("watchdog_counters", ("events",), detect, "waiting")

@@ -37,7 +37,7 @@ class Roots:
 Node = tuple[str, object]
 
 
-def _walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -> set[Node]:
+def walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -> set[Node]:
     """Everything reachable from the starts, starts included, each node once."""
     seen = set(starts)
     stack = list(seen)
@@ -123,16 +123,14 @@ def find(waits: Waits) -> Roots:
         *(("op", op) for op in (*entered, *stuck.values())),
         *(("rank", r) for ranks, _ in cycles for r in ranks),
     ]
-    explained = _walk(graph.predecessors, roots)
+    explained = walk(graph.predecessors, roots)
     unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
-    reach = _walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
+    reach = walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
     lonely = frozenset(rank for rank in _lonely(graph) if ("rank", rank) in reach)
     needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
     shares = {
         rank: sum(
-            1
-            for kind, r in _walk(graph.predecessors, [("rank", rank)])
-            if kind == "rank" and r in waiters and r != rank
+            1 for kind, r in walk(graph.predecessors, [("rank", rank)]) if kind == "rank" and r in waiters and r != rank
         )
         for _, rank in free[:64]
     }

@@ -25,6 +25,9 @@ Cause = Literal[
     "segfault",
     "killed",
     "disk_full",
+    "preempted",
+    "stopped_by_hand",
+    "time_limit",
     "nan_birth",
     "overflow",
     "bad_state",
@@ -77,6 +80,7 @@ Reason = Literal[
     "nothing_found",
     "sampled_statistics",
     "replica_tie",
+    "no_time_witness",
 ]
 ActionKind = Literal[
     "ignore",
@@ -96,6 +100,8 @@ ActionKind = Literal[
 Domain = Literal["workload", "infrastructure", "unknown"]
 Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
+SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
+DecisionKind = Literal["restart", "stop", "evict", "wait", "cannot_tell"]
 RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
 
 
@@ -136,6 +142,13 @@ class Clock(Struct, frozen=True, kw_only=True):
     skew_bound_s: float | None = None
 
 
+class World(Struct, frozen=True, kw_only=True):
+    """How many ranks the job has, and how that was learnt."""
+
+    size: int | None = None
+    source: str | None = msgspec.field(name="from", default=None)
+
+
 class Coverage(Struct, frozen=True, kw_only=True):
     ranks_expected: int | None
     ranks_seen: list[str]
@@ -146,6 +159,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
     unreadable: list[Unreadable]
     clock: Clock
     attempts: int
+    world: World = World()
 
 
 class Device(Struct, frozen=True, kw_only=True):
@@ -186,6 +200,31 @@ class FirstAnomaly(Struct, frozen=True, kw_only=True):
     signature: str | None = None
 
 
+class Coordinates(Struct, frozen=True, kw_only=True):
+    tp: int | None = None
+    pp: int | None = None
+    dp: int | None = None
+    ep: int | None = None
+    cp: int | None = None
+
+
+class PlaceDevice(Struct, frozen=True, kw_only=True):
+    pci: str | None = None
+    index: int | None = None
+    uuid: str | None = None
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where a named or suspected rank runs, as far as the bundle tells."""
+
+    rank: int
+    host: str | None = None
+    pid: int | None = None
+    local_rank: int | None = None
+    device: PlaceDevice = PlaceDevice()
+    coordinates: Coordinates = Coordinates()
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     kind: Kind
     cause: Cause | None = None
@@ -203,6 +242,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     first_anomaly: FirstAnomaly = FirstAnomaly()
     undecided: list[Reason] = []
     summary: str = ""
+    places: list[Place] = []  # of every named or suspected rank, at most 64
 
 
 class Ref(Struct, frozen=True, kw_only=True):
@@ -226,6 +266,34 @@ class Alternative(Struct, frozen=True, kw_only=True):
     ranks: list[int]
     hosts: list[str]
     why_not: str
+
+
+class SymptomRow(Struct, frozen=True, kw_only=True):
+    """What had to be explained, and whether the verdict explains it."""
+
+    kind: SymptomKind
+    what: str
+    ranks: str  # ranges
+    explained: bool
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """One explanation that was weighed, with the key that it was weighed by."""
+
+    kind: Kind
+    cause: Cause | None
+    subjects: list[int | str]
+    refuted_by: str | None
+    left_over: int  # symptoms that it leaves unexplained
+    basis: str
+    detectors: list[str]
+    summary: str
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    do: DecisionKind = "cannot_tell"
+    reason: str = ""
+    lost_gpu_hours: float | None = None
 
 
 class BlastRadius(Struct, frozen=True, kw_only=True):
@@ -353,6 +421,9 @@ class Incident(Struct, frozen=True, kw_only=True):
     severity: Severity | None
     lost: Lost
     actions: list[Action]
+    symptoms: list[SymptomRow] = []
+    choice: list[Candidate] = []  # the chosen one first
+    decision: Decision = Decision()
     views: Views = Views()
 
 

@@ -1,0 +1,77 @@
+"""What a detector says: cause, subjects, claims, and what would decide. Nothing else: what it explains, on which basis,
+and of which kind the incident is, is computed in verdict/."""
+
+from dataclasses import dataclass
+
+from forensics.model.incident import (
+    Action,
+    BlastRadius,
+    Cause,
+    Code,
+    Device,
+    Direction,
+    Domain,
+    FirstAnomaly,
+    Reason,
+    Ref,
+    Severity,
+    Site,
+    TensorRow,
+)
+
+_NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One fact of the proof. Who stands behind it follows from its refs (verdict/observers.py)."""
+
+    text: str
+    direction: Direction
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Exactly one explanation. `ranks`, `hosts`, `devices`, `links`, `cycle` are named; `suspect_*` must hold the culprit.
+    `undecided` says why it is no more than that. `about`: the question of the detector (filled by `analyze.detect`)."""
+
+    detector: str
+    cause: Cause | None = None
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
+    links: tuple[tuple[int | str, int | str], ...] = ()
+    suspect_ranks: tuple[int, ...] = ()
+    suspect_hosts: tuple[str, ...] = ()
+    cycle: tuple[int, ...] = ()
+    site: Site | None = None
+    code: Code | None = None
+    domain: Domain = "unknown"
+    first_anomaly: FirstAnomaly = _NO_ANOMALY
+    undecided: tuple[Reason, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    blast_radius: BlastRadius = _NO_BLAST
+    severity: Severity | None = None
+    actions: tuple[Action, ...] = ()
+    collect: tuple[str, ...] = ()  # what to collect next time, where undecided
+    tensors: tuple[TensorRow, ...] = ()  # numerics: rows for the page
+    time_ns: int | None = None
+    summary: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """Does it name anybody or anything?"""
+        return bool(self.ranks or self.cycle or self.hosts or self.links or self.devices)
+
+    @property
+    def subjects(self) -> frozenset[int]:
+        """The ranks that it is about: named, in the cycle, else the suspects."""
+        return frozenset((*self.ranks, *self.cycle)) or frozenset(self.suspect_ranks)
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The hosts that it is about."""
+        told = {*self.hosts, *(device.host for device in self.devices if device.host)}
+        ends = {end for link in self.links for end in link if isinstance(end, str)}
+        return frozenset(told | ends) or frozenset(self.suspect_hosts)

@@ -1,0 +1,251 @@
+"""The one place that compares findings: merge, refute, cover, choose.
+
+1. Findings that agree become one; a cause joins what it brings about on the same subject.
+2. A finding is refuted only by a statement that cannot be so if it is. A refuted one names nobody.
+3. Each explains some of the symptoms and leaves others over.
+4. The one chosen is not refuted, leaves the fewest over, and rests on the best basis. Where that leaves two, the narrower
+   one is taken if the other's subjects hold it; else both are suspects. No name, number or order of files decides.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from forensics.case import Case
+from forensics.model.finding import Finding
+from forensics.model.incident import Kind, Reason, SymptomKind
+from forensics.model.taxonomy import CAUSES
+from forensics.verdict.explain import Explainer
+from forensics.verdict.observers import BASES, Basis, Observers
+from forensics.verdict.refute import refuted_by
+from forensics.verdict.symptoms import Symptom, symptoms
+
+_COUNTED: Sequence[SymptomKind] = ("waiting", "ended", "bad_value", "never_started", "slow")
+_NAMELESS: Sequence[Basis] = ("coincidence", "hint")
+Key = tuple[bool, int, int, int]
+About = Callable[[Finding], SymptomKind | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A finding with all that it is weighed by. `detectors`: who found it."""
+
+    finding: Finding
+    kind: Kind
+    explained: frozenset[Symptom]
+    left_over: tuple[Symptom, ...]
+    basis: Basis
+    refuted_by: str | None
+    detectors: tuple[str, ...]
+
+    @property
+    def key(self) -> Key:
+        """Smaller is better: refuted, left over, whether it explains anything, basis."""
+        return (self.refuted_by is not None, len(self.left_over), 0 if self.explained else 1, BASES.index(self.basis))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Candidates of one attempt, the best first; `best` None where nothing explains what is to be explained."""
+
+    best: Candidate | None
+    candidates: tuple[Candidate, ...]
+    symptoms: tuple[Symptom, ...]
+    observers: Observers
+
+
+def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
+    """Findings of all detectors → the candidates, weighed. `about`: the question that a finding's detector asks."""
+    observers = Observers(case.tables, findings)
+    shown = symptoms(case, findings, observers)
+    explainer = Explainer(case)
+
+    def weighed(found: tuple[Finding, tuple[str, ...]]) -> Candidate:
+        finding, detectors = found
+        explained = frozenset(one for one in shown if explainer.explains(finding, one))
+        left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
+        basis = observers.basis(finding)
+        kind = kind_of(case, finding, explained, about(finding))
+        return Candidate(finding, kind, explained, left, basis, refuted_by(case, finding, kind), detectors)
+
+    merged = _complementary(_joined(_pooled(findings)), explainer, shown)
+    ordered = sorted(map(weighed, merged), key=lambda one: one.key)
+    standing = [one for one in ordered if one.refuted_by is None]
+    best = _decided(standing) if standing else None
+    if best is not None and shown and not best.explained and best.finding.is_named:
+        best = _disarmed(best)
+    rest = [one for one in ordered if best is None or one.finding.summary != best.finding.summary]
+    return Choice(best, (*([best] if best else []), *rest), shown, observers)
+
+
+def kind_of(case: Case, finding: Finding, explained: frozenset[Symptom], about: SymptomKind | None) -> Kind:
+    """Contract, rule 2: what ended the attempt. One cause may stand for several kinds."""
+    kinds = {one.kind for one in explained}
+    possible: tuple[Kind, ...] = CAUSES[finding.cause].kinds if finding.cause is not None else ()
+    if len(possible) == 1:
+        return possible[0]
+    asked: dict[SymptomKind, Kind] = {
+        "waiting": "hang", "ended": "crash", "bad_value": "numerics", "slow": "slow", "never_started": "launch",
+    }  # fmt: skip
+    if not possible:
+        return asked[about] if about is not None else "unknown"
+    if "waiting" in kinds and "hang" in possible:
+        return "hang"
+    if about == "never_started" and "launch" in possible and "ended" not in kinds:
+        return "launch"
+    return "crash" if "crash" in possible else possible[0]
+
+
+# --- merge -----------------------------------------------------------------------------------------------------------
+
+Merged = tuple[Finding, tuple[str, ...]]
+
+
+def _pooled(findings: Sequence[Finding]) -> list[Merged]:
+    """One cause, the same subjects: the claims are pooled. Agreement is never rivalry."""
+    found: dict[tuple[object, ...], Merged] = {}
+    for one in findings:
+        who = (one.cause, one.subjects, one.places if not one.subjects else frozenset(), one.is_named, one.severity)
+        known = found.get(who) if one.subjects or one.places else None
+        key = who if one.subjects or one.places else (id(one),)
+        found[key] = _with_claims(known, one) if known is not None else (one, (one.detector,))
+    return list(found.values())
+
+
+def _with_claims(known: Merged, more: Finding) -> Merged:
+    first, detectors = known
+    claims = tuple(dict.fromkeys((*first.claims, *more.claims)))
+    reasons = tuple(reason for reason in first.undecided if reason in more.undecided)
+    pooled = replace(
+        first, claims=claims, undecided=reasons, hosts=first.hosts or more.hosts, devices=first.devices or more.devices,
+        site=first.site or more.site, code=first.code or more.code,
+        actions=tuple(dict.fromkeys((*first.actions, *more.actions))),
+    )  # fmt: skip
+    return pooled, (*detectors, more.detector)
+
+
+def _joined(merged: list[Merged]) -> list[Merged]:
+    """A cause that leads to another on the same subject joins it as the reason: who comes from the one, why from the
+    other."""
+    dropped: set[int] = set()
+    result = list(merged)
+    for at, (cause, detectors) in enumerate(result):
+        for other, (effect, more) in enumerate(result):
+            if other in dropped or at in dropped or not _leads(cause, effect):
+                continue
+            joined = replace(
+                effect,
+                detector=cause.detector, cause=cause.cause, claims=tuple(dict.fromkeys((*cause.claims, *effect.claims))),
+                domain=cause.domain, hosts=cause.hosts or effect.hosts, devices=cause.devices or effect.devices,
+                actions=tuple(dict.fromkeys((*cause.actions, *effect.actions))), code=cause.code or effect.code,
+                severity=cause.severity, summary=f"{cause.summary} {effect.summary}" if effect.is_named else cause.summary,
+                undecided=effect.undecided if not cause.is_named else cause.undecided,
+            )  # fmt: skip
+            cause, detectors = joined, tuple(dict.fromkeys((*detectors, *more)))
+            result[at] = (cause, detectors)
+            dropped.add(other)
+    return [one for number, one in enumerate(result) if number not in dropped]
+
+
+def _leads(cause: Finding, effect: Finding) -> bool:
+    if cause.cause is None or effect.cause is None or effect.cause not in CAUSES[cause.cause].leads_to:
+        return False
+    return bool(cause.ranks) and bool(effect.ranks) and set(cause.ranks) == set(effect.ranks)
+
+
+def _complementary(merged: list[Merged], explainer: Explainer, shown: tuple[Symptom, ...]) -> list[Merged]:
+    """One cause, disjoint waits: one finding with all subjects."""
+
+    def explained(finding: Finding) -> frozenset[Symptom]:
+        return frozenset(one for one in shown if explainer.explains(finding, one))
+
+    groups: dict[object, list[Merged]] = {}
+    for one in merged:
+        alike = (
+            one[0].ranks
+            and one[0].cause is not None
+            and not one[0].undecided
+            and CAUSES[one[0].cause].holds == "process"
+        )
+        groups.setdefault(one[0].cause if alike else id(one[0]), []).append(one)
+    result: list[Merged] = []
+    for listed in groups.values():
+        covers = [explained(one) for one, _ in listed]
+        apart = len(listed) > 1 and all(
+            covers[i] - covers[j] for i in range(len(listed)) for j in range(len(listed)) if i != j
+        )
+        result += [reduce(_both, listed)] if apart else listed
+    return result
+
+
+def _both(one: Merged, other: Merged) -> Merged:
+    first, second = one[0], other[0]
+    ranks = tuple(sorted({*first.ranks, *second.ranks}))
+    claims = (*first.claims, *second.claims)
+    whole = replace(first, ranks=ranks, claims=claims, summary=f"{first.summary} {second.summary}")
+    return whole, (*one[1], *other[1])
+
+
+# --- choose ----------------------------------------------------------------------------------------------------------
+
+
+def _decided(standing: list[Candidate]) -> Candidate:
+    """The best; of several alike, the narrowest if the others' subjects hold it, else all of them as suspects."""
+    alike = [one for one in standing if one.key == standing[0].key]
+    best = alike[0]
+    for one in alike[1:]:
+        best = _of_two(best, one)
+    for one in standing:  # a broader statement on a better basis is narrowed by one that names whom it holds
+        if one.key[:3] == best.key[:3] and one is not best and _narrows(one, best):
+            best = one
+    return best if best.basis not in _NAMELESS or not best.finding.ranks else _as_suspects(best)
+
+
+def _of_two(one: Candidate, other: Candidate) -> Candidate:
+    if _narrows(one, other) or (one.finding.is_named and not _subjects(other)):
+        return one
+    if _narrows(other, one) or (other.finding.is_named and not _subjects(one)):
+        return other
+    if not (one.finding.is_named and other.finding.is_named):
+        return one if one.finding.is_named or not other.finding.is_named else other
+    if _subjects(one) & _subjects(other):
+        return one
+    return _tied(one, other)
+
+
+def _subjects(one: Candidate) -> frozenset[int | str]:
+    return frozenset((*one.finding.subjects, *one.finding.places))
+
+
+def _narrows(one: Candidate, other: Candidate) -> bool:
+    """Does `one` name what is among the suspects of `other`?"""
+    named = one.finding.ranks or one.finding.cycle
+    return bool(named) and not other.finding.is_named and frozenset(named) <= other.finding.subjects
+
+
+def _tied(one: Candidate, other: Candidate) -> Candidate:
+    first, second = one.finding, other.finding
+    same = first.cause == second.cause
+    both = tuple(sorted({*first.subjects, *second.subjects}))
+    hosts = tuple(sorted(first.places | second.places)) if not both else ()
+    reasons: tuple[Reason, ...] = tuple(dict.fromkeys((*first.undecided, *second.undecided, "tied_explanations")))
+    tied = replace(
+        first, cause=first.cause if same else None, ranks=(), hosts=(), devices=(), links=(), cycle=(), site=None, code=None,
+        suspect_ranks=both, suspect_hosts=hosts, undecided=reasons, claims=(*first.claims, *second.claims),
+        collect=(*first.collect, *second.collect),
+        summary=f"Undecided between two explanations: {first.summary} Or: {second.summary}",
+    )  # fmt: skip
+    return replace(one, finding=tied, detectors=(*one.detectors, *other.detectors))
+
+
+def _as_suspects(one: Candidate) -> Candidate:
+    """Time and place alone, or a hint, never name a rank."""
+    finding = one.finding
+    suspects = tuple(sorted({*finding.ranks, *finding.suspect_ranks}))
+    return replace(one, finding=replace(finding, ranks=(), suspect_ranks=suspects, site=None, code=None))
+
+
+def _disarmed(one: Candidate) -> Candidate:
+    """It explains nothing of what is shown: it names nobody and proves nothing."""
+    finding = replace(one.finding, ranks=(), hosts=(), devices=(), links=(), cycle=(), cause=None, site=None, code=None)
+    return replace(one, finding=finding, kind="unknown")

@@ -1,0 +1,33 @@
+"""Failure lines that no rule explains: what an `unknown` shows, the gravest first, verbatim. They never enter the choice."""
+
+from textwrap import shorten
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.detectors.log_lines import job_hosts
+from forensics.facts.process_ends import reference
+from forensics.identity import short_host
+from forensics.model.finding import Claim
+from forensics.model.taxonomy import EVENTS
+
+_SHOWN, _WORDS = 12, 200
+_GRAVITY = {"fatal": 0, "error": 1}
+
+
+def complaints(case: Case) -> list[Claim]:
+    """Lines of the job's own processes and hosts that say error or worse and that their printers did not outlive."""
+    rows = case.events.filter(pl.col("severity").is_in(list(_GRAVITY)))
+    known = job_hosts(case)
+    found: dict[str, Claim] = {}
+    ordered = rows.with_columns(pl.col("severity").replace_strict(_GRAVITY).alias("_gravity"))
+    for row in ordered.sort("_gravity", "file", "line", nulls_last=True).iter_rows(named=True):
+        host = short_host(row["host"]) if row["host"] else None
+        printer = EVENTS[row["kind"]].printer if row["kind"] in EVENTS else "process"
+        if printer == "kernel" and known and host is not None and host not in known:
+            continue
+        text = shorten(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS, placeholder=" …")
+        found.setdefault(text, Claim(text, "for", (reference(row),)))
+        if len(found) == _SHOWN:
+            break
+    return list(found.values())

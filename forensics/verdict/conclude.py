@@ -1,0 +1,236 @@
+"""Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import polars as pl
+
+from forensics.case import Case
+from forensics.lost import lost
+from forensics.model import incident as shape
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import (
+    Alternative,
+    Coordinates,
+    Evidence,
+    FindingRow,
+    FirstAnomaly,
+    Incident,
+    Place,
+    PlaceDevice,
+    Suspects,
+    SymptomRow,
+    Verdict,
+    Views,
+    ranges,
+)
+from forensics.verdict.actions import actions_of
+from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
+from forensics.verdict.complaints import complaints
+from forensics.verdict.health import healthy
+from forensics.verdict.status import status_of
+
+_PLACES, _WEIGHED = 64, 20
+_COLLECT = "flight-recorder dumps of all ranks (TORCH_FR_BUFFER_SIZE), py-spy dumps of all ranks, all ranks' logs, kernel logs of all hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What an attempt comes to: the candidate of each incident, the one that ended the attempt first."""
+
+    chosen: tuple[Candidate, ...]
+    choice: Choice
+
+
+def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
+    """Case and findings → the candidates that become incidents."""
+    choice = arbitrate(case, findings, about)
+    best = choice.best
+    serious = [one for one in choice.symptoms if one.kind != "slow" or best is None or one in best.explained]
+    if best is not None and (best.explained or (serious and best.kind != "unknown")):
+        return Conclusion((best, *_further(best, choice)), choice)
+    if (well := healthy(case)) is not None and not serious:
+        return Conclusion((_bare(well, "healthy"),), choice)
+    if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
+        return Conclusion((best,), choice)
+    return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)
+
+
+def conclude(case: Case, conclusion: Conclusion, views: Callable[[Finding], Views]) -> list[Incident]:
+    """The incidents of this attempt, the one that ended it first."""
+    return [_incident(case, one, conclusion, views) for one in conclusion.chosen]
+
+
+def _bare(finding: Finding, kind: shape.Kind) -> Candidate:
+    return Candidate(finding, kind, frozenset(), (), "others_record", None, (finding.detector,))
+
+
+def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
+    said = complaints(case)
+    refuted = [one for one in choice.candidates if one.refuted_by is not None]
+    hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
+    if said:
+        summary = f"Undecided: {len(said)} error lines stand unexplained, the gravest first: {said[0].text}"
+    elif choice.symptoms:
+        summary = "Undecided: something went wrong, and nothing in this bundle says why."
+    else:
+        summary = "Nothing in this bundle shows a fault, and nothing proves that the run was healthy."
+    base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(_COLLECT,))
+    reason: shape.Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
+    return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
+    """Other incidents of the attempt: another cause, symptoms of its own that the first leaves over, and a record."""
+    found: list[Candidate] = []
+    left = set(best.left_over)
+    for one in choice.candidates[1:]:
+        own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value")}
+        sure = one.refuted_by is None and one.basis in ("own_record", "graph", "others_record")
+        if own and sure and one.finding.is_named and one.finding.cause not in (None, best.finding.cause):
+            found.append(one)
+            left -= own
+    return tuple(found)
+
+
+def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
+    finding, choice = one.finding, conclusion.choice
+    status, rule = status_of(one, choice.observers)
+    rivals = [other for other in choice.candidates if other is not one and other.finding.summary != finding.summary]
+    verdict = Verdict(
+        kind=one.kind,
+        cause=finding.cause,
+        status=status,
+        status_rule=rule,
+        ranks=sorted(finding.ranks),
+        hosts=sorted({*finding.hosts, *_hosts_of(case, finding.ranks)}),
+        devices=list(finding.devices),
+        links=[list(link) for link in finding.links],
+        suspects=Suspects(
+            ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)), hosts=sorted(finding.suspect_hosts)
+        ),
+        cycle=sorted(finding.cycle),
+        site=finding.site,
+        code=finding.code,
+        domain=finding.domain,
+        first_anomaly=_placed(case, finding.first_anomaly),
+        undecided=list(finding.undecided),
+        summary=finding.summary,
+        places=list(_places(case, (*finding.ranks, *finding.cycle, *finding.suspect_ranks))),
+    )
+    return Incident(
+        attempt=case.attempt,
+        verdict=verdict,
+        evidence=_evidence(finding.claims),
+        alternatives=[_alternative(one, other) for other in rivals],
+        blast_radius=finding.blast_radius,
+        severity=finding.severity,
+        lost=lost(case, one.kind),
+        actions=actions_of(finding, status),
+        symptoms=[
+            SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
+            for s in choice.symptoms[:_WEIGHED]
+        ],
+        choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
+        views=views(finding),
+    )
+
+
+def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
+    return [
+        Evidence(id=f"E{number}", claim=claim.text, direction=claim.direction, refs=list(claim.refs))
+        for number, claim in enumerate(claims, 1)
+    ]
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def _who(case: Case, ranks: Iterable[int]) -> pl.DataFrame:
+    if not case.identity.height:
+        return case.identity
+    return case.identity.filter(pl.col("rank").is_in(sorted(set(ranks))))
+
+
+def _hosts_of(case: Case, ranks: Iterable[int]) -> list[str]:
+    who = _who(case, ranks)
+    return who["host"].drop_nulls().unique().to_list() if who.height else []
+
+
+def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
+    """Where each of these ranks runs, as far as the bundle tells."""
+    shown = sorted(set(ranks))[:_PLACES]
+    who = _who(case, shown)
+    known = {row["rank"]: row for row in who.iter_rows(named=True)} if who.height else {}
+    for rank in shown:
+        row = known.get(rank)
+        if row is None:
+            yield Place(rank=rank)
+            continue
+        device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
+        where = Coordinates(**{name: row[name] for name in ("tp", "pp", "dp", "ep", "cp")})
+        yield Place(
+            rank=rank, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device, coordinates=where
+        )
+
+
+def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
+    """Host and device of the first anomaly from the identity table."""
+    who = _who(case, () if anomaly.rank is None else (anomaly.rank,))
+    if not who.height:
+        return anomaly
+    index = who["device_index"][0]
+    device = who["pci"][0] or (str(index) if index is not None else None)
+    return msgspec.structs.replace(anomaly, host=anomaly.host or who["host"][0], device=anomaly.device or device)
+
+
+# --- why this and not that -------------------------------------------------------------------------------------------
+
+
+def _weighed(one: Candidate) -> shape.Candidate:
+    finding = one.finding
+    subjects: list[int | str] = [*sorted(finding.subjects), *sorted(finding.places)]
+    return shape.Candidate(
+        kind=one.kind, cause=finding.cause, subjects=subjects[:_PLACES], refuted_by=one.refuted_by,
+        left_over=len(one.left_over), basis=one.basis, detectors=list(one.detectors), summary=finding.summary,
+    )  # fmt: skip
+
+
+def _alternative(best: Candidate, other: Candidate) -> Alternative:
+    finding = other.finding
+    return Alternative(
+        kind=other.kind,
+        cause=finding.cause,
+        ranks=sorted(finding.ranks),
+        hosts=sorted(finding.hosts),
+        why_not=f"{_why_not(best, other)}: {finding.summary}",
+    )
+
+
+def _why_not(best: Candidate, other: Candidate) -> str:
+    if other.refuted_by is not None:
+        return f"{other.refuted_by}"
+    if len(other.left_over) > len(best.left_over):
+        more = len(other.left_over) - len(best.left_over)
+        return f"it leaves {more} {'symptom' if more == 1 else 'symptoms'} more unexplained"
+    if not other.explained:
+        return "it explains nothing of what is shown"
+    return "the same, told less exactly" if other.basis == best.basis else "it rests on weaker evidence"
+
+
+def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:
+    """Candidates and detectors that did not run → the rows of the document's `findings`."""
+    done = [
+        FindingRow(
+            detector=", ".join(one.detectors), kind=one.kind, cause=one.finding.cause,
+            ranks=ranges((*one.finding.ranks, *one.finding.cycle)), hosts=list(one.finding.hosts),
+            summary=one.finding.summary,
+        )
+        for one in candidates
+    ]  # fmt: skip
+    skipped = [
+        FindingRow(detector=name, kind="unknown", cause=None, ranks="", hosts=[], summary=why, ran=False)
+        for name, why in missing.items()
+    ]
+    return [*done, *skipped]

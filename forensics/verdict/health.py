@@ -1,0 +1,88 @@
+"""Did the run end well, or is nothing wrong as far as proof goes?
+
+Needs proof: completions are seen, all members agree, nothing is open, and no process of the job says that it failed. A run
+whose every rank says that it ended well did, whatever else was printed. Quiet is not the same as well.
+"""
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.graph.records import UNRECORDED_P2P
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Ref
+from forensics.model.taxonomy import EVENTS
+
+_FAILURES = (
+    *(kind for kind, row in EVENTS.items() if row.printer != "kernel" and {"failure", "victim"} & set(row.roles)),
+    "desync", "fingerprint_mismatch", "heartbeat_lost", "completion_error", "nan_assert", "dump_signal", "closing_signal",
+)  # fmt: skip
+
+
+def healthy(case: Case) -> Finding | None:
+    """A finding where it is proven."""
+    if not case.ended_well and (_failed(case) or _is_held(case)):
+        return None
+    claims = _completions(case)
+    if not claims:
+        return None
+    return Finding(
+        detector="health",
+        claims=tuple(claims),
+        undecided=("no_hang",),
+        summary="No fault is shown: work was completed, all members agree, nothing is open.",
+    )
+
+
+def _failed(case: Case) -> bool:
+    failures = case.events.filter(
+        pl.col("kind").is_in(_FAILURES) & (pl.col("severity").is_null() | (pl.col("severity") != "info"))
+        & ~(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "0"))
+    )  # fmt: skip
+    return failures.height > 0 or any(end.how != "ended" for end in case.ends.values())
+
+
+def _completions(case: Case) -> list[Claim]:
+    """What proves that work was completed."""
+    claims = []
+    ended = [rank for rank, end in case.ends.items() if end.how == "ended"]
+    ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
+    if ended or ends.height:
+        places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
+        count = max(len(ended), ends["rank"].n_unique())
+        claims.append(Claim(f"{count} processes say that they ended well", "for", tuple(places)))
+    steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
+    last = steps.group_by("rank").agg(pl.col("step").max())["step"]
+    if len(last) and last.n_unique() == 1 and (ended or ends.height):
+        row = steps.row(-1, named=True)
+        place = Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
+        claims.append(Claim(f"all ranks that print steps completed step {last[0]}", "for", (place,)))
+    if case.states is not None and case.states.counters.height and not case.states.open.height:
+        agree = case.states.counters.group_by("gid").agg(
+            pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
+        )
+        if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
+            text = "all members of all groups agree on the last completed operation, and nothing is open"
+            claims.append(Claim(text, "for", _records(case)))
+    return claims
+
+
+def _records(case: Case) -> tuple[Ref, ...]:
+    rows = case.tables["operations"].filter(pl.col("record").is_not_null()).sort("rank", "file", "record")
+    last = rows.unique("rank", keep="last", maintain_order=True).head(3)
+    return tuple(
+        Ref(
+            file=row["file"], line=row["record"], text=f"rank {row['rank']}: {row['kind']} {row['seq']}, {row['state']}"
+        )
+        for row in last.iter_rows(named=True)
+    )
+
+
+def _is_held(case: Case) -> bool:
+    """Whether a record shows that somebody waits. A stack in communication is a moment of a running job, unless the
+    backend keeps no record of sends and receives."""
+    if case.waits is None or case.states is None:
+        return False
+    blind = bool(case.states.groups["backend"].is_in(UNRECORDED_P2P).any())
+    waiting = {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}
+    ended = any(end.how == "ended" for end in case.ends.values())
+    return bool(waiting if blind and not ended else waiting - case.waits.by_stack)

@@ -1,0 +1,145 @@
+"""Who stands behind a finding: follows from where its claims point, and is never typed by hand.
+
+An observer is who could have been wrong alone: a process (its log, records and watchdog are one), the kernel of a host, a
+launcher or scheduler, a sampler that looked from outside, a monitor of devices, a tool that asked the members. Told from
+the subject of a finding, all other processes of the job are one: 63 flight records are not 63 observers.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from forensics.facts.process_ends import signal_of
+from forensics.identity import short_host
+from forensics.model.finding import Finding
+from forensics.model.incident import Ref
+from forensics.model.taxonomy import EVENTS
+from parsers.tables import TableName
+
+Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
+Basis = Literal["own_record", "graph", "others_record", "coincidence", "hint"]
+BASES: Sequence[Basis] = ("own_record", "graph", "others_record", "coincidence", "hint")
+_SAMPLERS = ("traceback", "faulthandler", "interrupt")  # these print their own stack
+_TABLES: tuple[TableName, ...] = (
+    "operations", "progress", "transfers", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
+)  # fmt: skip
+_OPERATIONS = ("operations", "progress", "transfers", "stacks")
+_NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
+Place = tuple[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """`who`: rank of a process, host of a kernel; null where not told. `table`, `kind`: what it printed. `names`: ranks that
+    the row is about besides its printer."""
+
+    role: Role
+    who: int | str | None
+    table: TableName
+    kind: str = ""
+    names: frozenset[int] = frozenset()
+    host: str | None = None
+
+
+class Observers:
+    """Observers of all places that findings point to: one pass over each table."""
+
+    def __init__(self, tables: Mapping[TableName, pl.DataFrame], findings: Iterable[Finding]) -> None:
+        places = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
+        self._at: dict[Place, set[Observer]] = defaultdict(set)
+        wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
+        for name in _TABLES:
+            self._look(name, tables[name], wanted)
+
+    def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
+        columns = [
+            c
+            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks")
+            if c in frame.columns
+        ]
+        frame = frame.select("file", "line", "record", *columns).join(
+            wanted.select("file").unique(), on="file", how="semi"
+        )
+        for place in ("line", "record"):
+            rows = frame.join(wanted, left_on=["file", place], right_on=["file", "_at"], how="semi")
+            for row in rows.iter_rows(named=True):
+                self._at[row["file"], row[place]].add(_observer(name, row))
+
+    def of(self, refs: Iterable[Ref]) -> frozenset[Observer]:
+        """Everybody whom these places show."""
+        return frozenset(one for ref in refs for one in self._at.get((ref.file, ref.line), ()))
+
+    def backing(self, finding: Finding, direction: str = "for") -> frozenset[Observer]:
+        """Everybody behind the claims of one direction."""
+        return frozenset(one for claim in finding.claims if claim.direction == direction for one in self.of(claim.refs))
+
+    def categories(self, finding: Finding, direction: str = "for") -> list[str]:
+        """How many that could have disagreed stand behind a finding, told from its subject, ascending."""
+        subjects, places = finding.subjects, finding.places
+        named = {_category(one, subjects, places) for one in self.backing(finding, direction)}
+        return sorted(named - {""})
+
+    def basis(self, finding: Finding) -> Basis:
+        """What the claims for a finding rest on, at best."""
+        found = [_basis(one, finding) for one in self.backing(finding)]
+        return min(found, key=BASES.index, default="hint")
+
+    def shows_values(self, finding: Finding) -> bool:
+        """Does it point to figures of tensors, losses or scales, or to a check of them?"""
+        backing = self.backing(finding)
+        return any(one.table in ("tensors", "steps") or one.kind in _NUMERIC or one.kind == "nan" for one in backing)
+
+    def shows_times(self, finding: Finding) -> bool:
+        """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""
+        backing = self.backing(finding)
+        return any(one.table in ("timings", "steps", "stacks") or one.kind == "straggler" for one in backing)
+
+
+def _observer(name: TableName, row: Mapping[str, Any]) -> Observer:
+    rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None
+    host = short_host(row["host"]) if row.get("host") else None
+    names = frozenset(row.get("names_ranks") or ())
+    kind = str(row.get("kind") or "")
+    if name == "stacks" and row.get("source") not in _SAMPLERS:
+        return Observer("sampler", rank, name, kind, frozenset(() if rank is None else (rank,)), host)
+    if name == "devices":
+        return Observer("monitor", rank, name, kind, names, host)
+    if name != "events" or kind not in EVENTS:
+        return Observer("process", rank, name, kind, names, host)
+    role: Role = EVENTS[kind].printer
+    is_own = rank is not None and row.get("pid") is None
+    if role == "kernel" and is_own:
+        role = "process"
+    if role == "kernel":
+        return Observer("kernel", host, name, kind, frozenset(() if rank is None else (rank,)), host)
+    if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
+        role = "process"  # its own traceback of Ctrl-C
+    if role == "launcher":
+        return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
+    return Observer(role, rank, name, kind, names, host)
+
+
+def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:
+    if one.role == "process":
+        own = one.who in subjects or (not subjects and one.host is not None and one.host in places)
+        return "the process itself" if own else "its peers" if subjects or places else "processes"
+    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a sampler", "monitor": "a monitor"}
+    return words.get(one.role, "a tool")
+
+
+def _basis(one: Observer, finding: Finding) -> Basis:
+    subjects, places = finding.subjects, finding.places
+    if one.role == "process" and one.who is not None and one.who in subjects:
+        return "own_record"
+    if one.role == "kernel":
+        return "own_record" if one.host in places or one.names & subjects else "coincidence"
+    if one.table in _OPERATIONS:
+        return "graph"
+    if one.role in ("launcher", "tool") or one.names & subjects:
+        return "others_record"
+    if one.role == "monitor":
+        return "hint"
+    return "others_record" if one.role == "process" else "hint"

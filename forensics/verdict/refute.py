@@ -1,0 +1,38 @@
+"""Statements that cannot be so together with a finding. A missing witness refutes nothing, and nothing is deleted."""
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.model.finding import Finding
+from forensics.model.incident import Kind
+
+
+def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
+    """Why a finding cannot be so, as a sentence; None where nothing speaks against it for certain."""
+    if case.ended_well and kind in ("hang", "crash", "launch"):
+        return "every rank says that it ended well"
+    if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)):
+        return f"rank {was_in} timed out in that very operation"
+    if finding.cause == "rank_died" and (shown := _shown(case, finding)):
+        return f"a stack shows the process of rank {shown} alive"
+    return None
+
+
+def _timed_out_there(case: Case, finding: Finding) -> int | None:
+    at = finding.first_anomaly
+    if at.seq is None or at.op is None:
+        return None
+    rows = case.events.filter(
+        (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global") & pl.col("rank").is_in(finding.ranks)
+        & (pl.col("seq") == at.seq) & (pl.col("op") == at.op) & pl.col("group").is_in([at.group]).fill_null(False)
+    )  # fmt: skip
+    return int(rows["rank"][0]) if rows.height else None
+
+
+def _shown(case: Case, finding: Finding) -> int | None:
+    """A rank that is said not to answer, and whose stack was taken from outside."""
+    if not case.stacks.height:
+        return None
+    live = set(case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().to_list())
+    unended = [rank for rank in finding.ranks if rank not in case.ends and rank in live]
+    return unended[0] if unended and len(unended) == len(finding.ranks) else None

@@ -1,0 +1,34 @@
+"""The status word and the rule that gave it. Only observers of the subject count; facts are not counted."""
+
+from forensics.model.incident import Reason, Status
+from forensics.verdict.arbitrate import Candidate
+from forensics.verdict.observers import Observers
+
+# These do not weaken what is named: others may be to blame besides, or nothing is wrong.
+_BESIDES: tuple[Reason, ...] = ("culprit_among_missing", "no_hang", "ring_buffer_wrapped")
+
+
+def status_of(one: Candidate, observers: Observers) -> tuple[Status, str]:
+    """A candidate → (status, the rule in words)."""
+    finding = one.finding
+    if one.kind == "unknown":
+        return "unknown", "nothing in the bundle explains what happened"
+    doubts = [reason for reason in finding.undecided if not (finding.is_named and reason in _BESIDES)]
+    doubts = [reason for reason in doubts if reason != "no_hang"]
+    if doubts or (finding.subjects and not finding.is_named):
+        return "hypothesis", "the best explanation; others remain"
+    against = observers.categories(finding, "against")
+    if against:
+        return "hypothesis", f"{', '.join(against)} {_speak(against)} against it"
+    if one.basis in ("coincidence", "hint"):
+        return "hypothesis", "time and place fit, and nothing of its own proves it"
+    backing = observers.categories(finding)
+    if finding.undecided and finding.is_named and one.kind != "healthy":
+        return "supported", f"{', '.join(backing)} {_speak(backing)} for it; others may be to blame besides"
+    if len(backing) > 1:
+        return "established", f"{len(backing)} observers that could have disagreed ({', '.join(backing)}), none against"
+    return "supported", f"one observer ({', '.join(backing) or 'the records'}), none against"
+
+
+def _speak(names: list[str]) -> str:
+    return "speaks" if len(names) == 1 else "speak"

@@ -1,0 +1,170 @@
+"""What has to be explained: who waits, whose process ended, which values went bad, who is slow, who never started.
+
+Records of hardware, settings and warnings are evidence and never symptoms. A symptom counts once per operation, process
+or step, however many ranks show it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.detectors.log_lines import has_begun, is_only_about_hosts
+from forensics.facts.process_ends import is_consequence, is_stop, reference, without_echoes
+from forensics.graph.waits import OpNode
+from forensics.model.finding import Finding
+from forensics.model.incident import Ref, SymptomKind
+from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
+from forensics.verdict.observers import Observers
+
+_UNPLACED = ("exception", "gpu_oom", "cuda_error", "disk_full", "segfault", "host_oom", "exit", "bad_loss")
+_BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """`key`: one per operation, process or step. `ranks`: who shows it. `node`: the operation in the wait-for graph."""
+
+    kind: SymptomKind
+    key: str
+    ranks: frozenset[int] = frozenset()
+    refs: tuple[Ref, ...] = ()
+    node: OpNode | None = None
+    step: int | None = None
+    hosts: frozenset[str] = frozenset()
+
+
+def symptoms(case: Case, findings: Sequence[Finding], observers: Observers) -> tuple[Symptom, ...]:
+    """Everything that this attempt shows, in a fixed order."""
+    found = [*_values(findings, observers), *_slow(findings, observers)]
+    if not case.ended_well:
+        found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
+        found += [*_never_started(case), *_hosts_alone(case)]
+    return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
+
+
+def _open(case: Case) -> Iterator[Symptom]:
+    """Operations that flight records show as open."""
+    if case.waits is None:
+        return
+    graph = case.waits.graph
+    for node in graph:
+        if node[0] == "op" and (inside := frozenset(rank for _, rank in graph.predecessors(node))):
+            yield Symptom("waiting", f"operation {node[1]}", inside, node=node)
+
+
+def _held(case: Case) -> frozenset[int]:
+    return frozenset(case.states.open["rank"].to_list()) if case.states is not None else frozenset()
+
+
+def _timed_out(case: Case) -> Iterator[Symptom]:
+    """Operations that watchdogs gave up, of ranks whose records do not show them in one."""
+    held = _held(case)
+    found: dict[str, tuple[set[int], list[Ref]]] = defaultdict(lambda: (set(), []))
+    rows = case.events.filter(pl.col("kind") == "collective_timeout").sort("file", "line")
+    for row in rows.iter_rows(named=True):
+        rank = row["rank"] if row["rank_space"] == "global" else None
+        if rank is None or rank not in held:
+            ranks, refs = found[f"time-out in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
+            ranks |= {rank} - {None}
+            refs.append(reference(row))
+    for key, (ranks, refs) in found.items():
+        yield Symptom("waiting", key, frozenset(ranks), tuple(refs[:3]))
+
+
+def _victims(case: Case) -> Iterator[Symptom]:
+    """Waits for a store, a barrier or a group, and reports of members that did not come."""
+    begun = has_begun(case)
+    kinds = [kind for kind, row in EVENTS.items() if "victim" in row.roles and kind != "collective_timeout"]
+    kinds = [kind for kind in kinds if begun or kind not in _BEFORE_IT_RAN]
+    rows = case.events.filter(
+        pl.col("kind").is_in([*kinds, "ras_status"]) & pl.col("severity").is_in(["warning", "error", "fatal"])
+    )
+    for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
+        own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
+        yield Symptom(
+            "waiting", f"{kind}", frozenset(own), tuple(reference(r) for r in part.head(2).iter_rows(named=True))
+        )
+
+
+def _in_stacks(case: Case) -> Iterator[Symptom]:
+    """Processes that stand in communication, where no record of operations tells more."""
+    if _held(case) or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
+        return
+    waiting = case.stacks.filter((pl.col("site") == "communication") & (pl.col("source") != "traceback"))
+    if int(waiting["count"].sum() or 0) > 1:
+        yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
+
+
+def _follows(case: Case, rank: int, code: str) -> bool:
+    """Is this end of a process the consequence of its own wait, or of its launcher's stop (taxonomy.CONSEQUENCES)?"""
+    reasons = CONSEQUENCES.get(code, ())
+    said = case.events.filter(
+        (pl.col("rank") == rank) & (pl.col("rank_space") == "global") & pl.col("kind").is_in(reasons)
+    )
+    return said.height > 0 or (code == "SIGABRT" and rank in _held(case))
+
+
+def _ended(case: Case) -> Iterator[Symptom]:
+    for rank, end in case.ends.items():
+        if end.how in ("died", "bad_loss") or (end.how == "failed" and not _follows(case, rank, end.code)):
+            yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
+
+
+def _unplaced(case: Case) -> Iterator[Symptom]:
+    """Failures of processes whose rank is not known. What a kernel says of a program is evidence, no symptom."""
+    rows = without_echoes(case.events).filter(
+        pl.col("kind").is_in(_UNPLACED) & (pl.col("rank").is_null() | (pl.col("rank_space") != "global"))
+        & pl.col("severity").is_in(["error", "fatal"])
+    )  # fmt: skip
+    seen = set()
+    for row in rows.sort("file", "line").iter_rows(named=True):
+        if is_consequence(row["detail"]) or (
+            row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
+        ):
+            continue
+        key = f"process {row['pid'] or row['local_rank'] or ''} in {row['file']}"
+        if key not in seen:
+            seen.add(key)
+            yield Symptom("ended", key, frozenset(), (reference(row),), hosts=frozenset({row["host"]} - {None}))
+
+
+def _never_started(case: Case) -> Iterator[Symptom]:
+    if has_begun(case):
+        return
+    kinds = case.events["kind"]
+    begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
+    failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info")).sort(
+        "file", "line"
+    )
+    if failed.height or (begun and not done):
+        yield Symptom(
+            "never_started", "job", frozenset(), tuple(reference(r) for r in failed.head(2).iter_rows(named=True))
+        )
+
+
+def _hosts_alone(case: Case) -> Iterator[Symptom]:
+    """Whoever gathers logs of hosts and nothing of a job asks what these say."""
+    if is_only_about_hosts(case) and case.events.height:
+        yield Symptom("ended", "hosts, whose logs alone were gathered")
+
+
+def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Symptom]:
+    """Steps at which tensors, losses or scales went bad: what numeric findings point to, if these are figures."""
+    steps = set()
+    for one in findings:
+        if one.cause is not None and CAUSES[one.cause].holds != "value":
+            continue
+        if one.severity not in (None, "minor") and observers.shows_values(one):
+            steps.add(one.first_anomaly.step)
+    for step in sorted(steps, key=lambda value: (value is None, value or 0)):
+        yield Symptom("bad_value", f"step {step}" if step is not None else "a value", step=step)
+
+
+def _slow(findings: Sequence[Finding], observers: Observers) -> Iterator[Symptom]:
+    for one in findings:
+        if one.cause is not None and CAUSES[one.cause].kinds == ("slow",) and observers.shows_times(one):
+            yield Symptom("slow", "steps take longer", frozenset(one.ranks))
+            return
