@@ -4,6 +4,7 @@ Field names follow the public contract to the letter; `views` holds what the pag
 NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as "0-4710,4712-10239"; times as ISO 8601 UTC.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -96,6 +97,9 @@ ActionKind = Literal[
 Domain = Literal["workload", "infrastructure", "unknown"]
 Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
+_CHANGE_A_HOST = ("drain_node", "reset_gpu", "reboot_node")
+_SEVERAL_HOSTS = ("all", "none", "localhost")  # words that the scheduler takes for more than one host, or for another
 RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
 
 
@@ -241,10 +245,21 @@ class Lost(Struct, frozen=True, kw_only=True):
 
 
 class Action(Struct, frozen=True, kw_only=True):
+    """What to do now. A command that changes a host stands only beside the name of one host, without anything that a
+    shell or the scheduler would expand: targets come from logs, which print what they like."""
+
     kind: ActionKind
     target: str
     command: str | None
     reason: str
+
+    def __post_init__(self) -> None:
+        if self.kind in _CHANGE_A_HOST and self.command is not None and not _is_one_host(self.target):
+            msgspec.structs.force_setattr(self, "command", None)
+
+
+def _is_one_host(name: str) -> bool:
+    return _HOST.fullmatch(name) is not None and name.lower() not in _SEVERAL_HOSTS
 
 
 # --- what the page draws -------------------------------------------------------------------------------------------
