@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -119,7 +120,7 @@ def _umask() -> int:
     return mask
 
 
-def _parse_topology(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, int] | None:
+def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
     """tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp] → sizes, in order of rank numbering (the first runs fastest)."""
     if text is None:
         return None
@@ -133,7 +134,18 @@ def _parse_topology(_: click.Context, __: click.Parameter, text: str | None) -> 
         raise click.BadParameter(f"sizes are whole numbers: {text}") from error
     if min(sizes.values()) < 1:
         raise click.BadParameter(f"sizes are at least 1: {text}")
+    _of_bearable_size(context, option, prod(size for axis, size in sizes.items() if axis != "ep"))
     return sizes
+
+
+def _of_bearable_size(_: click.Context, __: click.Parameter, ranks: int | None) -> int | None:
+    if ranks is None:
+        return None
+    from parsers.rank_list import RANKS
+
+    if ranks > RANKS:
+        raise click.BadParameter(f"a job has at most {RANKS:,} ranks")
+    return ranks
 
 
 def _stamp() -> str | None:
@@ -156,7 +168,13 @@ def _primary(report: "Report") -> "Incident":
 @click.option(
     "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
 )
-@click.option("--expected-ranks", type=click.IntRange(1), metavar="N", help="How many ranks the job has.")
+@click.option(
+    "--expected-ranks",
+    type=click.IntRange(1),
+    callback=_of_bearable_size,
+    metavar="N",
+    help="How many ranks the job has.",
+)
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")

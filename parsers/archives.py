@@ -20,6 +20,7 @@ RATIO = 1000  # unfolded : folded bytes …
 RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
 UNFOLDED = 1 << 38  # bytes one compressed member may unfold to
 HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
+MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an offset in a file
 
 _MAGIC = (
     (b"\x1f\x8b\x08", "gzip"),
@@ -237,10 +238,12 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:
             raise TarError(f"damaged header at byte {at}: {error}") from error
+        if not 0 <= info.size <= MEMBER_LIMIT:
+            raise TarError(f"damaged header at byte {at}: a size of {info.size} bytes")
         at += 512
         if info.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE):
-            _extend(pax, info, stream.read(min(max(info.size, 0), HEADER_LIMIT)))
-            at += -(-max(info.size, 0) // 512) * 512
+            _extend(pax, info, stream.read(min(info.size, HEADER_LIMIT)))
+            at += -(-info.size // 512) * 512
             continue
         entry = _entry(info, pax, at)
         pax = {key: value for key, value in pax.items() if key.startswith("global ")}
@@ -272,7 +275,7 @@ def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
 
 def _entry(info: tarfile.TarInfo, pax: dict[str, str], at: int) -> Entry:
     size = pax.get("size", pax.get("global size", ""))
-    length = int(size) if size.isascii() and size.isdigit() and len(size) < 19 else info.size
+    length = int(size) if size.isascii() and size.isdigit() and len(size) < 16 else info.size
     sparse = info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse") for key in pax)
     if info.type == tarfile.LNKTYPE:
         what = "link"
@@ -282,4 +285,4 @@ def _entry(info: tarfile.TarInfo, pax: dict[str, str], at: int) -> Entry:
         what = "folder"
     else:
         what = "file" if info.type in tarfile.REGULAR_TYPES and not sparse else "special"
-    return Entry(pax.get("path", info.name), what, max(length, 0), at, pax.get("linkpath", info.linkname))
+    return Entry(pax.get("path", info.name), what, length, at, pax.get("linkpath", info.linkname))

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from parsers import prefixes, tasks
+from parsers.bounds import bounded
 from parsers.parser import LINES, LineParser, Source
 from parsers.scan import Scanned
 from parsers.tables import SCHEMAS, Tables, table
@@ -93,11 +94,11 @@ def path_columns(source: Source) -> dict[str, Any]:
 
 
 def checked(tables: Tables) -> Tables:
-    """The tables, if they have the declared columns; else TypeError."""
+    """The tables of a parser, without what is impossible, if they have the declared columns; else TypeError."""
     for name, frame in tables.items():
         if dict(frame.schema) != dict(SCHEMAS[name]):
             raise TypeError(f"table {name} has not the declared columns")
-    return tables
+    return bounded(tables)
 
 
 def failed(name: str, error: Exception) -> str:

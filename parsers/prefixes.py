@@ -50,7 +50,7 @@ class Line:
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
-        if _BETTER[stamp[1]] > _BETTER[self.time_basis]:
+        if stamp[0] is not None and _BETTER[stamp[1]] > _BETTER[self.time_basis] and stamp[0] <= stamps.LATEST_NS:
             self.time_ns, self.time_basis = stamp
 
 
@@ -256,7 +256,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| ({_HOST}) {_UNIT}|{_END})", _stamped),
     (rf"{stamps.SLASHED}{_END}", _time),
     (rf"({_ADDRESS}): ", _named),
-    (r"\d{1,3},\d+,(\d+),[-c+](?:,[^;]*)?;", _kmsg),
+    (r"\d{1,3},\d+,(\d{1,19}),[-c+](?:,[^;]*)?;", _kmsg),
     (_HOST_COLON.pattern, _named),
 )
 _LETTER: tuple[tuple[str, Take], ...] = (

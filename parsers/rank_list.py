@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-MAX_MEMBERS = 1_000_000
+RANKS = 1 << 18  # ranks of a job: no number beyond is believed, or a few digits would cost as many rows (bounds.py)
 _RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
@@ -20,7 +20,7 @@ def rank_list(text: str) -> tuple[int, ...] | None:
         if match is None:
             return None
         first, last = int(match[1]), int(match[2] or match[1])
-        if last - first + len(found) > MAX_MEMBERS:
+        if last >= RANKS or last - first + len(found) >= RANKS:
             return None
         found += range(first, last + 1)
     return tuple(found)

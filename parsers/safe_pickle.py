@@ -1,12 +1,14 @@
 """Decoding of pickles that nobody vouches for: plain data only, in memory that the size of the input bounds.
 
 Refusing classes is not enough. Ten bytes may claim memo slot 2**30 (the C unpickler then takes 16 GB), a string may
-claim 2 GiB, nested tuples used as a dict key overflow the C stack or hash for ever. So the opcodes are walked first:
+claim 2 GiB, nested tuples used as a dict key overflow the C stack or hash for ever, and so do numbers of one hash as
+keys. So the opcodes are walked first:
 
 - `_is_plain` walks with one regular expression over everything of fixed length and a little Python per string. It
   knows only what PyTorch's own C++ pickler writes (protocol 2, no opcode that could name a class, each length inside
-  the data, memo slots no higher than the data allows, tuples only of two texts or memo slots and never memoised, so
-  they never nest). What passes goes to the C unpickler, whose `find_class` and `persistent_load` refuse anyway.
+  the data, memo slots no higher than the data allows, tuples only of two texts or memo slots). A slot is filled only
+  where a tuple cannot lie on top (`_NO_TUPLE`), so no slot ever holds one, and tuples never nest. What passes goes to
+  the C unpickler, whose `find_class` and `persistent_load` refuse anyway, and which has SECONDS.
 - Everything else (other protocols, cut data, hostile data) goes to a small machine in Python that knows the opcodes of
   plain data, keeps the memo in a dict, and at a cut gives what it holds.
 
@@ -19,11 +21,15 @@ import io
 import pickle
 import re
 import struct
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from parsers.rank_list import RANKS
+
 MAX_BYTES = 64 << 20  # a dump of 2,000 entries has about 1 MB
 MAX_CONTAINERS = 4_000_000  # an empty list costs one byte in the file and 56 in memory
+SECONDS = 10.0  # of processor time for the C unpickler, which takes one for MAX_BYTES
 
 
 class Refused(ValueError):
@@ -45,10 +51,28 @@ def loads(data: bytes) -> Any:
     if _is_plain(data):
         try:
             # peek() of a buffered reader lets the C unpickler read ahead; over BytesIO it is half as fast
-            return _PlainUnpickler(io.BufferedReader(io.BytesIO(data), 1 << 16)).load()
+            return _PlainUnpickler(io.BufferedReader(_Timed(data), 1 << 16)).load()
+        except Refused:
+            raise
         except Exception as error:  # the walk knows opcodes, not the stack: any failure in there is the content's
             raise Refused(f"broken pickle: {type(error).__name__}") from error
     return _Machine(data).run()
+
+
+class _Timed(io.RawIOBase):
+    """The data, block by block, for SECONDS: keys of a dict that were chosen to collide are found by the clock alone."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data, self._until = io.BytesIO(data), time.thread_time() + SECONDS
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        if time.thread_time() > self._until:
+            raise Refused(f"more than {SECONDS:g} seconds of work")
+        return self._data.readinto(buffer)
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -59,14 +83,21 @@ class _PlainUnpickler(pickle.Unpickler):
         raise Refused("pickle refers to a persistent object")
 
 
+# What stands before a slot is filled: a list or dict was pushed, or got items. Only of nothing (`(e`) may a tuple be
+# "extended", so something must stand between mark and end, or a container before the mark. An operand that looks like
+# one of these belongs to what pushes a number or the content of a slot, and that is no tuple either.
+_NO_TUPLE = rb"(?:(?<=[\]}as])|(?<=[^(][eu])|(?<=[\]}hK]\([eu]))"
 _GET = rb"(?:h.|j.{4})"
 _LONG1 = b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(1, 9))
 _RUN = re.compile(  # the commonest first; a pair of slots made a tuple before a slot alone
-    rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|q.|"
-    + (_GET + rb"{2}\x86(?![qr\x94])|" + _GET + rb"(?![X\x86])|\x8a(?:" + _LONG1)
+    rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|"
+    + _NO_TUPLE
+    + rb"q.|"
+    + (_GET + rb"{2}\x86|" + _GET + rb"(?![X\x86])|\x8a(?:" + _LONG1)
     + (rb")|G.{8})*+(" + _GET + rb")?"),
     re.DOTALL,
 )
+_MAY_FILL = re.compile(_NO_TUPLE)
 _TEXT, _PUT, _LONG_PUT, _TUPLE2, _STOP = b"X"[0], b"q"[0], b"r"[0], 0x86, b"."[0]
 
 
@@ -94,8 +125,10 @@ def _is_plain(data: bytes) -> bool:
             if position < size and data[position] == _PUT:
                 position += 2
         elif opcode == _LONG_PUT and length_at(data, position + 1)[0] <= position // 3:
+            if not texts and _MAY_FILL.match(data, position) is None:
+                return False
             position += 5  # a slot's text or container took bytes of its own
-        elif opcode == _TUPLE2 and texts > 1 and data[position + 1] not in b"qr\x94":
+        elif opcode == _TUPLE2 and texts > 1:
             position += 1
             texts = 0
         else:
@@ -178,8 +211,8 @@ class _Machine:
         if type(target) is not dict or len(items) % 2:
             raise Refused("items set on something that is no dict")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            if not isinstance(key, str | int):  # hashing nested tuples may not end
-                raise Refused(f"dict key of type {type(key).__name__}")
+            if type(key) is not str and not (type(key) is int and 0 <= key < RANKS):  # hashing others may not end
+                raise Refused(f"dict key that is neither a text nor a number below {RANKS}: {type(key).__name__}")
             target[key] = value
 
     def text(self, count: int) -> None:

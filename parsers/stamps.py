@@ -10,6 +10,8 @@ from functools import lru_cache
 
 Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
+LAST_YEAR = 2200
+LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
@@ -72,7 +74,7 @@ def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str |
 @lru_cache(maxsize=64)
 def _midnight(year: int, month: int, day: int) -> int | None:
     """Seconds since 1970 at which a day begins; a log knows few days."""
-    if not (1970 <= year <= 2200 and 1 <= month <= 12 and 1 <= day <= 31):
+    if not (1970 <= year <= LAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31):
         return None
     return timegm((year, month, day, 0, 0, 0))
 

@@ -386,7 +386,8 @@ def empty(name: TableName) -> pl.DataFrame:
 def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows given as dicts → a frame with exactly the declared columns; absent keys become null.
 
-    For rare lines; hot formats build columns and call `conform`. An unknown key raises KeyError.
+    For rare lines; hot formats build columns and call `conform`. An unknown key raises KeyError. A number beyond 64 bits
+    becomes null, half of a surrogate pair a question mark: content may hold both, and neither fits a column.
     """
     schema = SCHEMAS[name]
     listed = list(rows)
@@ -395,7 +396,25 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     for row in listed:
         if not row.keys() <= schema.keys():
             raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
-    return pl.DataFrame({key: [row.get(key) for row in listed] for key in schema}, schema=dict(schema), strict=True)
+    columns = {key: [row.get(key) for row in listed] for key in schema}
+    try:
+        return pl.DataFrame(columns, schema=dict(schema), strict=True)
+    except (TypeError, OverflowError, UnicodeError):
+        fitting = {key: [_fitting(value) for value in values] for key, values in columns.items()}
+        return pl.DataFrame(fitting, schema=dict(schema), strict=True)
+
+
+def _fitting(value: Any) -> Any:
+    """A cell as a column can hold it; what is of the wrong type stays so, and is a defect of its parser."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else None
+    if isinstance(value, list | tuple):
+        return [_fitting(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _fitting(item) for key, item in value.items()}
+    return value
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:

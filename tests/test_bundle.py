@@ -201,6 +201,21 @@ def test_a_cut_tar_gives_what_came_before(tmp_path: Path, form: str, keep: int) 
     assert any("cut short" in reason for reason in _reasons(path).values())
 
 
+@pytest.mark.parametrize("size", [1 << 63, 1 << 80, -5, (1 << 50) + 1], ids=str)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+def test_a_size_beyond_all_measure_in_a_header_costs_what_follows_it(
+    tmp_path: Path, compress: Callable[[bytes], bytes], size: int
+) -> None:
+    lying = tarfile.TarInfo("lying.log")
+    lying.size = size
+    header = lying.tobuf(tarfile.GNU_FORMAT)  # base 256, as eight digits do not hold it
+    good = _tar({"a.log": b"needle\n"})
+    path = tmp_path / "x"
+    path.write_bytes(compress(good[:1024] + header + good))
+    assert _contents(str(path)) == {"a.log": b"needle\n"}
+    assert str(size) in _reasons(path)["x"]
+
+
 def test_archives_inside_become_folders(tmp_path: Path) -> None:
     inner = {"n1.tgz": gzip.compress(_tar()), "n2.tar": _tar(), "n3.zip": _zip({"in.tar": _tar(), "in.zip": _zip()})}
     got = _contents(str(_folder(tmp_path, inner)))

@@ -9,6 +9,7 @@ import resource
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers import safe_pickle
 from parsers.parser import HEAD_BYTES, Source
 from parsers.pytorch.flight_recorder import PARSER
 from parsers.safe_pickle import Cut, Refused, loads
@@ -266,7 +268,33 @@ def _key_of_tuples() -> bytes:
     return b"\x80\x02}NN\x86q\x00" + b"".join(b"h\x00h\x00\x86q\x00" for _ in range(60)) + b"Ns."
 
 
+def _text(text: str) -> bytes:
+    return b"X" + struct.pack("<I", len(text)) + text.encode()
+
+
+def _memoised_tuples(levels: int, put: Callable[[int], bytes], get: Callable[[int], bytes]) -> bytes:
+    """Tuples of tuples as a key, by opcodes that a recorder writes: an append of nothing stands before each slot."""
+    parts = [b"\x80\x02}(" + _text("a") + _text("b") + b"\x86(e" + put(0)]
+    parts += [get(n - 1) + get(n - 1) + b"\x86(e" + put(n) for n in range(1, levels)]
+    return b"".join(parts) + b"}" + get(levels - 1) + b"Ns" + _text("version") + _text("2.4") + b"u."
+
+
+def _colliding_keys(count: int) -> bytes:
+    """Numbers that all have the hash 0."""
+    numbers = (n * ((1 << 61) - 1) for n in range(1, count))
+    keys = b"".join(b"\x8a\x0a" + number.to_bytes(10, "little") + b"N" for number in numbers)
+    return b"\x80\x02}(" + keys + _text("version") + _text("2.4") + b"u."
+
+
 HOSTILE = {
+    "tuples in short slots as key": _memoised_tuples(60, lambda n: b"q%c" % n, lambda n: b"h%c" % n),
+    "tuples in long slots as key": _memoised_tuples(
+        200_000, lambda n: b"r" + struct.pack("<I", n), lambda n: b"j" + struct.pack("<I", n)
+    ),
+    "tuples in slots, dict ends": _memoised_tuples(60, lambda n: b"(uq%c" % n, lambda n: b"h%c" % n),
+    "tuples in slots, nested ends": _memoised_tuples(60, lambda n: b"((eeq%c" % n, lambda n: b"h%c" % n),
+    "tuples in slots of slots": _memoised_tuples(60, lambda n: b"h%c(eq%c" % (n, n), lambda n: b"h%c" % n),
+    "colliding keys": _colliding_keys(120_000),
     "class": pickle.dumps(Evil()),
     "class, protocol 2": pickle.dumps(Evil(), protocol=2),
     "class, protocol 0": pickle.dumps(Evil(), protocol=0),
@@ -328,6 +356,22 @@ def test_shared_rows_and_texts_are_bounded() -> None:
     assert rows["kind"].str.len_chars().max() <= 1_000  # type: ignore[operator]
     assert rows["frames"].list.len().sum() <= 2_000_000
     assert any("frames" in reason for reason in reasons(tables))
+
+
+def test_keys_that_collide_in_the_quick_reader_are_stopped_by_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = b"\x80\x02}(" + b"".join(b"J" + struct.pack("<i", n) + b"N" for n in range(50_000)) + b"u."
+    assert len(loads(quick)) == 50_000
+    monkeypatch.setattr(safe_pickle, "SECONDS", 0.0)
+    with pytest.raises(Refused, match="seconds of work"):
+        loads(quick)
+
+
+def test_what_a_recorder_writes_goes_the_quick_way() -> None:
+    slots = b"".join(_text(f"t{n}") + b"q%c" % n for n in range(2))
+    listed = b"]q\x02(h\x00h\x01\x86h\x00h\x01\x86e"
+    written = b"\x80\x02}q\x03(" + slots + _text("e") + b"r\x04\x00\x00\x00" + listed + b"u."
+    assert safe_pickle._is_plain(written)
+    assert loads(written) == {"t0": "t1", "e": [("t0", "t1"), ("t0", "t1")]}
 
 
 plain = st.recursive(

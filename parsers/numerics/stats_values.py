@@ -59,7 +59,7 @@ def _value(name: str, kind: pl.DataType, read: Any) -> Any:
         return number
     if isinstance(read, dict | list):
         raise TypeError(name)
-    return str(read)
+    return str(read).encode("utf-8", "replace").decode()  # halves of surrogate pairs have no place in UTF-8
 
 
 def _whole(number: float) -> int:
@@ -110,7 +110,7 @@ def _members(series: pl.Series) -> pl.Series:
     if series.dtype == pl.String:
         texts = [normal(text) for text in distinct]
     elif series.dtype == pl.List and series.dtype.inner.is_integer():  # type: ignore[attr-defined]
-        texts = [rank_text(rank for rank in ranks if rank is not None) or None for ranks in distinct]
+        texts = [normal(rank_text(rank for rank in ranks if rank is not None)) for ranks in distinct]
     else:
         return pl.Series(series.name, [None] * len(series), pl.String)
     told = pl.DataFrame({"told": distinct, "text": pl.Series(texts, dtype=pl.String)})

@@ -1,0 +1,64 @@
+"""What no parser may deliver, whatever its format says: ranks, sizes and times beyond all measure.
+
+One number in one line must not cost what a real job of that size would: a world of 999,999,999 ranks is a set of that
+many numbers. So the tables of every parser come through here before anybody counts with them. A row that names an
+impossible rank or size is refused whole, as nothing else in it can be trusted to belong to whom it then seems to; a
+time that cannot be is null.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from parsers.rank_list import RANKS
+from parsers.stamps import LATEST_NS
+from parsers.tables import SCHEMAS, TableName, Tables, table
+
+_RANKED: Mapping[TableName, tuple[str, ...]] = {
+    name: tuple(schema.keys() & {"rank", "min_rank", "max_rank", "world_size", "tp", "pp", "dp", "ep", "cp"})
+    + (("size",) if name == "groups" else ())
+    for name, schema in SCHEMAS.items()
+}
+_LISTED: Mapping[TableName, tuple[str, ...]] = {
+    name: tuple(schema.keys() & {"members", "names_ranks"}) for name, schema in SCHEMAS.items()
+}
+_TIMED: Mapping[TableName, tuple[str, ...]] = {
+    name: tuple(column for column in schema if column.endswith("_ns")) for name, schema in SCHEMAS.items()
+}
+_REASON = f"names a rank or a size beyond {RANKS:,} ranks, which is not believed"
+
+
+def bounded(tables: Tables) -> Tables:
+    """The same tables without rows of impossible ranks, each of which becomes a row of `unread`."""
+    kept: dict[TableName, pl.DataFrame] = dict(tables)
+    refused: list[pl.DataFrame] = []
+    for name, frame in tables.items():
+        if tests := list(_impossible(name)):
+            beyond = frame.select(pl.any_horizontal(tests)).to_series()
+            if beyond.any():
+                refused.append(_unread(frame.filter(beyond)))
+                frame = frame.filter(~beyond)
+        kept[name] = frame.with_columns(_times(name, frame))
+    if refused:
+        kept["unread"] = pl.concat([*([kept["unread"]] if "unread" in kept else []), *refused]).unique(
+            maintain_order=True
+        )
+    return kept
+
+
+def _impossible(name: TableName) -> Iterator[pl.Expr]:
+    for column in _RANKED[name]:
+        yield (pl.col(column) > RANKS).fill_null(False)
+    for column in _LISTED[name]:
+        yield (pl.col(column).list.max() >= RANKS).fill_null(False)
+
+
+def _times(name: TableName, frame: pl.DataFrame) -> list[pl.Series]:
+    """The columns of time that hold something impossible, without it."""
+    beyond = ((frame[column], (frame[column] > LATEST_NS).fill_null(False)) for column in _TIMED[name])
+    return [series.set(mask, None) for series, mask in beyond if mask.any()]
+
+
+def _unread(lost: pl.DataFrame) -> pl.DataFrame:
+    places = lost.select("file", *({"line", "record"} & set(lost.columns))).unique(maintain_order=True)
+    return table("unread", [row | {"reason": _REASON} for row in places.iter_rows(named=True)])
