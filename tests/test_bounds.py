@@ -9,7 +9,6 @@ import pytest
 
 import parsers
 from forensics.analyze import analyze
-from forensics.incident import Action
 from parsers.bounds import bounded
 from parsers.prefixes import strip
 from parsers.rank_list import RANKS, rank_list
@@ -125,20 +124,3 @@ def test_cells_that_no_column_can_hold_become_null_or_a_question_mark() -> None:
     assert found == [[{"function": "f?", "file": None, "line": None}]]
     with pytest.raises(TypeError):  # a defect stays one
         table("groups", [{"rank": "one"}])
-
-
-@pytest.mark.parametrize("host", ["node1", "n1.example", "10.0.0.1", "gpu_07-a"])
-def test_a_command_stands_beside_the_name_of_one_host(host: str) -> None:
-    assert _drain(host).command == f"scontrol update nodename={host}"
-
-
-@pytest.mark.parametrize(
-    "host", ["", "a b", "a;b", "$(a)", "a,b", "n[1-9]", "ALL", "none", "-x", "a\nb", "a*", "fe80::1", "é", "x" * 300]
-)
-def test_and_beside_nothing_else(host: str) -> None:
-    assert _drain(host).command is None
-    assert _drain(host).target == host
-
-
-def _drain(host: str) -> Action:
-    return Action(kind="drain_node", target=host, command=f"scontrol update nodename={host}", reason="r")

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from forensics.device_errors import is_device_error
 from forensics.model.incident import Cause, Ref
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed"]
@@ -53,7 +54,6 @@ OWN_CAUSES: Mapping[str, Cause] = {
     "cuda_error": "exception",
     "exception": "exception",
 }
-_DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost", "gpu is lost", "uncorrectable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,7 @@ def reference(row: Mapping[str, Any]) -> Ref:
 
 def own_cause(kind: str, text: str) -> Cause:
     """Cause that a failure of a process proves, by its event's kind and text."""
-    lowered = text.lower()
-    if kind in ("cuda_error", "exception") and any(word in lowered for word in _DEVICE_FAULT):
+    if kind in ("cuda_error", "exception") and is_device_error(text):
         return "gpu_fault"
     return OWN_CAUSES[kind]
 

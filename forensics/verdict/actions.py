@@ -1,5 +1,6 @@
 """What to do now: the detectors' own actions, those that a cause asks for, and what to collect where it is undecided."""
 
+from forensics.commands import drain_node
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Status
 
@@ -16,7 +17,7 @@ def actions_of(finding: Finding, status: Status) -> list[Action]:
         actions.append(Action(kind="check_code", target=target or "job", command=None, reason=reason))
     if finding.cause == "gpu_fault":
         for host in dict.fromkeys(device.host or "" for device in finding.devices):
-            command = f"scontrol update nodename={host} state=drain reason=gpu_fault" if host else None
+            command = drain_node(host, "gpu_fault")
             actions.append(
                 Action(kind="drain_node", target=host, command=command, reason="its device reported an error")
             )
