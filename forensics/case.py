@@ -8,6 +8,8 @@ import polars as pl
 
 from forensics.clocks import Clocks
 from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.hardware import Record, hardware
+from forensics.facts.places import job_hosts
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.time_witness import TimeWitness, time_witness
@@ -54,6 +56,16 @@ class Case:
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
         return unrecovered(self.tables["events"])
+
+    @cached_property
+    def job_hosts(self) -> frozenset[str]:
+        """Hosts that processes of the job spoke from (facts/places.py)."""
+        return job_hosts(self.tables, self.identity)
+
+    @cached_property
+    def hardware(self) -> tuple[Record, ...]:
+        """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
+        return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
 
     @cached_property
     def time_witness(self) -> TimeWitness:

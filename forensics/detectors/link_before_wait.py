@@ -13,7 +13,6 @@ from forensics.detectors.log_lines import (
     detail,
     has_open_operations,
     host_of,
-    job_hosts,
     own_rank,
     refs,
     rows,
@@ -26,14 +25,11 @@ from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 def _failed_links(case: Case) -> dict[str, list[Row]]:
     """host of the job → what its kernel says of links and adapters just before the anomaly."""
-    known, onset = job_hosts(case), case.anomaly_window
     found: dict[str, list[Row]] = {}
-    for row in rows(case, "link_down", "port_error"):
-        host = host_of(case, row)
-        if row["severity"] not in ("warning", "error", "fatal") or detail(row).get("library") or host not in known:
-            continue
-        if host is not None and onset.when(row) == "before":
-            found.setdefault(host, []).append(row)
+    for one in case.hardware:
+        is_link = one.kind in ("link_down", "port_error") and one.severity in ("warning", "error", "fatal")
+        if is_link and one.on_job and one.host and one.when == "before" and not detail(one.row).get("library"):
+            found.setdefault(one.host, []).append(one.row)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.places import OF_HOSTS
 from forensics.facts.process_ends import reference
 from forensics.identity import short_host
 from forensics.model.incident import Ref, ranges
@@ -51,29 +52,12 @@ def host_of(case: Case, row: Row) -> str | None:
     return known["host"][0] if known is not None and known.height else None
 
 
-_OF_HOSTS = (
-    "gpu_error", "gpu_lost", "pcie_error", "memory_error", "soft_lockup", "hung_task", "link_down", "link_up", "host_oom",
-    "port_error", "storage_error", "segfault", "other", "scheduler", "node_check", "membership",
-)  # fmt: skip
-
-
-def job_hosts(case: Case) -> frozenset[str]:
-    """Hosts that processes of the job spoke from; a kernel's or a scheduler's word does not make a host part of it."""
-    hosts = set(case.identity["host"].drop_nulls().to_list()) if case.identity.height else set()
-    for name in ("stacks", "operations", "events"):
-        frame = case.tables[name]
-        if name == "events":
-            frame = frame.filter(~pl.col("kind").is_in(_OF_HOSTS))
-        hosts |= {short_host(host) for host in frame["host"].drop_nulls().unique().to_list() if host}
-    return frozenset(hosts)
-
-
 def is_only_about_hosts(case: Case) -> bool:
     """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
     events = case.events
-    about = set(events.filter(pl.col("kind").is_in(_OF_HOSTS))["file"].to_list()) | set(case.tables["devices"]["file"])
+    about = set(events.filter(pl.col("kind").is_in(OF_HOSTS))["file"].to_list()) | set(case.tables["devices"]["file"])
     files = case.tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
-    processes = events.filter(~pl.col("kind").is_in(_OF_HOSTS))
+    processes = events.filter(~pl.col("kind").is_in(OF_HOSTS))
     return set(files) <= about and not (case.seen or processes.height or case.tables["steps"].height)
 
 

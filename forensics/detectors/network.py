@@ -8,7 +8,7 @@ other process died, or the network between broke, and nobody is named for it.
 from collections.abc import Sequence
 
 from forensics.case import Case, Detector
-from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, host_of, job_hosts, refs, rows
+from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, host_of, refs, rows
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.blame import Blame, Root, canonical, find_root
 from forensics.model.finding import Claim, Finding
@@ -20,7 +20,7 @@ _UNKNOWN_HOST = "(unknown)"
 
 def blames(case: Case, found: Sequence[Row]) -> list[Blame]:
     """Rows that name hosts → reports; an address is turned into the host that listens on it, where claims tell."""
-    known = job_hosts(case)
+    known = case.job_hosts
     addresses = _addresses(case)
     result = []
     for row in found:
@@ -41,19 +41,15 @@ def _addresses(case: Case) -> dict[str, str]:
     return {address: min(hosts) for address, hosts in found.items() if len(hosts) == 1}
 
 
-def _local(case: Case) -> list[dict[str, object]]:
+def _local(case: Case) -> list[Row]:
     """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count, nor
     does what is of another time than the anomaly."""
-    known, onset = job_hosts(case), case.anomaly_window
-    said = [row for row in rows(case, "port_error") if detail(row).get("library") and onset.when(row) != "apart"]
+    links = [one for one in case.hardware if one.kind in ("link_down", "port_error") and one.when != "apart"]
+    said = [one.row for one in links if one.kind == "port_error" and detail(one.row).get("library")]
     kernel = [
-        row
-        for row in rows(case, "link_down", "port_error")
-        if row["severity"] in ("warning", "error", "fatal")
-        and not detail(row).get("library")
-        and (host := host_of(case, row))
-        and host in known
-        and onset.when(row) != "apart"
+        one.row
+        for one in links
+        if one.severity in ("warning", "error", "fatal") and not detail(one.row).get("library") and one.on_job
     ]
     return [*said, *kernel]
 

@@ -8,7 +8,7 @@ stacks do not say on which hosts they were taken, kernels of several hosts must 
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.log_lines import Row, host_of, refs, rows
+from forensics.detectors.log_lines import Row, host_of, refs
 from forensics.detectors.progress import step_in_progress
 from forensics.detectors.stuck_ranks import stack_ref
 from forensics.model.finding import Claim, Finding
@@ -58,9 +58,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _blocked(case: Case) -> list[Row]:
     """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
-    onset = case.anomaly_window
-    found = [row for row in rows(case, "hung_task", "storage_error") if row["severity"] in ("error", "fatal")]
-    return [row for row in found if onset.counts(row)]
+    kinds = ("hung_task", "storage_error")
+    return [one.row for one in case.hardware if one.kind in kinds and one.severity in ("error", "fatal") and one.counts]
 
 
 def _hosts(case: Case, stacks: pl.DataFrame) -> set[str]:

@@ -9,47 +9,16 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.progress import opened_utc, step_in_progress
+from forensics.facts.hardware import Record
 from forensics.facts.process_ends import reference
 from forensics.graph.operations import describe, ranks_text
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly, ranges
 
 
-def device_records(case: Case, rank: int) -> pl.DataFrame:
-    """Hardware events of the device of this rank (host and PCI address, or the rank itself), errors only, and none of
-    another time than the anomaly."""
-    events = case.events.filter(
-        pl.col("kind").is_in(["gpu_error", "gpu_lost"]) & pl.col("severity").is_in(["error", "fatal"])
-    )
-    own = (pl.col("rank") == rank) & (pl.col("rank_space") == "global")
-    who = case.identity.filter(pl.col("rank") == rank)
-    if not who.height:
-        return _of_this_time(case, events.filter(own))
-    host, pci = who["host"][0], who["pci"][0] or usual_address(case, rank)
-    short = pl.col("pci").str.replace(r"\.[0-9a-f]$", "").str.tail(7)
-    same = (pl.col("host") == host) & (short == str(pci).split(".")[0][-7:]) if host and pci else pl.lit(False)
-    return _of_this_time(case, events.filter(same | own))
-
-
-def _of_this_time(case: Case, events: pl.DataFrame) -> pl.DataFrame:
-    onset = case.anomaly_window
-    kept = [onset.counts(row) for row in events.iter_rows(named=True)]
-    return events.filter(pl.Series(kept, dtype=pl.Boolean))
-
-
-def usual_address(case: Case, rank: int) -> str | None:
-    """Where the device of a rank that printed no address must be: every rank with its local number, on two other hosts at
-    least, has it there, and no other rank of its own host does."""
-    known = case.identity.filter(pl.col("local_rank").is_not_null() & pl.col("host").is_not_null())
-    own = known.filter(pl.col("rank") == rank)
-    if not own.height:
-        return None
-    placed = known.filter(pl.col("pci").is_not_null())
-    alike = placed.filter(pl.col("local_rank") == own["local_rank"][0])
-    addresses = alike["pci"].unique().to_list()
-    here = placed.filter(pl.col("host") == own["host"][0])["pci"].to_list()
-    usual = len(addresses) == 1 and alike["host"].n_unique() > 1 and addresses[0] not in here
-    return str(addresses[0]) if usual else None
+def device_records(case: Case, rank: int) -> list[Record]:
+    """Errors of the device of this rank, and none of another time than the anomaly."""
+    return [one for one in case.hardware if one.rank == rank and one.counts and one.severity in ("error", "fatal")]
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -75,9 +44,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
             devices.append(
                 Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0])
             )
-        if records.height:
+        if records:
             fault = True
-            refs = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
+            refs = tuple(reference(one.row) for one in records[:2])
             claims.append(Claim(f"the device of rank {rank} reported an error", "for", refs))
     first = operations[roots.stuck[named[0]]]
     return (

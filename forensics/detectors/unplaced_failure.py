@@ -6,7 +6,6 @@ that rank alone was killed on its host. What a kernel says of another program, o
 ranks waited afterwards, ended none of them.
 """
 
-import re
 from textwrap import shorten
 from typing import Any
 
@@ -14,8 +13,9 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.common_wait import waited_ranks
-from forensics.detectors.log_lines import detail, host_of, job_hosts, own_rank, refs
+from forensics.detectors.log_lines import detail, host_of, own_rank, refs
 from forensics.detectors.progress import step_in_progress
+from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.graph.operations import ranks_text
 from forensics.model.finding import Claim, Finding
@@ -30,39 +30,38 @@ _WORDS: dict[str, str] = {
     "segfault": "crashed on a memory access",
     "exception": "raised an exception",
 }
-# Names of a training process, its workers and threads, as a kernel prints them: the first 15 characters.
-_TRAINING = re.compile(r"(?i)^(?:python|pt_|pin_mem|ray::)|torch|train|dataload|deepspeed|megatron|accelerate")
-_BY_KERNEL = ("host_oom", "segfault", "gpu_lost")
+_BY_KERNEL = ("host_oom", "segfault")
 
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
-    known, onset = job_hosts(case), case.anomaly_window
     result = []
     for row in without_echoes(case.events).iter_rows(named=True):
-        if row["kind"] not in OWN_CAUSES or row["kind"] == "gpu_lost" or own_rank(row) is not None:
+        if row["kind"] not in OWN_CAUSES or row["kind"] in ("gpu_lost", *_BY_KERNEL) or own_rank(row) is not None:
             continue
-        if is_consequence(row["detail"]) or row["severity"] in ("info", "warning"):
-            continue
-        if row["kind"] in _BY_KERNEL and known and row["host"] and host_of(case, row) not in known:
-            continue
-        if row["kind"] in _BY_KERNEL and (not onset.counts(row) or _is_foreign(case, row)):
-            continue
-        result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
+        if not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
+            result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
+    killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
+    result += [
+        (own_cause(one.kind, ""), dict(one.row))
+        for one in killed
+        if one.on_job is not False and not _is_foreign(case, one)
+    ]
     return result
 
 
-def _is_foreign(case: Case, row: dict[str, Any]) -> bool:
-    """Did the kernel end a process that is none of the job's: one of another name than a rank's or its workers', that no
-    rank's pid and no launcher's word speaks for; or on a host all of whose ranks gave up waiting for others?"""
-    here = case.identity.filter(pl.col("host") == host_of(case, row)) if case.identity.height else case.identity
-    program = str(detail(row).get("task") or "")
-    ranks = here["rank"].to_list() if here.height else []
-    ends = [case.ends[rank] for rank in ranks if rank in case.ends]
-    if program and not _TRAINING.search(program):
-        is_rank = here.height and row["pid"] is not None and row["pid"] in here["pid"]
-        return not (is_rank or any(end.cause in ("killed", "segfault") for end in ends))
-    return bool(ranks) and len(ends) == len(ranks) and all(end.how in ("gave_up", "ended") for end in ends)
+def _is_foreign(case: Case, one: Record) -> bool:
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it
+    is none of them, and none of them ended by a signal; or where all of them waited until a time-out."""
+    here = (
+        case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
+    )
+    ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
+    if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
+        return False
+    known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
+    waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
+    return known or waited
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -130,8 +129,7 @@ def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
     waited = waited_ranks(case)
     if 2 * len(waited) <= len(case.expected | case.seen):
         return False
-    onset = case.anomaly_window
-    return all(onset.when(row) != "before" for row in same)
+    return all(case.anomaly_window.when(row) != "before" for row in same)
 
 
 def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:

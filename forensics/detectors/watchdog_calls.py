@@ -185,11 +185,11 @@ def _behind(case: Case, wait: _Wait) -> Finding | None:
     text = f"rank {rank} waits in number {least} of {label(wait.group)}; {ranks_text(ahead)} wait in later ones"
     if passed:
         text = f"{ranks_text(passed)} completed number {least} of {label(wait.group)}; rank {rank} timed out in it"
-    records = device_records(case, rank) if named and case.identity.height else None
-    fault = records is not None and records.height > 0
+    records = device_records(case, rank) if named else []
+    fault = bool(records)
     claims = [Claim(text, "for", (*refs([own], 1), *refs(ahead.values(), 2)))]
-    if records is not None and fault:
-        places = tuple(reference(row) for row in records.head(2).iter_rows(named=True))
+    if fault:
+        places = tuple(reference(one.row) for one in records[:2])
         claims.append(Claim(f"the device of rank {rank} reported an error", "for", places))
     reason: Reason = "tied_explanations" if wait.members and not silent else "culprit_among_missing"
     return Finding(

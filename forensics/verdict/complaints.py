@@ -5,7 +5,6 @@ from textwrap import shorten
 import polars as pl
 
 from forensics.case import Case
-from forensics.detectors.log_lines import job_hosts
 from forensics.facts.process_ends import reference
 from forensics.identity import short_host
 from forensics.model.finding import Claim
@@ -18,7 +17,7 @@ _GRAVITY = {"fatal": 0, "error": 1}
 def complaints(case: Case) -> list[Claim]:
     """Lines of the job's own processes and hosts that say error or worse and that their printers did not outlive."""
     rows = case.events.filter(pl.col("severity").is_in(list(_GRAVITY)))
-    known = job_hosts(case)
+    known = case.job_hosts
     found: dict[str, Claim] = {}
     ordered = rows.with_columns(pl.col("severity").replace_strict(_GRAVITY).alias("_gravity"))
     for row in ordered.sort("_gravity", "file", "line", nulls_last=True).iter_rows(named=True):

@@ -16,7 +16,7 @@ from forensics.facts.process_ends import signal_of
 from forensics.identity import short_host
 from forensics.model.finding import Finding
 from forensics.model.incident import Ref
-from forensics.model.taxonomy import EVENTS
+from forensics.model.taxonomy import CAUSES, EVENTS
 from parsers.tables import TableName
 
 Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
@@ -49,6 +49,9 @@ class Observers:
 
     def __init__(self, tables: Mapping[TableName, pl.DataFrame], findings: Iterable[Finding]) -> None:
         places = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
+        self._has_ranks = any(
+            tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
+        )
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
@@ -84,8 +87,24 @@ class Observers:
 
     def basis(self, finding: Finding) -> Basis:
         """What the claims for a finding rest on, at best."""
-        found = [_basis(one, finding) for one in self.backing(finding)]
+        found = [self._basis(one, finding) for one in self.backing(finding)]
         return min(found, key=BASES.index, default="hint")
+
+    def _basis(self, one: Observer, finding: Finding) -> Basis:
+        subjects, places = finding.subjects, finding.places
+        if one.role == "process" and one.who is not None and one.who in subjects:
+            return "own_record"
+        if one.role == "kernel":
+            holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
+            own = one.names & subjects or (subjects and finding.devices) or (one.host in places and holds == "link")
+            return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
+        if one.table in _OPERATIONS:
+            return "graph"
+        if one.role in ("launcher", "tool") or one.names & subjects:
+            return "others_record"
+        if one.role == "monitor":
+            return "hint"
+        return "others_record" if one.role == "process" else "hint"
 
     def shows_values(self, finding: Finding) -> bool:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
@@ -128,18 +147,3 @@ def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -
         return "the process itself" if own else "its peers" if subjects or places else "processes"
     words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a sampler", "monitor": "a monitor"}
     return words.get(one.role, "a tool")
-
-
-def _basis(one: Observer, finding: Finding) -> Basis:
-    subjects, places = finding.subjects, finding.places
-    if one.role == "process" and one.who is not None and one.who in subjects:
-        return "own_record"
-    if one.role == "kernel":
-        return "own_record" if one.host in places or one.names & subjects else "coincidence"
-    if one.table in _OPERATIONS:
-        return "graph"
-    if one.role in ("launcher", "tool") or one.names & subjects:
-        return "others_record"
-    if one.role == "monitor":
-        return "hint"
-    return "others_record" if one.role == "process" else "hint"

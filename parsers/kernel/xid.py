@@ -23,15 +23,13 @@ Source: NVIDIA's open kernel modules, Xid catalogue and Fabric Manager guide; da
 data/nvlink5.csv.
 """
 
-import csv
 import json
 import re
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
+from parsers.catalogues import rows
 from parsers.kernel.nvlink5 import decoded
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
@@ -97,9 +95,9 @@ class _Reader:
         self._lost: tuple[Row, str] | None = None
         self._identified: str | None = None
 
-    def read(self, rows: list[dict[str, Any]]) -> None:
+    def read(self, lines: list[dict[str, Any]]) -> None:
         self._lost, self._identified = None, None
-        for row in rows:
+        for row in lines:
             if self._error(row) or self._loss(row) or self._identity(row):
                 self.claimed.append((row["file"], row["line"]))
 
@@ -217,15 +215,9 @@ def _pci(printed: str) -> str:
     return f"{int(domain, 16):04x}:{rest}"
 
 
-@cache
-def _catalogue(name: str) -> dict[str, dict[str, str]]:
-    text = files("parsers").joinpath("data", name).read_text(encoding="utf-8")
-    return {row.pop("code"): row for row in csv.DictReader(text.splitlines())}
-
-
 def _described(name: str, code: str) -> dict[str, Any]:
     """What the catalogue says of a code; nothing for an unknown one."""
-    return {key: value for key, value in _catalogue(name).get(code, {}).items() if key != "source"}
+    return {key: value for key, value in rows(name).get(code, {}).items() if key != "source"}
 
 
 PARSER = LineParser(

@@ -1,0 +1,157 @@
+"""Records of hardware: the only door to them, so that nobody forgets a gate.
+
+Each record comes with what decides whether it counts: is it on a host of the job, did it come before the first trouble of
+this attempt (anomaly_window.py), is it an error of the device and not of the program on it (the driver's catalogue), is it
+rarer than on the other hosts that left a log, and which rank runs on the device. "No record" clears nobody.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from forensics.facts.anomaly_window import AnomalyWindow, When
+from forensics.identity import short_host
+from forensics.model.taxonomy import EVENTS
+from parsers.catalogues import described
+from parsers.tables import TableName
+
+KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
+_COMMON = 0.3  # of the hosts that left a log
+_FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
+    the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
+    that it is of another time. `rank`: who runs on the device. `common`: as frequent on other hosts."""
+
+    row: Mapping[str, Any]
+    host: str | None
+    on_job: bool | None
+    when: When
+    counts: bool
+    rank: int | None
+    common: bool
+
+    @property
+    def kind(self) -> str:
+        return str(self.row["kind"])
+
+    @property
+    def severity(self) -> str | None:
+        """By the catalogue, else as the driver or its parser says."""
+        told = self.row["severity"]
+        return str(described(self.row["code"]).severity or told) if told != "info" else "info"
+
+    @property
+    def is_device_error(self) -> bool:
+        """Is it an error of the device itself? Not what a program does to itself, nor what only follows."""
+        if described(self.row["code"]).category in ("application", "informational"):
+            return False
+        return self.kind == "gpu_lost" or (self.kind == "gpu_error" and self.severity in ("error", "fatal"))
+
+    @property
+    def ends_device(self) -> bool:
+        """After it the device computes nothing more."""
+        return self.kind == "gpu_lost" or (self.kind == "gpu_error" and self.severity == "fatal")
+
+
+def hardware(
+    events: pl.DataFrame,
+    tables: Mapping[TableName, pl.DataFrame],
+    identity: pl.DataFrame,
+    window: AnomalyWindow,
+    job_hosts: frozenset[str],
+) -> tuple[Record, ...]:
+    """Every record of hardware, by place."""
+    rows = events.filter(pl.col("kind").is_in(KINDS)).sort("file", "line", "record", "kind", maintain_order=True)
+    if not rows.height:
+        return ()
+    logged = _hosts_with_logs(tables)
+    devices = Devices(identity)
+    return tuple(_records(rows, devices, window, job_hosts, logged))
+
+
+def _records(
+    rows: pl.DataFrame, devices: "Devices", window: AnomalyWindow, job_hosts: frozenset[str], logged: int
+) -> Iterator[Record]:
+    same = rows.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
+    hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
+    for row in rows.iter_rows(named=True):
+        own = row["rank"] if row["rank_space"] == "global" else None
+        host = short_host(row["host"]) if row["host"] else devices.host_of(own)
+        on_job = (host in job_hosts) if job_hosts and host is not None else None if not job_hosts else False
+        rank = own if own is not None else devices.rank_at(host, row["pci"], row["device_index"])
+        common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
+        yield Record(row, host, on_job, window.when(row), window.counts(row), rank, common)
+
+
+def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> int:
+    hosts = {short_host(host) for name in ("files", "events") for host in tables[name]["host"].drop_nulls().unique()}
+    return len(hosts)
+
+
+class Devices:
+    """Which rank runs on which device of which host."""
+
+    def __init__(self, identity: pl.DataFrame) -> None:
+        rows = list(identity.iter_rows(named=True)) if identity.height else []
+        self._host = {row["rank"]: row["host"] for row in rows}
+        usual = _usual_addresses(rows)
+        self._on: dict[str, list[tuple[int, str | None, int | None]]] = defaultdict(list)
+        for row in rows:
+            if row["host"] is not None:
+                index = row["device_index"] if row["device_index"] is not None else row["local_rank"]
+                self._on[row["host"]].append((row["rank"], row["pci"] or usual.get(row["rank"]), index))
+        self._address = {rank: pci for listed in self._on.values() for rank, pci, _ in listed}
+
+    def host_of(self, rank: int | None) -> str | None:
+        return self._host.get(rank) if rank is not None else None
+
+    def address_of(self, rank: int) -> str | None:
+        """The PCI address of its device, as printed or as it must be."""
+        return self._address.get(rank)
+
+    def rank_at(self, host: str | None, pci: str | None, index: int | None) -> int | None:
+        """The only rank on this device; addresses are compared whole, the function aside."""
+        here = self._on.get(host, []) if host is not None else []
+        if pci:
+            found = [rank for rank, own, _ in here if is_same_device(pci, own)]
+        else:
+            found = [rank for rank, _, own_index in here if index is not None and index == own_index]
+        return found[0] if len(found) == 1 else None
+
+
+def _usual_addresses(rows: list[dict[str, Any]]) -> dict[int, str]:
+    """Where the device of a rank that printed no address must be: every rank with its local number, on two other hosts at
+    least, has it there, and no other rank of its own host does."""
+    at: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    taken: dict[str, set[str]] = defaultdict(set)
+    placed = [row for row in rows if row["local_rank"] is not None and row["host"] is not None]
+    for row in placed:
+        if row["pci"] is not None:
+            at[row["local_rank"]][row["pci"]].add(row["host"])
+            taken[row["host"]].add(row["pci"])
+    found = {}
+    for row in placed:
+        addresses = at.get(row["local_rank"], {})
+        if row["pci"] is None and len(addresses) == 1:
+            ((address, hosts),) = addresses.items()
+            if len(hosts) > 1 and address not in taken[row["host"]]:
+                found[row["rank"]] = address
+    return found
+
+
+def is_same_device(one: str | None, other: str | None) -> bool:
+    """The same PCI address: domain, bus and slot; a domain that is not printed is 0, the function does not count."""
+    return one is not None and other is not None and _whole(one) == _whole(other)
+
+
+def _whole(pci: str) -> tuple[int, str]:
+    domain, _, rest = pci.lower().rpartition(":")
+    domain, _, bus = domain.rpartition(":")
+    return int(domain or "0", 16), f"{bus}:{rest.split('.')[0]}"

@@ -1,0 +1,37 @@
+"""What the catalogues in parsers/data say of a driver's code: severity and category, the only place that knows.
+
+Source: parsers/data/xid.csv, sxid.csv, metax_eid.csv, mthreads_events.csv; each row there names its own.
+"""
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+_SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}
+
+
+class Code(NamedTuple):
+    """severity: info | warning | error | fatal, null where the catalogue does not say. category: application, driver,
+    hardware, informational, nvlink, thermal, …"""
+
+    severity: str | None
+    category: str | None
+    is_consequence: bool
+
+
+@cache
+def rows(name: str) -> dict[str, dict[str, str]]:
+    """A catalogue by its code."""
+    text = files("parsers").joinpath("data", name).read_text(encoding="utf-8")
+    return {row.pop("code"): row for row in csv.DictReader(text.splitlines())}
+
+
+@cache
+def described(code: str | None) -> Code:
+    """`xid:79` → what the catalogue says; nothing known: all null."""
+    family, _, number = (code or "").partition(":")
+    row = rows("xid.csv").get(number, {}) if family == "xid" else {}
+    return Code(
+        _SEVERITIES.get(row.get("severity", "")), row.get("category"), row.get("is_consequence_of_other") == "yes"
+    )
