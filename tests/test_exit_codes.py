@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from forensics.model.incident import Reason, Status, Verdict
 
 from forensics.cli import detailed_code
+from forensics.model.incident import Reason, Status, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "samples"
