@@ -28,7 +28,8 @@ from forensics.line_templates import files_of_templates
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.recurrence import mark_repeats
-from forensics.verdict.conclude import About, choose, conclude, rows
+from forensics.verdict.arbitrate import About
+from forensics.verdict.conclude import choose, conclude, rows
 from forensics.views import views
 from parsers import PARSERS, Evidence, read
 from parsers.ledger import Progress
@@ -42,6 +43,7 @@ def case_of(
     expected: int | None = None,
     known_bad: frozenset[str] = frozenset(),
     topology: Mapping[str, int] | None = None,
+    hung: bool = False,
 ) -> Case:
     """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
     tables = with_dump_ranks(tables)
@@ -61,7 +63,20 @@ def case_of(
     roots = find(waits)
     clocks = clocks_of(whole, identity)
     return Case(
-        whole, attempt, job, seen, identity, ends, states, stacks, waits, roots, known_bad, topology or {}, clocks
+        whole,
+        attempt,
+        job,
+        seen,
+        identity,
+        ends,
+        states,
+        stacks,
+        waits,
+        roots,
+        known_bad,
+        topology or {},
+        clocks,
+        hung=hung,
     )
 
 
@@ -90,6 +105,7 @@ def conclude_evidence(
     expected: int | None = None,
     known_bad: frozenset[str] = frozenset(),
     topology: Mapping[str, int] | None = None,
+    hung: bool = False,
     detectors: Sequence[Detector] = DETECTORS,
 ) -> Report:
     """Evidence → Report: the incidents of each attempt; primary is the first one of the newest attempt."""
@@ -105,7 +121,7 @@ def conclude_evidence(
     attempts = attempts_of(evidence.tables)
     split = attempts.tables
     for attempt, tables in split.items():
-        case = case_of(tables, attempt, expected, known_bad, topology)
+        case = case_of(tables, attempt, expected, known_bad, topology, hung)
         case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
         findings, missing = detect(case, detectors)
         conclusion = choose(case, findings, about(detectors))
@@ -126,7 +142,7 @@ def conclude_evidence(
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=coverage(evidence.tables, job, seen, len(split), skew),
         primary=primary,
-        incidents=mark_repeats(incidents, identities),
+        incidents=mark_repeats(incidents, identities, primary),
         findings=listed,
         environment=environment(split),
         limits=[*attempts.limits, *dict.fromkeys(limits)],
@@ -140,15 +156,21 @@ def analyze(
     expected_ranks: int | None = None,
     known_bad: Sequence[str] = (),
     topology: Mapping[str, int] | None = None,
+    hung: bool = False,
     parsers: Sequence[Parser] = PARSERS,
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
 ) -> Report:
     """A bundle (folder, archive, file, or "-") → the whole report.
 
-    Raises parsers.BundleError where nothing can be read. Nothing is printed; `progress(bytes_read, bytes_in_all)` is called
+    `hung`: the person says that the job made no progress when this was taken. Raises parsers.BundleError where nothing can be read. Nothing is printed; `progress(bytes_read, bytes_in_all)` is called
     after each unit of work, if given."""
     evidence = read(str(bundle), parsers=parsers, progress=progress)
     return conclude_evidence(
-        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, detectors=detectors
+        evidence,
+        expected=expected_ranks,
+        known_bad=frozenset(known_bad),
+        topology=topology,
+        hung=hung,
+        detectors=detectors,
     )

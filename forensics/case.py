@@ -10,6 +10,7 @@ from forensics.clocks import Clocks
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.recovered_errors import unrecovered
+from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.graph.roots import Roots
 from forensics.graph.states import States
 from forensics.graph.waits import Waits
@@ -40,6 +41,7 @@ class Case:
     topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
     clocks: Clocks = field(default_factory=Clocks)
     has_baseline: bool = False  # the bundle holds an earlier attempt
+    hung: bool = False  # the person says that the job made no progress when this was taken
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
     @property
@@ -52,6 +54,12 @@ class Case:
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
         return unrecovered(self.tables["events"])
+
+    @cached_property
+    def time_witness(self) -> TimeWitness:
+        """What shows that the job stood still for long, or that it went on (facts/time_witness.py)."""
+        opened = self.states.open if self.states is not None else None
+        return time_witness(self.tables, self.events, opened, self.stacks)
 
     @cached_property
     def anomaly_window(self) -> AnomalyWindow:

@@ -187,6 +187,7 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
+@click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
@@ -203,6 +204,7 @@ def analyze(
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
+    hung: bool,
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
@@ -212,7 +214,9 @@ def analyze(
     from forensics.analyze import conclude_evidence
 
     evidence = _read(bundle)
-    report = conclude_evidence(evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology)
+    report = conclude_evidence(
+        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung
+    )
     wrote = _outputs(report, html, json_file, markdown)
     if tables:
         wrote += _write_tables(evidence, tables)

@@ -32,23 +32,23 @@ def accused(incident: Incident, identity: pl.DataFrame) -> frozenset[tuple[str, 
     return frozenset(found)
 
 
-def mark_repeats(incidents: Sequence[Incident], identities: Sequence[pl.DataFrame]) -> list[Incident]:
-    """Incidents in the order of their attempts → the same, the newest with what was accused before."""
-    if len(incidents) < 2:
-        return list(incidents)
+def mark_repeats(incidents: Sequence[Incident], identities: Sequence[pl.DataFrame], primary: int) -> list[Incident]:
+    """Incidents in the order of their attempts → the same, the primary one with what earlier attempts accused."""
     before: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for incident, identity in zip(incidents[:-1], identities[:-1], strict=True):
-        for thing in accused(incident, identity):
-            before[thing].append(incident.attempt)
-    newest = incidents[-1]
-    again = sorted(accused(newest, identities[-1]) & before.keys())
-    return [*incidents[:-1], _marked(newest, again, before)] if again else list(incidents)
+    for incident, identity in zip(incidents, identities, strict=True):
+        if incident.attempt < incidents[primary].attempt:
+            for thing in accused(incident, identity):
+                before[thing].append(incident.attempt)
+    again = sorted(accused(incidents[primary], identities[primary]) & before.keys())
+    marked = list(incidents)
+    marked[primary] = _marked(marked[primary], again, before)
+    return marked
 
 
 def _marked(incident: Incident, again: Sequence[tuple[str, str]], before: dict[tuple[str, str], list[int]]) -> Incident:
     evidence, actions = list(incident.evidence), list(incident.actions)
     for kind, name in again:
-        attempts = ", ".join(str(number) for number in sorted(before[kind, name]))
+        attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
         text = f"{kind} {name} was already accused in attempt {attempts}, whatever ranks it held then"
         evidence.append(Evidence(id=f"E{len(evidence) + 1}", claim=text, direction="for", refs=[]))
         if kind == "host":

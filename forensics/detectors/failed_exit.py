@@ -3,7 +3,7 @@
 An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
 nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
 Where most aborted, as watchdogs make them after a wait, those that the launcher found alive are. A line that gives a local
-rank alone accuses no rank. Ctrl-C is no failure; where nothing else is there, the verdict says that somebody stopped the job.
+rank alone accuses no rank. A stop from outside is no failure.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _without_rank(case: Case) -> tuple[Finding, ...]:
-    """What is told of processes whose rank is not known, or of those that somebody interrupted."""
+    """What is told of processes whose rank is not known."""
     ends = rows(case, "exit")
     stopped = {(row["file"], row["pid"]) for row in rows(case, "closing_signal") if row["pid"] is not None}
     failed = [
@@ -59,22 +59,7 @@ def _without_rank(case: Case) -> tuple[Finding, ...]:
         and not is_stop(row["code"])
         and (row["file"], row["pid"]) not in stopped
     ]
-    interrupted = [row for row in ends if signal_of(row["code"]) == "SIGINT"]
-    if failed:
-        return (_unplaced(case, failed),)
-    if not interrupted:
-        return ()
-    ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
-    who = ranks_text(ranks) if ranks else "processes of it"
-    return (
-        Finding(
-            detector=DETECTOR.name,
-            undecided=("nothing_found",),
-            claims=(Claim(f"{who} ended by KeyboardInterrupt", "for", refs(interrupted)),),
-            collect=("where a job hangs: stacks and flight-recorder dumps of all ranks before it is stopped",),
-            summary=f"Somebody stopped the job with Ctrl-C ({who}); nothing in this bundle shows a fault before that.",
-        ),
-    )
+    return (_unplaced(case, failed),) if failed else ()
 
 
 def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:

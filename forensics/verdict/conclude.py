@@ -29,6 +29,7 @@ from forensics.verdict.actions import actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
+from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
 _PLACES, _WEIGHED = 64, 20
@@ -49,7 +50,8 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
     best = choice.best
     serious = [one for one in choice.symptoms if one.kind != "slow" or best is None or one in best.explained]
     if best is not None and (best.explained or (serious and best.kind != "unknown")):
-        return Conclusion((best, *_further(best, choice)), choice)
+        chosen = [timed(case, one) for one in (best, *_further(best, choice))]
+        return Conclusion(tuple(chosen), choice)
     if (well := healthy(case)) is not None and not serious:
         return Conclusion((_bare(well, "healthy"),), choice)
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is

@@ -8,12 +8,13 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.graph.roots import walk
-from forensics.graph.waits import OpNode, RankNode
+from forensics.graph.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.incident import Ref
 from forensics.model.taxonomy import CAUSES
-from forensics.verdict.symptoms import Symptom
+from forensics.verdict.symptoms import STOPPED, Symptom
 
+STOPS = ("preempted", "stopped_by_hand", "time_limit")
 _AS_LATE = 1  # a log counts a step one further than the tensors in it
 
 
@@ -22,7 +23,7 @@ class Explainer:
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        self._reached: dict[OpNode, frozenset[RankNode | OpNode]] = {}
+        self._reached: dict[OpNode, set[tuple[str, object]]] = {}
 
     def explains(self, finding: Finding, symptom: Symptom) -> bool:
         """Does this cause, on these subjects, account for the symptom?"""
@@ -63,7 +64,7 @@ class Explainer:
             ended = {rank for rank, end in self._case.ends.items() if end.how == "bad_loss"}
             return bool(ended) and not ended & symptom.ranks
         if holds == "job":
-            return True
+            return finding.cause not in STOPS
         subjects = finding.subjects
         there = subjects or self._ranks_there(finding)
         within = holds in ("device", "link", "call", None) or not subjects
@@ -79,7 +80,7 @@ class Explainer:
         """Does the walk from this operation lead to a subject, or to an operation that a subject may hold from within?"""
         if node not in self._reached:
             assert self._case.waits is not None
-            self._reached[node] = frozenset(walk(self._case.waits.graph.successors, [node]))
+            self._reached[node] = walk(self._case.waits.graph.successors, [node])
         reached = self._reached[node]
         if any(("rank", rank) in reached for rank in subjects):
             return True
@@ -111,6 +112,10 @@ class Explainer:
     # --- ends, starts, values ------------------------------------------------------------------------------------
 
     def _end(self, finding: Finding, symptom: Symptom) -> bool:
+        if symptom.key == STOPPED:  # a job that hangs or fails is stopped for that
+            return finding.cause in STOPS or finding.cause not in (None, "throughput_drop") or bool(finding.subjects)
+        if finding.cause in STOPS:
+            return bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
         if self._holds(finding) == "job":
             return finding.cause not in ("store_timeout", "throughput_drop")
         if symptom.ranks & finding.subjects:
@@ -126,6 +131,10 @@ class Explainer:
         if symptom.ranks & there or symptom.hosts & finding.places:
             return True
         return self._is_cited(finding, symptom) or symptom.key.startswith("hosts,")
+
+    def _is_stopped(self, rank: int) -> bool:
+        end = self._case.ends.get(rank)
+        return end is not None and end.code in ("SIGTERM", "SIGKILL", "SIGINT")
 
     def _is_after(self, finding: Finding, symptom: Symptom) -> bool:
         """Did these ranks wait, by their own records, in what the finding explains? Then their ends followed."""

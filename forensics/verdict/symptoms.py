@@ -20,6 +20,7 @@ from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
 
 _UNPLACED = ("exception", "gpu_oom", "cuda_error", "disk_full", "segfault", "host_oom", "exit", "bad_loss")
+STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
 
@@ -41,7 +42,7 @@ def symptoms(case: Case, findings: Sequence[Finding], observers: Observers) -> t
     found = [*_values(findings, observers), *_slow(findings, observers)]
     if not case.ended_well:
         found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
-        found += [*_never_started(case), *_hosts_alone(case)]
+        found += [*_never_started(case), *_hosts_alone(case), *_stopped(case)]
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
 
 
@@ -68,7 +69,7 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
         rank = row["rank"] if row["rank_space"] == "global" else None
         if rank is None or rank not in held:
             ranks, refs = found[f"time-out in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
-            ranks |= {rank} - {None}
+            ranks |= set() if rank is None else {rank}
             refs.append(reference(row))
     for key, (ranks, refs) in found.items():
         yield Symptom("waiting", key, frozenset(ranks), tuple(refs[:3]))
@@ -143,6 +144,15 @@ def _never_started(case: Case) -> Iterator[Symptom]:
         yield Symptom(
             "never_started", "job", frozenset(), tuple(reference(r) for r in failed.head(2).iter_rows(named=True))
         )
+
+
+def _stopped(case: Case) -> Iterator[Symptom]:
+    """Somebody or something outside ended the job."""
+    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(["time_limit", "preemption", "cancelled"])
+    by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
+    rows = case.events.filter(scheduler | by_hand).sort("file", "line")
+    if rows.height:
+        yield Symptom("ended", STOPPED, frozenset(), tuple(reference(r) for r in rows.head(2).iter_rows(named=True)))
 
 
 def _hosts_alone(case: Case) -> Iterator[Symptom]:

@@ -1,0 +1,103 @@
+"""Does anything show that the job stood still for long, or that it went on? (contract, rule 17)
+
+Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
+wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
+which nothing moved, or records of the job's own processes that are much younger than an operation that is still open, by
+one clock. A witness against is a step that was completed after that operation began.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.facts.process_ends import reference
+from forensics.model.incident import Ref
+from parsers.tables import TableName
+
+GAVE_UP = (
+    "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
+)  # fmt: skip
+_MS_NS = 1_000_000
+_NEAR = 0.5  # of its time-out, an open operation is older than it should be
+_LATER_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWitness:
+    """Sentences and places for and against a long wait; both empty: nothing tells."""
+
+    stood: tuple[tuple[str, tuple[Ref, ...]], ...] = ()
+    went_on: tuple[tuple[str, tuple[Ref, ...]], ...] = ()
+
+
+def time_witness(
+    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame | None, stacks: pl.DataFrame
+) -> TimeWitness:
+    """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
+    stood = []
+    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & (pl.col("severity").fill_null("error") != "info"))
+    if gave_up.height:
+        refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
+        stood.append(("a wait was given up", refs))
+    if stacks.height and (still := stacks.filter((pl.col("site") == "communication") & ~pl.col("moving"))).height:
+        refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
+        stood.append(("between two snapshots processes did not move", refs))
+    if opened is None or not opened.height:
+        return TimeWitness(tuple(stood))
+    return TimeWitness(
+        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), tuple(_steps(tables, opened))
+    )
+
+
+def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
+    return tuple(
+        Ref(file=file, line=record, text=f"rank {rank}: {kind} {seq}, not completed")
+        for rank, kind, seq, file, record in opened.head(2).select("rank", "kind", "seq", "file", "record").iter_rows()
+    )
+
+
+def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
+    """The watchdog took a collective from its list though it was never completed: it had timed out."""
+    rows = tables["operations"].filter(
+        pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
+    )
+    given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
+    return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
+
+
+def _old(
+    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame
+) -> list[tuple[str, tuple[Ref, ...]]]:
+    """An open operation is older, by the records of its own process, than any step took, and near its time-out."""
+    steps = tables["steps"].drop_nulls(["time_ns", "rank"]).sort("file", "rank", "time_ns")
+    longest = steps.select(pl.col("time_ns").diff().over("file", "rank")).to_series().max()
+    said = pl.concat(
+        [
+            frame.filter((pl.col("time_basis") == "utc") & pl.col("rank").is_not_null()).select("rank", "time_ns")
+            for frame in (tables["steps"], events.filter(pl.col("rank_space") == "global"))
+        ]
+    ).drop_nulls()
+    newest = said.group_by("rank").agg(pl.col("time_ns").max().alias("newest"))
+    aged = opened.join(newest, on="rank", how="inner", maintain_order="left").with_columns(
+        (pl.col("newest") - pl.col("time_created_ns")).alias("age")
+    )
+    limit = pl.max_horizontal(
+        (pl.col("timeout_ms") * _MS_NS * _NEAR), pl.lit(longest if isinstance(longest, int) else 0)
+    )
+    old = aged.filter((pl.col("age") > limit) & pl.col("timeout_ms").is_not_null())
+    return [("an operation is open since long before the newest line of its process", _refs(old))] if old.height else []
+
+
+def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
+    """Steps that the same rank completed after the operation began that its record shows as open."""
+    begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
+    steps = tables["steps"].filter(
+        (pl.col("time_basis") == "utc") & ((pl.col("phase") == "train").fill_null(True)) & pl.col("step").is_not_null()
+    )
+    later = steps.join(begun, on="rank").filter(pl.col("time_ns") > pl.col("begun") + _LATER_NS).sort("file", "line")
+    refs = tuple(
+        Ref(file=file, line=line, text=f"rank {rank}: step {step}")
+        for rank, step, file, line in later.select("rank", "step", "file", "line").head(2).iter_rows()
+    )
+    return [("a later step was completed", refs)] if refs else []

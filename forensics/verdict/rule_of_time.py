@@ -1,0 +1,54 @@
+"""Running is not hung (contract, rule 17): without a witness of time nobody is named for a wait.
+
+Records of a running job look like a hang. A later step, or a record in which the operation is completed, is a witness
+against one. The person may say that the job stood still (`--hung`).
+"""
+
+from dataclasses import replace
+
+from forensics.case import Case
+from forensics.graph.operations import ranks_text
+from forensics.model.finding import Claim
+from forensics.model.incident import Reason
+from forensics.verdict.arbitrate import Candidate
+
+# What members brought to one call does not change by waiting.
+_OF_THE_CALL = ("collective_mismatch",)
+
+
+def timed(case: Case, one: Candidate) -> Candidate:
+    """A candidate as far as witnesses of time bear it."""
+    if one.kind != "hang" or case.hung or one.finding.cause in _OF_THE_CALL or _is_over(case):
+        return one
+    witness = case.time_witness
+    finding = one.finding
+    if witness.went_on:
+        against = tuple(Claim(f"the job was running: {text}", "against", refs) for text, refs in witness.went_on)
+        words = "A later step was completed, so the job was running when this was taken."
+        nobody = replace(
+            finding, cause=None, ranks=(), hosts=(), devices=(), links=(), cycle=(), suspect_ranks=(), suspect_hosts=(),
+            site=None, code=None, undecided=("no_hang",), claims=(*finding.claims, *against), summary=words,
+        )  # fmt: skip
+        return replace(one, finding=nobody, kind="unknown")
+    if witness.stood:
+        return one
+    reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
+    suspects = tuple(sorted({*finding.ranks, *finding.suspect_ranks}))
+    who = f"{ranks_text(suspects)} would be the ones to look at" if suspects else "who it would be is not told either"
+    words = (
+        "If the job stands still: "
+        + finding.summary
+        + f" Nothing in the bundle shows that it does, so {who}; a second look a minute later decides, or --hung if you know."
+    )
+    reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
+    weaker = replace(
+        finding, ranks=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
+        suspect_hosts=tuple(sorted({*finding.hosts, *finding.suspect_hosts})),
+        collect=("a second flight-recorder or stack dump of all ranks, a minute later", *finding.collect),
+    )  # fmt: skip
+    return replace(one, finding=weaker)
+
+
+def _is_over(case: Case) -> bool:
+    """A process that failed, or gave up on others, ran on to its end: the wait was over."""
+    return any(end.how in ("died", "failed", "gave_up", "bad_loss") for end in case.ends.values())
