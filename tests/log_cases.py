@@ -7,7 +7,8 @@ from forensics.analyze import about, case_of, detect
 from forensics.case import Case, Detector
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Cause, Kind, Reason, Status
-from forensics.verdict.arbitrate import Candidate, arbitrate
+from forensics.verdict.arbitrate import Candidate
+from forensics.verdict.conclude import choose
 from forensics.verdict.observers import Basis
 from forensics.verdict.status import status_of
 from parsers.tables import TABLE_NAMES, table
@@ -34,7 +35,7 @@ def case(events: list[dict[str, Any]] = (), expected: int | None = None, **table
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The best explanation, as the verdict weighs it. `observers`: who stands behind it, told from its subject."""
+    """The explanation that the verdict chooses. `observers`: who stands behind it, told from its subject."""
 
     candidate: Candidate
     status: Status
@@ -91,7 +92,7 @@ def judged(whole: Case, *detectors: Detector) -> Judged:
     findings, missing = detect(whole, detectors)
     assert not missing or len(detectors) > 1
     assert len(detectors) > 1 or len(findings) == 1
-    choice = arbitrate(whole, findings, about(detectors))
-    assert choice.best is not None
-    status, _ = status_of(choice.best, choice.observers)
-    return Judged(choice.best, status, tuple(choice.observers.categories(choice.best.finding)))
+    conclusion = choose(whole, findings, about(detectors))
+    best, observers = conclusion.chosen[0], conclusion.choice.observers
+    status, _ = status_of(best, observers)
+    return Judged(best, status, tuple(observers.categories(best.finding)))

@@ -66,6 +66,5 @@ def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
     assert DETECTOR.detect(case(rows)) == ()
 
 
-def test_ctrl_c_is_told_and_no_failure() -> None:
-    found = judged(case(ended("SIGINT", 0, 1)), DETECTOR)
-    assert (found.kind, found.cause, found.ranks) == ("unknown", None, ()) and "Ctrl-C" in found.finding.summary
+def test_ctrl_c_is_no_failure() -> None:
+    assert DETECTOR.detect(case(ended("SIGINT", 0, 1))) == ()

@@ -94,7 +94,7 @@ def test_records_that_name_an_absent_rank() -> None:
     job.dump(3, call("world", 8, done=True))
     job.event("link_down", host="node0", time_ns=START_NS + 8 * SECOND_NS, time_basis="utc", file="kern.log")
     verdict = job.verdict()
-    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [3], [])
+    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [3], ["node1"])
 
 
 def test_the_page_says_that_the_record_is_of_the_named_host() -> None:

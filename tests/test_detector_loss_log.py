@@ -121,9 +121,9 @@ def scales(start: float, halvings: int, stable: int, first_step: int = 1) -> Cas
     return log([{"loss": 2.0, "loss_scale": value, "step": first_step + at} for at, value in enumerate(values)])
 
 
-def test_t28_warm_up_is_minor() -> None:
+def test_t28_warm_up_is_minor_and_explains_nothing() -> None:
     found = judged(scales(2.0**24, 8, 20), loss_scale.DETECTOR)
-    assert (found.finding.severity, found.is_proven) == ("minor", False)
+    assert (found.kind, found.finding.severity, found.candidate.explained) == ("numerics", "minor", frozenset())
 
 
 def test_collapse_late_in_training() -> None:

@@ -55,7 +55,7 @@ def test_too_few_members() -> None:
 
 def test_a_store_that_does_not_answer() -> None:
     found = judged(case([{"kind": "store_timeout", "rank": 1}], expected=2), DETECTOR)
-    assert (found.kind, found.cause, found.ranks, found.suspects) == ("hang", "store_timeout", (), (0,))
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("launch", "store_timeout", (), (0,))
 
 
 def barrier(rank: int, joined: int, expected: int = 4, key: str = "store_based_barrier_key:1") -> dict[str, Any]:

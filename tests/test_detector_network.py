@@ -43,8 +43,7 @@ def test_flushed_requests_are_secondary() -> None:
 
 def test_a_port_that_reports_itself_is_a_second_observer() -> None:
     found = judged(case([port("n2"), failed("n1", "n2")]), DETECTOR)
-    assert (found.hosts, found.is_proven) == (("n2",), True)
-    assert found.observers == ("its peers", "the process itself")
+    assert (found.hosts, found.status) == (("n2",), "established")
 
 
 def test_a_port_that_reports_itself_is_surer_than_addresses() -> None:
