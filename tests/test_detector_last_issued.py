@@ -64,9 +64,10 @@ def test_one_behind_is_named_where_the_others_timed_out() -> None:
     assert (anomaly.rank, anomaly.op, anomaly.seq) == (4, "all_reduce", 32)
 
 
-def test_without_time_outs_it_is_a_hypothesis() -> None:
+def test_without_time_outs_it_is_a_suspect() -> None:
     found = behind().judge()
-    assert (found.ranks, found.is_proven, found.undecided) == ((4,), False, ("single_snapshot",))
+    assert (found.kind, found.ranks, found.suspects, found.is_proven) == ("hang", (), (4,), False)
+    assert "single_snapshot" in found.undecided
 
 
 @pytest.mark.parametrize("kind", ["exit", "closing_signal", "job_end", "comm_destroy"])

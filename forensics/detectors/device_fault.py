@@ -1,7 +1,7 @@
 """Did a device of the job fail, by the driver's word?
 
 A record counts if it is an error of the device (not of the program that ran on it), stands on a host of the job, precedes
-the anomaly (onset.py), and is rarer than the fleet's base rate. "No Xid" clears nobody. A driver's record names host and
+the anomaly (facts/anomaly_window.py), and is rarer than the fleet's base rate. "No Xid" clears nobody. A driver's record names host and
 device; the rank only where it is known to run there and nothing of its own shows that it waited for others. Where ranks of
 other hosts alone are silent while all of this host wait, only a dead device just before the wait still speaks against the
 host. Where the bundle holds kernel logs alone, they are all there is to say.
