@@ -15,6 +15,7 @@ from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
 from forensics.dump_ranks import with_dump_ranks
 from forensics.environment import environment
+from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.process_ends import process_ends, recorded_waiting, standing
 from forensics.facts.recovered_errors import unrecovered, with_recovered
 from forensics.graph.operations import ranks_text
@@ -53,15 +54,16 @@ def case_of(
     seen = seen_ranks(whole)
     whole = with_recovered(with_task_exits(whole, job, seen, identity))
     states = reconcile(whole, job)
-    said = process_ends(unrecovered(whole["events"]))
-    ends = recorded_waiting(standing(said), frozenset(states.open["rank"].to_list()))
+    clocks = clocks_of(whole, identity)
+    events = unrecovered(whole["events"])
+    ends = in_order(standing(process_ends(events)), giving_up(events, clocks.skew_bound_s))
+    ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()))
     stacks = main_stacks(whole)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
     dead = frozenset(rank for rank, end in ends.items() if end.how == "died")
     ended = frozenset(rank for rank, end in ends.items() if end.how == "ended")
     waits = build(states, stacks, job | seen, gave_up, dead, ended)
     roots = find(waits)
-    clocks = clocks_of(whole, identity)
     return Case(
         whole,
         attempt,

@@ -71,7 +71,7 @@ def _are_ranks(rows: list[Row], job: frozenset[int], seen: frozenset[int], ident
                 agree += 1
     if not job:  # then those that left a line are the job, unless there is one task per host, as of launchers
         return tasks == seen and len(tasks) > len({host for row in rows for host in row["names_hosts"] or ["?"]})
-    more_than_hosts = max(tasks) >= len(set(place.values())) and len(place) == len(job)
+    more_than_hosts = max(tasks) >= len(set(place.values()))
     return tasks == job or (tasks <= job and agree == len(tasks) and more_than_hosts)
 
 

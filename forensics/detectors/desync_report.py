@@ -76,8 +76,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _anomaly(case: Case, row: Row, rank: int | None) -> FirstAnomaly:
     group, desc = group_of(case, row)
+    entry: dict[str, Any] = next(iter(detail(row).get("lagging", [])), {})
     return FirstAnomaly(
-        rank=rank, step=step_in_progress(case, rank), op=row["op"], group=desc or group, signature=f"desync:{row['op']}"
+        rank=rank,
+        step=step_in_progress(case, rank),
+        op=row["op"],
+        group=desc or group,
+        seq=entry.get("missing") if isinstance(entry.get("missing"), int) else None,
+        signature=f"desync:{row['op']}",
     )
 
 

@@ -26,6 +26,7 @@ _WORDS: dict[str, str] = {
     "disk_full": "found no space left on a device",
     "gpu_fault": "hit a device fault",
     "exception": "raised an exception of its own",
+    "None": "ended with an error before the others gave up",
 }
 # What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
 _TO_DO: dict[str, tuple[ActionKind, str]] = {
@@ -36,6 +37,7 @@ _TO_DO: dict[str, tuple[ActionKind, str]] = {
     "segfault": ("check_code", "a library or an extension crashed: its core dump tells where"),
     "gpu_fault": ("inspect_hardware", "its device reported a fault"),
     "killed": ("collect_more", "the kernel and scheduler logs of its host tell who killed it"),
+    "None": ("collect_more", "what it printed last, on standard error as well, tells why it ended"),
 }
 _ASKED = re.compile(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
 _FREE = re.compile(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
@@ -70,6 +72,11 @@ def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     return None
 
 
+def _gravity(outcome: ProcessEnd) -> int:
+    """By cause; an exit without a reason comes last."""
+    return _RANK_ORDER.index(outcome.cause) if outcome.cause is not None else len(_RANK_ORDER)
+
+
 def _same(outcome: ProcessEnd) -> str:
     text = outcome.refs[-1].text if outcome.refs else ""
     return f"{outcome.cause}:{outcome.code}:{re.sub(r'[0-9]+', '#', text)[:120]}"
@@ -83,9 +90,9 @@ def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]
         kinds.setdefault(_same(outcome), []).append(outcome)
     if len(kinds) == 1 and len(died) > 1 and 2 * len(died) > job:
         return died, True
-    best = min(_RANK_ORDER.index(outcome.cause) for outcome in died if outcome.cause)
-    hardest = [outcome for outcome in died if outcome.cause and _RANK_ORDER.index(outcome.cause) == best]
-    if _RANK_ORDER[best] != "exception":
+    best = min(map(_gravity, died))
+    hardest = [outcome for outcome in died if _gravity(outcome) == best]
+    if hardest[0].cause != "exception":
         return hardest, False
     if len(hardest) > 1 and all(outcome.time_ns is not None for outcome in hardest):
         return _earliest(case, hardest), False

@@ -17,7 +17,7 @@ import polars as pl
 from forensics.device_errors import is_device_error
 from forensics.model.incident import Cause, Ref
 
-How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed"]
+How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
 _SIGNALS = {
     9: "SIGKILL",
@@ -59,7 +59,8 @@ OWN_CAUSES: Mapping[str, Cause] = {
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
-    bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown). cause: for died."""
+    bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown), followed (after others had given up their
+    wait). cause: for died."""
 
     rank: int
     how: How

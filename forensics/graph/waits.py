@@ -66,7 +66,7 @@ def _status(
             status[rank] = "held"
         elif rank in states.blind:
             status[rank] = "vague"
-        elif site == "communication" or rank in gave_up:
+        elif site == "communication" or (rank in gave_up and (p2p_blind or rank not in told)):
             status[rank] = "vague"
             by_stack.add(rank)
         elif rank in told:

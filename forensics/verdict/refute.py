@@ -20,13 +20,16 @@ def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
 
 def _timed_out_there(case: Case, finding: Finding) -> int | None:
     at = finding.first_anomaly
-    if at.seq is None or at.op is None:
+    if at.seq is None:
         return None
     rows = case.events.filter(
         (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global") & pl.col("rank").is_in(finding.ranks)
-        & (pl.col("seq") == at.seq) & (pl.col("op") == at.op) & pl.col("group").is_in([at.group]).fill_null(False)
+        & (pl.col("seq") == at.seq)
     )  # fmt: skip
-    return int(rows["rank"][0]) if rows.height else None
+    for group, name, rank in rows.select("group", "op", "rank").iter_rows():
+        if (at.group in (None, group) or group is None) and (at.op in (None, name) or name is None):
+            return int(rank)
+    return None
 
 
 def _shown(case: Case, finding: Finding) -> int | None:
