@@ -1,17 +1,21 @@
-"""The one answer of the detector to a job, and the call that spreads a bad gradient."""
+"""The one answer of the detector to a job, what the verdict makes of it, and the call that spreads a bad gradient."""
 
 from typing import Any
 
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.model.finding import Finding
+from tests.log_cases import Judged, judged
 from tests.tensor_rows import Job
 
 
+def verdict(job: Job, expected: Any = (), without: Any = ()) -> Judged:
+    found = judged(job.case(expected, without), DETECTOR)
+    assert found.kind == "numerics"
+    return found
+
+
 def answer(job: Job, expected: Any = (), without: Any = ()) -> Finding:
-    found = DETECTOR.detect(job.case(expected, without))
-    assert len(found) == 1
-    assert found[0].kind == "numerics"
-    return found[0]
+    return verdict(job, expected, without).finding
 
 
 def spread_over(job: Job, ranks: range, step: int = 0, bad: tuple[int, ...] = (1,)) -> None:

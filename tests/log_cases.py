@@ -1,9 +1,16 @@
-"""Builds a case from a few rows of evidence, along the road that analyze takes."""
+"""Builds a case from a few rows of evidence, along the road that analyze takes, and has the verdict judge findings in it."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from forensics.analyze import case_of
-from forensics.case import Case
+from forensics.analyze import about, case_of, detect
+from forensics.case import Case, Detector
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Cause, Kind, Reason, Status
+from forensics.verdict.arbitrate import Candidate
+from forensics.verdict.conclude import choose
+from forensics.verdict.observers import Basis
+from forensics.verdict.status import status_of
 from parsers.tables import TABLE_NAMES, table
 
 
@@ -24,3 +31,68 @@ def case(events: list[dict[str, Any]] = (), expected: int | None = None, **table
     }
     others["events"] = rows
     return case_of({name: table(name, others.get(name, [])) for name in TABLE_NAMES}, 0, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The explanation that the verdict chooses. `observers`: who stands behind it, told from its subject."""
+
+    candidate: Candidate
+    status: Status
+    observers: tuple[str, ...]
+
+    @property
+    def finding(self) -> Finding:
+        return self.candidate.finding
+
+    @property
+    def kind(self) -> Kind:
+        return self.candidate.kind
+
+    @property
+    def basis(self) -> Basis:
+        return self.candidate.basis
+
+    @property
+    def is_proven(self) -> bool:
+        """Is it more than a hypothesis?"""
+        return self.status in ("supported", "established")
+
+    @property
+    def cause(self) -> Cause | None:
+        return self.finding.cause
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return self.finding.ranks
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return self.finding.hosts
+
+    @property
+    def suspects(self) -> tuple[int, ...]:
+        return self.finding.suspect_ranks
+
+    @property
+    def suspect_hosts(self) -> tuple[str, ...]:
+        return self.finding.suspect_hosts
+
+    @property
+    def undecided(self) -> tuple[Reason, ...]:
+        return self.finding.undecided
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return self.finding.claims
+
+
+def judged(whole: Case, *detectors: Detector) -> Judged:
+    """What the verdict makes of all that these detectors find. A single one must have found exactly one thing."""
+    findings, missing = detect(whole, detectors)
+    assert not missing or len(detectors) > 1
+    assert len(detectors) > 1 or len(findings) == 1
+    conclusion = choose(whole, findings, about(detectors))
+    best, observers = conclusion.chosen[0], conclusion.choice.observers
+    status, _ = status_of(best, observers)
+    return Judged(best, status, tuple(observers.categories(best.finding)))

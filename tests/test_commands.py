@@ -7,9 +7,8 @@ import pytest
 import forensics
 from forensics.commands import drain_node
 from forensics.detectors.device_fault import DETECTOR
-from forensics.verdict import conclude
-from forensics.views import views
-from tests.log_cases import case
+from forensics.verdict.actions import actions_of
+from tests.log_cases import case, judged
 
 
 @pytest.mark.parametrize("host", ["node17", "gpu-045.rack2", "10.0.0.7", "n_1", "allnode"])
@@ -50,11 +49,8 @@ def test_the_action_stays_without_its_command(host: str, has_command: bool) -> N
         "pci": "0000:2b:00",
         "text": "GPU has fallen off the bus.",
     }
-    facts = case([lost])
-    found = DETECTOR.detect(facts)
-    drains = [
-        action for action in conclude(facts, found, views(facts, found[0])).actions if action.kind == "drain_node"
-    ]
+    found = judged(case([lost]), DETECTOR)
+    drains = [action for action in actions_of(found.finding, found.status) if action.kind == "drain_node"]
     assert [action.target for action in drains] == [host]
     assert [action.command is not None for action in drains] == [has_command]
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from forensics.detectors.bad_config import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 @pytest.mark.parametrize(
-    ("columns", "cause", "strong"),
+    ("columns", "cause", "proven"),
     [
         ({"code": "duplicate_gpu", "text": "Duplicate GPU detected : rank 0 and rank 1"}, "config_drift", True),
         ({"text": "Mismatched NCCL version detected : rank 0 version 21805"}, "version_mismatch", True),
@@ -18,14 +18,13 @@ from tests.log_cases import case
     ],
     ids=["duplicate", "versions", "no last words", "last words"],
 )
-def test_cause(columns: dict[str, Any], cause: str, strong: bool) -> None:
-    (found,) = DETECTOR.detect(case([{"kind": "config_error", **columns}]))
-    assert (found.kind, found.cause, found.strong, found.ranks) == ("launch", cause, strong, ())
+def test_cause(columns: dict[str, Any], cause: str, proven: bool) -> None:
+    found = judged(case([{"kind": "config_error", **columns}]), DETECTOR)
+    assert (found.kind, found.cause, found.is_proven, found.ranks) == ("launch", cause, proven, ())
 
 
 def test_in_the_middle_of_a_run_it_is_a_crash() -> None:
-    (found,) = DETECTOR.detect(case([{"kind": "config_error"}], steps=[{"step": 3}]))
-    assert found.kind == "crash"
+    assert judged(case([{"kind": "config_error"}], steps=[{"step": 3}]), DETECTOR).kind == "crash"
 
 
 def test_silent_without_complaint() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.desync_report import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 DEFAULT = {"rank": 0, "group": "0", "desc": "default_pg", "last_enqueued": 9, "file": "a.log", "line": 2}
 
@@ -21,8 +21,8 @@ def report(lagging: list[int], others: list[int], rank: int = 0, **columns: Any)
 
 
 def test_one_of_four_in_the_default_group_is_named() -> None:
-    (found,) = DETECTOR.detect(case([report([3], [0, 1, 2])], progress=[DEFAULT]))
-    assert (found.kind, found.cause, found.ranks, found.strong) == ("hang", "rank_absent", (3,), True)
+    found = judged(case([report([3], [0, 1, 2])], progress=[DEFAULT]), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.is_proven) == ("hang", "rank_absent", (3,), True)
 
 
 def test_a_group_of_two_names_nobody() -> None:

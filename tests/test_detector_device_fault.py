@@ -6,9 +6,8 @@ import pytest
 
 from forensics.case import Case
 from forensics.detectors.device_fault import DETECTOR
-from forensics.verdict import status_of
 from forensics.views import views
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [
     {"rank": rank, "how": "init", "host": f"n{rank // 2}", "local_rank": rank % 2, "pci": f"0000:{rank % 2 + 1}b:00.0"}
@@ -24,10 +23,10 @@ def xid(
 
 
 def test_the_device_of_a_rank_that_never_waited() -> None:
-    (found,) = DETECTOR.detect(case([xid(), *WAITS], ranks=RANKS))
+    found = judged(case([xid(), *WAITS], ranks=RANKS), DETECTOR)
     assert (found.kind, found.cause, found.ranks, found.hosts) == ("hang", "gpu_fault", (3,), ("n1",))
-    assert found.strong
-    assert [device.pci for device in found.devices] == ["0000:2b:00"]
+    assert found.is_proven
+    assert [device.pci for device in found.finding.devices] == ["0000:2b:00"]
 
 
 def test_the_process_that_the_driver_names() -> None:
@@ -38,13 +37,13 @@ def test_the_process_that_the_driver_names() -> None:
 
 
 def test_a_rank_that_waited_is_not_named() -> None:
-    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00", code="xid:94"), *WAITS], ranks=RANKS))
-    assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), False)
+    found = judged(case([xid(pci="0000:1b:00", code="xid:94"), *WAITS], ranks=RANKS), DETECTOR)
+    assert (found.ranks, found.hosts, found.is_proven) == ((), ("n1",), False)
 
 
 def test_a_rank_that_waited_is_not_named_though_its_device_is_dead() -> None:
-    (found,) = DETECTOR.detect(case([xid(pci="0000:1b:00"), *WAITS], ranks=RANKS))
-    assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), False)
+    found = judged(case([xid(pci="0000:1b:00"), *WAITS], ranks=RANKS), DETECTOR)
+    assert (found.ranks, found.hosts, found.is_proven) == ((), ("n1",), False)
 
 
 @pytest.mark.parametrize(
@@ -94,22 +93,21 @@ def test_it_is_not_of_the_job_that_went_on() -> None:
 
 def test_all_wait_and_a_device_died_just_before() -> None:
     waits = [*WAITS, {"kind": "collective_timeout", "rank": 3, "seq": 7}]
-    (found,) = DETECTOR.detect(timed_case([xid(time_ns=at(999), time_basis="utc")], waits=waits))
-    assert (found.ranks, found.hosts, found.strong) == ((), ("n1",), True)
-    assert status_of(found)[0] == "supported"
+    found = judged(timed_case([xid(time_ns=at(999), time_basis="utc")], waits=waits), DETECTOR)
+    assert (found.ranks, found.hosts, found.status) == ((), ("n1",), "supported")
 
 
 def test_the_silent_rank_runs_on_another_host() -> None:
     stamp = {"time_ns": at(999), "time_basis": "local"}
     elsewhere = xid(host="n3", pci="0000:1b:00", code="xid:94", **stamp)
     assert DETECTOR.detect(timed_case([elsewhere])) == ()
-    (found,) = DETECTOR.detect(timed_case([elsewhere | {"code": "xid:79"}]))
-    assert (found.ranks, found.hosts, found.strong) == ((), ("n3",), False)
+    found = judged(timed_case([elsewhere | {"code": "xid:79"}]), DETECTOR)
+    assert (found.ranks, found.hosts, found.is_proven) == ((), ("n3",), False)
 
 
-def test_the_silence_of_its_rank_is_a_second_witness() -> None:
-    (found,) = DETECTOR.detect(timed_case([xid(time_ns=at(999), time_basis="local")]))
-    assert (found.ranks, status_of(found)[0]) == ((3,), "established")
+def test_the_silence_of_its_rank_is_a_second_observer() -> None:
+    found = judged(timed_case([xid(time_ns=at(999), time_basis="local")]), DETECTOR)
+    assert (found.ranks, found.status) == ((3,), "established")
 
 
 def test_a_job_that_goes_on_is_not_accused() -> None:
@@ -118,7 +116,7 @@ def test_a_job_that_goes_on_is_not_accused() -> None:
 
 def test_kernel_logs_alone() -> None:
     files = [{"file": "a.log", "bytes": 100}]
-    (found,) = DETECTOR.detect(case([{"kind": "gpu_lost", "severity": "fatal", "pci": "0000:2b:00"}], files=files))
+    found = judged(case([{"kind": "gpu_lost", "severity": "fatal", "pci": "0000:2b:00"}], files=files), DETECTOR)
     assert (found.kind, found.cause, found.ranks) == ("crash", "gpu_fault", ())
     other = [*files, {"file": "rank0.log", "bytes": 100}]
     assert DETECTOR.detect(case([{"kind": "gpu_lost", "severity": "fatal"}], files=other)) == ()

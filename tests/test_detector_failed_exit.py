@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.failed_exit import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def ended(code: str, *ranks: int) -> list[dict[str, Any]]:
@@ -24,9 +24,9 @@ def ended(code: str, *ranks: int) -> list[dict[str, Any]]:
     ids=["one failed", "all failed", "one did not abort", "one did not fail", "half and half"],
 )
 def test_who_has_to_be_looked_at(rows: list[dict[str, Any]], suspects: tuple[int, ...]) -> None:
-    (found,) = DETECTOR.detect(case(rows))
-    assert (found.kind, found.cause, found.ranks, found.strong) == ("crash", None, (), False)
-    assert (found.suspect_ranks, found.undecided) == (suspects, ("tied_explanations",))
+    found = judged(case(rows), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.is_proven) == ("crash", None, (), False)
+    assert (found.suspects, found.undecided) == (suspects, ("tied_explanations",))
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_where_more_is_told(rows: list[dict[str, Any]]) -> None:
     ids=["killed", "crashed", "exit code", "two signals"],
 )
 def test_a_local_rank_names_nobody(rows: list[dict[str, Any]], cause: str | None, undecided: tuple[str, ...]) -> None:
-    (found,) = DETECTOR.detect(case([{"kind": "exit", **row} for row in rows]))
+    found = judged(case([{"kind": "exit", **row} for row in rows]), DETECTOR)
     assert (found.kind, found.cause, found.undecided) == ("crash", cause, undecided)
-    assert (found.ranks, found.hosts, found.suspect_ranks) == ((), (), ())
+    assert (found.ranks, found.hosts, found.suspects) == ((), (), ())
 
 
 def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
@@ -66,6 +66,5 @@ def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
     assert DETECTOR.detect(case(rows)) == ()
 
 
-def test_ctrl_c_is_told_and_no_failure() -> None:
-    (found,) = DETECTOR.detect(case(ended("SIGINT", 0, 1)))
-    assert (found.kind, found.cause, found.ranks) == ("unknown", None, ()) and "Ctrl-C" in found.summary
+def test_ctrl_c_is_no_failure() -> None:
+    assert DETECTOR.detect(case(ended("SIGINT", 0, 1))) == ()

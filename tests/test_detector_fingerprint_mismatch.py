@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from forensics.analyze import detect
+from forensics.detectors import DETECTORS
 from forensics.detectors.fingerprint_mismatch import DETECTOR
-from forensics.verdict import choose
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def one(rank: int, op: str = "all_reduce", shape: str = "[4]", incomplete: bool = False) -> dict[str, Any]:
@@ -26,8 +25,8 @@ ALL = [row(one(0), ODD), row(one(1), ODD), row(one(3), ODD), row(ODD, one(0))]
 
 @pytest.mark.parametrize("expected", [None, 4], ids=["all printed", "size known"])
 def test_one_against_three_is_named(expected: int | None) -> None:
-    (found,) = DETECTOR.detect(case(ALL, expected=expected))
-    assert (found.cause, found.ranks, found.strong) == ("collective_mismatch", (2,), True)
+    found = judged(case(ALL, expected=expected), DETECTOR)
+    assert (found.cause, found.ranks, found.is_proven) == ("collective_mismatch", (2,), True)
 
 
 def test_two_of_eight_are_no_majority() -> None:
@@ -48,9 +47,8 @@ def test_a_fingerprint_that_never_came_is_nobodys_call() -> None:
 def test_the_exception_on_the_same_line_accuses_nobody() -> None:
     mismatch = row(one(1), one(0, shape="[8]")) | {"line": 5}
     raised = {"kind": "exception", "code": "RuntimeError", "rank": 1, "line": 5}
-    whole = case([mismatch, raised])
-    best, _ = choose(whole, detect(whole)[0])
-    assert (best.detector, best.ranks) == ("fingerprint_mismatch", ())
+    best = judged(case([mismatch, raised]), *DETECTORS)
+    assert (best.finding.detector, best.ranks) == ("fingerprint_mismatch", ())
 
 
 def test_silent_without_fingerprints() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.detectors.first_anomaly import DETECTOR
-from tests.first_anomaly_answers import answer, spread_over
+from tests.first_anomaly_answers import answer, spread_over, verdict
 from tests.tensor_rows import OK, Job, case_of
 
 
@@ -14,10 +14,10 @@ def test_t01_nan_before_the_first_call() -> None:
     for rank in range(2):
         job.op(rank, "fc", "ok", "nan" if rank == 1 else "ok")
     spread_over(job, range(2))
-    found = answer(job)
-    assert (found.ranks, found.cause, found.strong) == ((1,), "nan_birth", True)
-    assert found.first_anomaly.module == "fc"
-    assert found.first_anomaly.after == "rank 1: fc (Linear, input), forward, step 0"
+    found = verdict(job)
+    assert (found.ranks, found.cause, found.is_proven) == ((1,), "nan_birth", True)
+    assert found.finding.first_anomaly.module == "fc"
+    assert found.finding.first_anomaly.after == "rank 1: fc (Linear, input), forward, step 0"
 
 
 def test_t02_nan_between_two_calls() -> None:
@@ -97,10 +97,10 @@ def test_t07_missing_culprit_is_suspected_and_nobody_named(stated: bool) -> None
         job.op(rank, "fc", "ok", "nan" if rank == 1 else "ok")
     values = {rank: ("nan" if rank == 1 else "ok", "nan") for rank in range(3)}
     job.reduce(values, [0, 1, 2] if stated else None)
-    found = answer(job, expected=range(3), without=[1])
-    assert (found.ranks, found.suspect_ranks, found.cause) == ((), (1,), None)
+    found = verdict(job, expected=range(3), without=[1])
+    assert (found.ranks, found.suspects, found.cause) == ((), (1,), None)
     assert "culprit_among_missing" in found.undecided
-    assert not found.strong
+    assert not found.is_proven
 
 
 def test_t08_corrupted_communication_names_the_receiver() -> None:
@@ -286,9 +286,9 @@ def test_t19_sampled_steps_with_one_bad_rank() -> None:
     for step in (0, 10, 20):
         for rank in range(3):
             job.op(rank, "fc", "ok", "nan" if step == 20 and rank == 1 else "ok", step=step)
-    found = answer(job)
+    found = verdict(job)
     assert found.ranks == (1,)
-    assert (found.strong, found.undecided) == (False, ("sampled_statistics",))
+    assert (found.is_proven, found.undecided) == (False, ("sampled_statistics",))
 
 
 def test_t20_window_with_a_call_inside_suspects_its_members() -> None:
@@ -308,9 +308,9 @@ def test_t21_tensor_without_statistics_makes_a_window() -> None:
     job.op(0, "fc1", "ok", "ok")
     job.op(0, "fp8", "ok", "none", op="fp8_linear")
     job.op(0, "fc2", "none", "nan")
-    found = answer(job)
-    assert (found.ranks, found.strong) == ((0,), False)
-    assert found.first_anomaly.after == "rank 0: fp8 (fp8_linear, input), forward, step 0"
+    found = verdict(job)
+    assert (found.ranks, found.is_proven) == ((0,), False)
+    assert found.finding.first_anomaly.after == "rank 0: fp8 (fp8_linear, input), forward, step 0"
     assert "sampled_statistics" in found.undecided
 
 

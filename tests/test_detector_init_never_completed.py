@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.init_never_completed import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def init(number: int, size: int = 4, what: str = "start", comm: str = "0xaa") -> dict[str, Any]:
@@ -16,9 +16,9 @@ def init(number: int, size: int = 4, what: str = "start", comm: str = "0xaa") ->
 
 
 def test_who_never_began_is_suspect() -> None:
-    (found,) = DETECTOR.detect(case([init(0), init(1), init(3)], expected=4))
-    assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("launch", "missing_ranks", (), (2,))
-    assert found.undecided == ("culprit_among_missing", "single_snapshot") and not found.strong
+    found = judged(case([init(0), init(1), init(3)], expected=4), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("launch", "missing_ranks", (), (2,))
+    assert found.undecided == ("culprit_among_missing", "single_snapshot") and not found.is_proven
 
 
 def test_a_process_that_only_found_its_network_is_mentioned() -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from forensics.case import Case
 from forensics.detectors.last_issued import DETECTOR
 from forensics.model.finding import Finding
-from tests.log_cases import case
+from tests.log_cases import Judged, case, judged
 
 
 class Job:
@@ -38,10 +39,14 @@ class Job:
         self.events += [{"kind": "collective_timeout", "rank": rank, "seq": 7} for rank in ranks]
         return self
 
+    def case(self) -> Case:
+        return case(self.events, operations=self.operations, groups=self.groups, ranks=self.ranks, files=[])
+
     def find(self) -> tuple[Finding, ...]:
-        return DETECTOR.detect(
-            case(self.events, operations=self.operations, groups=self.groups, ranks=self.ranks, files=[])
-        )
+        return DETECTOR.detect(self.case())
+
+    def judge(self) -> Judged:
+        return judged(self.case(), DETECTOR)
 
 
 def behind(size: int = 5, last: int = 31) -> Job:
@@ -53,14 +58,16 @@ def behind(size: int = 5, last: int = 31) -> Job:
 
 
 def test_one_behind_is_named_where_the_others_timed_out() -> None:
-    (found,) = behind().timed_out(0, 1, 2, 3).find()
-    assert (found.cause, found.ranks, found.strong, found.undecided) == ("rank_absent", (4,), True, ())
-    assert (found.first_anomaly.rank, found.first_anomaly.op, found.first_anomaly.seq) == (4, "all_reduce", 32)
+    found = behind().timed_out(0, 1, 2, 3).judge()
+    assert (found.cause, found.ranks, found.is_proven, found.undecided) == ("rank_absent", (4,), True, ())
+    anomaly = found.finding.first_anomaly
+    assert (anomaly.rank, anomaly.op, anomaly.seq) == (4, "all_reduce", 32)
 
 
-def test_without_time_outs_it_is_a_hypothesis() -> None:
-    (found,) = behind().find()
-    assert (found.ranks, found.strong, found.undecided) == ((4,), False, ("single_snapshot",))
+def test_without_time_outs_it_is_a_suspect() -> None:
+    found = behind().judge()
+    assert (found.kind, found.ranks, found.suspects, found.is_proven) == ("hang", (), (4,), False)
+    assert "single_snapshot" in found.undecided
 
 
 @pytest.mark.parametrize("kind", ["exit", "closing_signal", "job_end", "comm_destroy"])
@@ -148,7 +155,7 @@ def test_silent_where_all_stand_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("odd", "waits", "ranks", "strong"),
+    ("odd", "waits", "ranks", "proven"),
     [
         ({"input_sizes": "[[63]]"}, True, (4,), True),
         ({"kind": "broadcast", "root": 0}, True, (4,), True),
@@ -157,11 +164,11 @@ def test_silent_where_all_stand_together() -> None:
     ids=["size", "operation", "type, no time-out"],
 )
 def test_another_call_under_the_same_number(
-    odd: dict[str, Any], waits: bool, ranks: tuple[int, ...], strong: bool
+    odd: dict[str, Any], waits: bool, ranks: tuple[int, ...], proven: bool
 ) -> None:
     job = behind(last=-1).issue(4, 32, **odd)
-    (found,) = (job.timed_out(0, 1, 2, 3, 4) if waits else job).find()
-    assert (found.cause, found.ranks, found.strong) == ("collective_mismatch", ranks, strong)
+    found = (job.timed_out(0, 1, 2, 3, 4) if waits else job).judge()
+    assert (found.cause, found.ranks, found.is_proven) == ("collective_mismatch", ranks, proven)
 
 
 def test_half_against_half_names_nobody() -> None:

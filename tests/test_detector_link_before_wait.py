@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from forensics.detectors.link_before_wait import DETECTOR
-from forensics.verdict import status_of
 from forensics.views import views
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 2}", "how": "init"} for rank in range(6)]
 
@@ -31,19 +30,19 @@ ALL = waits(*range(6))
 
 @pytest.mark.parametrize("kind", ["link_down", "port_error"])
 def test_the_host_is_named_and_no_rank(kind: str) -> None:
-    (found,) = DETECTOR.detect(case([down(kind=kind), *ALL], ranks=RANKS, expected=6))
+    found = judged(case([down(kind=kind), *ALL], ranks=RANKS, expected=6), DETECTOR)
     assert (found.kind, found.cause, found.hosts, found.ranks) == ("hang", "network_fault", ("n1",), ())
-    assert status_of(found)[0] == "supported"
+    assert found.status == "supported"
 
 
 def test_that_everybody_waits_must_be_known() -> None:
-    (found,) = DETECTOR.detect(case([down(), *waits(0, 1, 2, 4, 5)], ranks=RANKS, expected=6))
-    assert (found.hosts, found.strong) == (("n1",), False)
+    found = judged(case([down(), *waits(0, 1, 2, 4, 5)], ranks=RANKS, expected=6), DETECTOR)
+    assert (found.hosts, found.is_proven) == (("n1",), False)
 
 
 def test_a_link_that_came_back_is_weaker() -> None:
-    (found,) = DETECTOR.detect(case([down(), down(kind="link_up", second=5), *ALL], ranks=RANKS, expected=6))
-    assert (found.hosts, found.strong) == (("n1",), False)
+    found = judged(case([down(), down(kind="link_up", second=5), *ALL], ranks=RANKS, expected=6), DETECTOR)
+    assert (found.hosts, found.is_proven) == (("n1",), False)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_records_that_name_an_absent_rank() -> None:
     job.dump(3, call("world", 8, done=True))
     job.event("link_down", host="node0", time_ns=START_NS + 8 * SECOND_NS, time_basis="utc", file="kern.log")
     verdict = job.verdict()
-    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [3], [])
+    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [3], ["node1"])
 
 
 def test_the_page_says_that_the_record_is_of_the_named_host() -> None:

@@ -8,6 +8,7 @@ import pytest
 from forensics.case import Case
 from forensics.detectors import loss_log, loss_scale
 from parsers.tables import empty, table
+from tests.log_cases import judged
 from tests.tensor_rows import case_of
 
 NAN = float("nan")
@@ -36,9 +37,10 @@ def log(rows: list[dict[str, Any]], events: list[dict[str, Any]] | None = None) 
     ids=["loss nan", "loss inf", "T30 vanished with norm nan", "T30 vanished", "T30 cut line", "T31 zero", "norm"],
 )
 def test_nan_is_seen_at_its_step(last: dict[str, Any], value: str) -> None:
-    (found,) = loss_log.DETECTOR.detect(log([{"loss": 2.0}, {"loss": 2.1}, last]))
-    assert (found.kind, found.first_anomaly.step, found.first_anomaly.value) == ("numerics", 3, value)
-    assert (found.ranks, found.strong) == ((), False)
+    found = judged(log([{"loss": 2.0}, {"loss": 2.1}, last]), loss_log.DETECTOR)
+    anomaly = found.finding.first_anomaly
+    assert (found.kind, anomaly.step, anomaly.value) == ("numerics", 3, value)
+    assert (found.ranks, found.is_proven) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +121,9 @@ def scales(start: float, halvings: int, stable: int, first_step: int = 1) -> Cas
     return log([{"loss": 2.0, "loss_scale": value, "step": first_step + at} for at, value in enumerate(values)])
 
 
-def test_t28_warm_up_is_minor() -> None:
-    (found,) = loss_scale.DETECTOR.detect(scales(2.0**24, 8, 20))
-    assert (found.severity, found.strong) == ("minor", False)
+def test_t28_warm_up_is_minor_and_explains_nothing() -> None:
+    found = judged(scales(2.0**24, 8, 20), loss_scale.DETECTOR)
+    assert (found.kind, found.finding.severity, found.candidate.explained) == ("numerics", "minor", frozenset())
 
 
 def test_collapse_late_in_training() -> None:

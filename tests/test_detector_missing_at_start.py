@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from forensics.detectors.missing_at_start import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 REFUSED = {"kind": "connect_failed", "host": "n1", "names_hosts": ["10.0.0.9"]}
 
 
 def test_one_address_refused() -> None:
-    (found,) = DETECTOR.detect(case([REFUSED]))
+    found = judged(case([REFUSED]), DETECTOR)
     assert (found.kind, found.cause, found.hosts, found.ranks) == ("launch", "network_fault", ("10.0.0.9",), ())
 
 
@@ -27,8 +27,8 @@ def test_an_address_no_other_host_can_reach(address: str) -> None:
 
 
 def test_several_addresses_name_nobody() -> None:
-    (found,) = DETECTOR.detect(case([REFUSED, REFUSED | {"names_hosts": ["10.0.0.8"]}]))
-    assert (found.hosts, found.suspect_hosts, found.strong) == ((), ("10.0.0.8", "10.0.0.9"), False)
+    found = judged(case([REFUSED, REFUSED | {"names_hosts": ["10.0.0.8"]}]), DETECTOR)
+    assert (found.hosts, found.suspect_hosts, found.is_proven) == ((), ("10.0.0.8", "10.0.0.9"), False)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,15 @@ def test_what_is_no_failed_start(rows: list[dict[str, Any]]) -> None:
 def test_too_few_members() -> None:
     row = {"kind": "missing_members", "rank": 0, "detail": '{"joined": "3", "expected": "4"}'}
     others = [{"kind": "job_start", "rank": rank} for rank in (1, 3)]
-    (found,) = DETECTOR.detect(case([row, *others], expected=4))
-    assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("launch", "missing_ranks", (), (2,))
-    (found,) = DETECTOR.detect(case([row]))
-    assert (found.suspect_ranks, found.undecided) == ((), ("membership_unknown",))
+    found = judged(case([row, *others], expected=4), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("launch", "missing_ranks", (), (2,))
+    found = judged(case([row]), DETECTOR)
+    assert (found.suspects, found.undecided) == ((), ("membership_unknown",))
 
 
 def test_a_store_that_does_not_answer() -> None:
-    (found,) = DETECTOR.detect(case([{"kind": "store_timeout", "rank": 1}], expected=2))
-    assert (found.kind, found.cause, found.ranks, found.suspect_ranks) == ("hang", "store_timeout", (), (0,))
+    found = judged(case([{"kind": "store_timeout", "rank": 1}], expected=2), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("launch", "store_timeout", (), (0,))
 
 
 def barrier(rank: int, joined: int, expected: int = 4, key: str = "store_based_barrier_key:1") -> dict[str, Any]:

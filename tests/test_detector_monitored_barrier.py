@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.monitored_barrier import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def missing(ranks: list[int], rank: int | None = 0, **columns: Any) -> dict[str, Any]:
@@ -14,8 +14,8 @@ def missing(ranks: list[int], rank: int | None = 0, **columns: Any) -> dict[str,
 
 
 def test_the_list_of_rank_0_names() -> None:
-    (found,) = DETECTOR.detect(case([missing([3, 5])], expected=8))
-    assert (found.kind, found.cause, found.ranks, found.strong) == ("hang", "rank_absent", (3, 5), True)
+    found = judged(case([missing([3, 5])], expected=8), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.is_proven) == ("hang", "rank_absent", (3, 5), True)
 
 
 def test_lists_of_other_ranks_do_not_count() -> None:

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from forensics.analyze import detect
+from forensics.detectors import DETECTORS
 from forensics.detectors.network import DETECTOR
-from forensics.verdict import choose
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def failed(host: str, peer: str, code: str = "12", **columns: Any) -> dict[str, Any]:
@@ -20,14 +19,14 @@ def port(host: str) -> dict[str, Any]:
 
 
 def test_a_pair_leaves_both_ends() -> None:
-    (found,) = DETECTOR.detect(case([failed("n1", "n2")]))
+    found = judged(case([failed("n1", "n2")]), DETECTOR)
     assert (found.kind, found.cause, found.ranks, found.hosts) == ("crash", "network_fault", (), ())
-    assert (found.links, found.suspect_hosts, found.strong) == ((("n1", "n2"),), ("n1", "n2"), False)
+    assert (found.finding.links, found.suspect_hosts, found.is_proven) == ((("n1", "n2"),), ("n1", "n2"), False)
 
 
 def test_many_name_one() -> None:
-    (found,) = DETECTOR.detect(case([failed("n1", "n9"), failed("n2", "n9"), failed("n3", "n9")]))
-    assert (found.hosts, found.strong, found.ranks) == (("n9",), True, ())
+    found = judged(case([failed("n1", "n9"), failed("n2", "n9"), failed("n3", "n9")]), DETECTOR)
+    assert (found.hosts, found.is_proven, found.ranks) == (("n9",), True, ())
 
 
 def test_an_address_is_the_host_that_listens_on_it() -> None:
@@ -42,10 +41,9 @@ def test_flushed_requests_are_secondary() -> None:
     assert found.hosts == ("n9",)
 
 
-def test_a_port_that_reports_itself_is_a_second_witness() -> None:
-    (found,) = DETECTOR.detect(case([port("n2"), failed("n1", "n2")]))
-    assert (found.hosts, found.strong) == (("n2",), True)
-    assert {claim.witness for claim in found.claims} == {"transport", "adapter"}
+def test_a_port_that_reports_itself_is_a_second_observer() -> None:
+    found = judged(case([port("n2"), failed("n1", "n2")]), DETECTOR)
+    assert (found.hosts, found.status) == (("n2",), "established")
 
 
 def test_a_port_that_reports_itself_is_surer_than_addresses() -> None:
@@ -55,14 +53,14 @@ def test_a_port_that_reports_itself_is_surer_than_addresses() -> None:
 
 
 def test_with_time_outs_it_is_a_hang() -> None:
-    (found,) = DETECTOR.detect(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]))
+    found = judged(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]), DETECTOR)
     assert found.kind == "hang"
 
 
 def test_closed_connections_alone_have_no_cause() -> None:
     closed = {"kind": "peer_closed", "host": "n1", "names_hosts": ["10.0.0.2"]}
-    (found,) = DETECTOR.detect(case([closed]))
-    assert (found.cause, found.hosts, found.suspect_hosts, found.strong) == (None, (), ("10.0.0.2", "n1"), False)
+    found = judged(case([closed]), DETECTOR)
+    assert (found.cause, found.hosts, found.suspect_hosts, found.is_proven) == (None, (), ("10.0.0.2", "n1"), False)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +77,7 @@ def test_closed_connections_are_the_echo_of_something_else(other: dict[str, Any]
 
 def test_a_death_outranks_the_transfers_it_broke() -> None:
     whole = case([failed("n1", "n9"), failed("n2", "n9"), {"kind": "gpu_oom", "rank": 3, "host": "n9"}])
-    best, _ = choose(whole, detect(whole)[0])
+    best = judged(whole, *DETECTORS)
     assert (best.cause, best.ranks) == ("gpu_oom", (3,))
 
 

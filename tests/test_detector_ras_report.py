@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.ras_report import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 WAIT = {"kind": "collective_timeout", "rank": 0, "seq": 7}
 
@@ -19,8 +19,8 @@ def mismatch(ranks: list[int], counts: list[tuple[int, int]], space: str = "glob
 
 def test_a_missing_member() -> None:
     gone = {"kind": "missing_members", "code": "INCOMPLETE", "names_ranks": [21], "names_rank_space": "global"}
-    (found,) = DETECTOR.detect(case([gone, WAIT]))
-    assert (found.kind, found.cause, found.ranks, found.strong) == ("hang", "rank_died", (21,), True)
+    found = judged(case([gone, WAIT]), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.is_proven) == ("hang", "rank_died", (21,), True)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_communicators_that_disagree_name_nobody() -> None:
 
 
 def test_a_snapshot_without_a_time_out_is_no_proof() -> None:
-    (found,) = DETECTOR.detect(case([mismatch([5], [(31, 664), (1, 663)])]))
-    assert (found.strong, found.ranks, found.suspect_ranks) == (False, (), (5,))
+    found = judged(case([mismatch([5], [(31, 664), (1, 663)])]), DETECTOR)
+    assert (found.is_proven, found.ranks, found.suspects) == (False, (), (5,))
     assert found.undecided == ("single_snapshot",)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.replica_divergence import DETECTOR
+from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
 
 OTHER: dict[str, Any] = {**OK, "max": 0.5}
@@ -15,17 +16,17 @@ def test_t11_minority_is_named() -> None:
     for step in range(3):
         got = {rank: OTHER if rank == 2 and step == 1 else OK for rank in range(4)}
         job.reduce({rank: (OK, got[rank]) for rank in range(4)}, range(4), step=step)
-    (found,) = DETECTOR.detect(job.case())
-    assert (found.ranks, found.cause, found.strong) == ((2,), "replica_divergence", True)
-    assert (found.first_anomaly.step, found.first_anomaly.value) == (1, "finite")
+    found = judged(job.case(), DETECTOR)
+    assert (found.ranks, found.cause, found.is_proven) == ((2,), "replica_divergence", True)
+    assert (found.finding.first_anomaly.step, found.finding.first_anomaly.value) == (1, "finite")
 
 
 def test_t12_tie_of_two_cannot_be_decided() -> None:
     job = Job()
     job.reduce({0: (OK, OK), 1: (OK, OTHER)}, [0, 1])
-    (found,) = DETECTOR.detect(job.case())
-    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("replica_tie",))
-    assert not found.strong
+    found = judged(job.case(), DETECTOR)
+    assert (found.ranks, found.suspects, found.undecided) == ((), (0, 1), ("replica_tie",))
+    assert not found.is_proven
 
 
 @pytest.mark.parametrize("gone", [1, 3])

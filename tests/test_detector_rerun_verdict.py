@@ -8,6 +8,7 @@ from forensics.detectors.rerun_verdict import DETECTOR
 from parsers.numerics.rerun_tracker import PARSER
 from parsers.parser import LINES
 from parsers.tables import empty, table
+from tests.log_cases import judged
 from tests.tensor_rows import case_of
 
 
@@ -24,9 +25,9 @@ def tracked(*lines: tuple[str, int, str, str]) -> Any:
 
 def test_transient_fault_is_a_suspicion() -> None:
     case = tracked(("n07", 1, "initial_run", "2.5"), ("n07", 1, "first_rerun_not_reproducible", "2.1"))
-    (found,) = DETECTOR.detect(case)
-    assert (found.ranks, found.suspect_ranks, found.suspect_hosts) == ((), (5,), ("n07",))
-    assert (found.cause, found.strong, found.first_anomaly.value) == ("replica_divergence", False, "finite")
+    found = judged(case, DETECTOR)
+    assert (found.ranks, found.suspects, found.suspect_hosts) == ((), (5,), ("n07",))
+    assert (found.cause, found.is_proven, found.finding.first_anomaly.value) == ("replica_divergence", False, "finite")
 
 
 def test_persistent_fault_names_the_first_device() -> None:
@@ -35,10 +36,10 @@ def test_persistent_fault_names_the_first_device() -> None:
         ("n07", 1, "first_rerun_reproducible", "nan"),
         ("n09", 3, "second_rerun_not_reproducible", "2.1"),
     )
-    (found,) = DETECTOR.detect(case)
-    assert (found.ranks, found.hosts, found.domain, found.strong) == ((5,), ("n07",), "infrastructure", True)
-    assert [(device.host, device.index) for device in found.devices] == [("n07", 1)]
-    assert (found.cause, found.first_anomaly.step) == ("nan_birth", 812)
+    found = judged(case, DETECTOR)
+    assert (found.ranks, found.hosts, found.finding.domain, found.is_proven) == ((5,), ("n07",), "infrastructure", True)
+    assert [(device.host, device.index) for device in found.finding.devices] == [("n07", 1)]
+    assert (found.cause, found.finding.first_anomaly.step) == ("nan_birth", 812)
 
 
 def test_the_diagnosis_outranks_the_order_of_lines() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from forensics.detectors.throughput_drop import DETECTOR, split
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 NOISE = random.Random(7)
 LEVEL = [100 + NOISE.gauss(0, 0.4) for _ in range(200)]
@@ -37,9 +37,9 @@ def test_split(values: Sequence[float], at: int | None) -> None:
 def test_the_step_of_the_onset() -> None:
     steps = [{"step": 500 + i, "phase": "train", "tflops": v, "rank": 7, "file": "a"} for i, v in
              enumerate([149.1, 149.0, 149.1, 141.2, 141.0])]  # fmt: skip
-    (found,) = DETECTOR.detect(case(steps=steps))
+    found = judged(case(steps=steps), DETECTOR)
     assert (found.kind, found.cause, found.ranks) == ("slow", "throughput_drop", ())
-    assert found.first_anomaly.step == 503
+    assert found.finding.first_anomaly.step == 503
 
 
 def test_step_times_need_more_points_than_printed_throughput() -> None:

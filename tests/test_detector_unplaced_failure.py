@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
+from forensics.detectors import DETECTORS
 from forensics.detectors.unplaced_failure import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from tests.log_cases import case
     ids=["device memory", "shared memory", "unknown error", "ECC", "exception", "host memory"],
 )
 def test_cause(row: dict[str, Any], cause: str, hosts: tuple[str, ...]) -> None:
-    (found,) = DETECTOR.detect(case([row]))
+    found = judged(case([row]), DETECTOR)
     assert (found.kind, found.cause, found.ranks, found.hosts) == ("crash", cause, (), hosts)
 
 
@@ -54,10 +55,10 @@ def test_what_is_no_failure_of_its_own(rows: list[dict[str, Any]]) -> None:
 def test_the_kernel_and_the_launcher_agree(killed: list[int], named: tuple[int, ...]) -> None:
     ranks = [{"rank": rank, "host": f"n{rank // 2}"} for rank in range(4)]
     exits = [{"kind": "exit", "code": "-9", "rank": rank} for rank in killed]
-    found = DETECTOR.detect(case([{"kind": "host_oom", "severity": "fatal", "host": "n1"}, *exits], ranks=ranks))
-    assert tuple(rank for one in found for rank in one.ranks) == named
+    whole = case([{"kind": "host_oom", "severity": "fatal", "host": "n1"}, *exits], ranks=ranks)
+    assert tuple(rank for one in DETECTOR.detect(whole) for rank in one.ranks) == named
     if named:
-        assert {claim.witness for claim in found[0].claims} == {"kernel", "launcher"}
+        assert judged(whole, *DETECTORS).observers == ("the kernel", "the launcher")
 
 
 def test_the_task_stands_in_the_text_where_its_rank_is_unknown() -> None:
@@ -109,11 +110,9 @@ def test_another_program_where_no_pid_is_known() -> None:
 def test_an_exception_beside_the_time_outs_of_most_ranks_may_follow_them() -> None:
     raised = {"kind": "exception", "code": "AttributeError"}
     waits = [{"kind": "collective_timeout", "rank": rank, "seq": 5} for rank in range(4)]
-    (found,) = DETECTOR.detect(case([raised, *waits[:3]], expected=4))
-    assert (found.strong, found.undecided) == (False, ("conflicting_evidence",))
-    (found,) = DETECTOR.detect(case([raised, *waits[:2]], expected=4))
-    assert found.strong
+    found = judged(case([raised, *waits[:3]], expected=4), DETECTOR)
+    assert (found.is_proven, found.undecided) == (False, ("conflicting_evidence",))
+    assert judged(case([raised, *waits[:2]], expected=4), DETECTOR).undecided == ("membership_unknown",)
     early = {"time_ns": 10**18, "time_basis": "utc"}
     late = [{**row, "time_ns": 10**18 + 5 * 10**9, "time_basis": "utc", "value": 4000.0} for row in waits[:3]]
-    (found,) = DETECTOR.detect(case([raised | early, *late], expected=4))
-    assert found.strong
+    assert judged(case([raised | early, *late], expected=4), DETECTOR).undecided == ("membership_unknown",)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.watchdog_calls import DETECTOR
-from tests.log_cases import case
+from tests.log_cases import case, judged
 
 
 def waits(
@@ -40,9 +40,9 @@ def test_a_minority_that_calls_something_else(
     reasons: tuple[str, ...],
 ) -> None:
     lines = [waits(0), waits(1), waits(2), waits(3, **odd)]
-    (found,) = DETECTOR.detect(case(lines, progress=counters([6] * 4), expected=expected))
-    assert (found.cause, found.strong) == ("collective_mismatch", bool(ranks))
-    assert (found.ranks, found.suspect_ranks, found.undecided) == (ranks, suspects, reasons)
+    found = judged(case(lines, progress=counters([6] * 4), expected=expected), DETECTOR)
+    assert (found.cause, found.is_proven) == ("collective_mismatch", bool(ranks))
+    assert (found.ranks, found.suspects, found.undecided) == (ranks, suspects, reasons)
 
 
 def test_in_a_pair_nobody_is_named() -> None:
@@ -91,9 +91,9 @@ def test_one_behind_all_others(
     done: list[int], own: dict[str, Any], expected: int | None, cause: str | None, ranks: tuple[int, ...], suspects: Any
 ) -> None:
     lines = [waits(0, 8), waits(1, 8), waits(2, 8), waits(3, 7, **own)]
-    (found,) = DETECTOR.detect(case(lines, progress=counters(done), expected=expected))
-    assert (found.cause, found.ranks, found.suspect_ranks) == (cause, ranks, suspects)
-    assert found.strong == bool(ranks)
+    found = judged(case(lines, progress=counters(done), expected=expected), DETECTOR)
+    assert (found.cause, found.ranks, found.suspects) == (cause, ranks, suspects)
+    assert found.is_proven == bool(ranks)
 
 
 def test_an_error_of_the_device_explains_the_stop() -> None:

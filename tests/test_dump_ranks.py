@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from forensics.analyze import conclude_evidence
 from forensics.dump_ranks import with_dump_ranks
 from tests.hang_tables import Rows, call
 
@@ -61,4 +60,4 @@ def test_nobody_is_placed_by_guess(paths: dict[int, str]) -> None:
 
 def test_a_dump_that_says_its_rank_keeps_it() -> None:
     job = Rows(2, dp=(0, 1)).dump(0, call("dp", 5), file="d.1").dump(1, call("dp", 4, done=True), file="d.0")
-    assert conclude_evidence(job.evidence()).incidents[0].verdict.ranks == [1]
+    assert job.verdict().ranks == [1]

@@ -6,13 +6,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+from forensics.case import Case
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.graph.growth import chance
 from forensics.identity import SCHEMA
-from forensics.model.finding import Finding
-from forensics.model.incident import FirstAnomaly
-from forensics.verdict import choose
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import FirstAnomaly, Ref
+from forensics.verdict.arbitrate import arbitrate
 from parsers.tables import table
+from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
 
 SECOND = 1_000_000_000
@@ -23,9 +25,13 @@ def sized(value: float) -> dict[str, Any]:
 
 
 def only(job: Job, **tables: pl.DataFrame) -> Finding:
-    case = job.case()
-    (found,) = DETECTOR.detect(replace(case, tables={**case.tables, **tables}))
+    (found,) = DETECTOR.detect(with_tables(job, **tables))
     return found
+
+
+def with_tables(job: Job, **tables: pl.DataFrame) -> Case:
+    case = job.case()
+    return replace(case, tables={**case.tables, **tables})
 
 
 def test_t26_growth_and_headroom_are_shown() -> None:
@@ -79,10 +85,10 @@ def two_bad_ranks() -> Job:
 
 
 def test_t39_hardware_shortly_before_on_the_node() -> None:
-    found = only(two_bad_ranks(), events=table("events", [xid("n0", None, 1.7e9 - 3)]))
-    assert (found.ranks, found.domain) == ((0, 1), "infrastructure")
-    assert any(claim.witness == "kernel" and "xid:94" in claim.text for claim in found.claims)
-    assert next(action.kind for action in found.actions) == "drain_node"
+    found = judged(with_tables(two_bad_ranks(), events=table("events", [xid("n0", None, 1.7e9 - 3)])), DETECTOR)
+    assert (found.ranks, found.finding.domain) == ((0, 1), "infrastructure")
+    assert "the kernel" in found.observers and any("xid:94" in claim.text for claim in found.claims)
+    assert next(action.kind for action in found.finding.actions) == "drain_node"
 
 
 @pytest.mark.parametrize(
@@ -218,24 +224,26 @@ def test_a_skipped_step_ends_where_the_next_one_computes_well() -> None:
     assert (found.ranks, found.first_anomaly.step) == ((1,), 1)
 
 
-def test_of_equal_findings_the_earlier_step_wins() -> None:
-    def finding(detector: str, step: int, suspects: tuple[int, ...] = (), strong: bool = True) -> Finding:
-        return Finding(detector=detector, kind="numerics", cause="nan_birth", strong=strong, suspect_ranks=suspects,
-                       first_anomaly=FirstAnomaly(step=step))  # fmt: skip
-
-    case = only_case()
-    first, _ = choose(case, (finding("a", 9), finding("b", 4)))
-    assert first.detector == "b"
-    first, _ = choose(case, (finding("a", 4), finding("b", 9, (1,))))
-    assert first.detector == "b"
-    first, _ = choose(case, (finding("a", 4, strong=False), finding("b", 9)))
-    assert first.detector == "b"
-
-
-def only_case() -> Any:
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [({}, {}), ({}, {"suspect_ranks": (1,)}), ({"undecided": ("sampled_statistics",)}, {})],
+    ids=["alike", "the later one has suspects", "the earlier one has doubts"],
+)
+def test_the_earlier_step_explains_the_later(early: dict[str, Any], late: dict[str, Any]) -> None:
+    """Contract, rule 12: of several anomalies in a chain the first wins."""
     job = Job()
-    job.op(0, "fc", "ok", "ok")
-    return job.case()
+    for step in (4, 9):
+        job.row(0, "output", "nan", step=step)
+
+    def finding(detector: str, step: int, line: int, **said: Any) -> Finding:
+        shown = Claim(f"a NaN at step {step}", "for", (Ref(file="rank_0.jsonl", line=line, text=""),))
+        return Finding(detector=detector, cause="nan_birth", severity="fatal", claims=(shown,),
+                       first_anomaly=FirstAnomaly(step=step), **said)  # fmt: skip
+
+    listed = (finding("a", 9, 2, **late), finding("b", 4, 1, **early))
+    for findings in (listed, listed[::-1]):
+        best = arbitrate(job.case(), findings, lambda _: "bad_value").best
+        assert best is not None and best.finding.first_anomaly.step == 4
 
 
 def test_a_mask_that_went_in_is_no_lack_of_headroom() -> None:

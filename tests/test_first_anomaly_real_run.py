@@ -10,10 +10,10 @@ import pytest
 
 from forensics.detectors.first_anomaly import DETECTOR
 from forensics.detectors.replica_divergence import DETECTOR as REPLICAS
-from forensics.model.finding import Finding
 from parsers.numerics.tensor_stats import PARSER
 from parsers.parser import Source
 from parsers.tables import Tables, merge
+from tests.log_cases import Judged, judged
 from tests.tensor_rows import case_of
 
 _BUNDLE = Path("gloo/f_nan_dp/tensor_stats")
@@ -26,7 +26,7 @@ def files() -> Mapping[int, bytes]:
     return {rank: (_CASES / _BUNDLE / f"rank_{rank}.jsonl").read_bytes() for rank in range(8)}
 
 
-def answer(changed: Mapping[int, bytes | None]) -> Finding:
+def answer(changed: Mapping[int, bytes | None]) -> Judged:
     parts: list[Tables] = []
     for rank, data in {**files(), **changed}.items():
         if data is not None:
@@ -34,14 +34,14 @@ def answer(changed: Mapping[int, bytes | None]) -> Finding:
             parts.append(PARSER.parse(source))
     case = case_of(merge(parts)["tensors"], expected=range(8))
     assert REPLICAS.detect(case) == ()
-    (found,) = DETECTOR.detect(case)
+    found = judged(case, DETECTOR)
     assert found.kind == "numerics"
     return found
 
 
-def place(found: Finding) -> tuple[object, ...]:
-    anomaly = found.first_anomaly
-    return found.ranks, found.cause, anomaly.step, anomaly.microbatch, anomaly.module, anomaly.tensor, found.strong
+def place(found: Judged) -> tuple[object, ...]:
+    anomaly = found.finding.first_anomaly
+    return found.ranks, found.cause, anomaly.step, anomaly.microbatch, anomaly.module, anomaly.tensor, found.is_proven
 
 
 WHOLE = ((5,), "overflow", 4, 1, "blocks.1.mlp.fc2", "output", True)
@@ -66,10 +66,10 @@ def test_innocent_file_lost(gone: int) -> None:
 def test_file_of_the_culprit_lost(keep: int | None) -> None:
     data = files()[5]
     found = answer({5: None if keep is None else data[: len(data) // keep] if keep else b""})
-    assert (found.ranks, found.suspect_ranks) == ((), (5,))
+    assert (found.ranks, found.suspects) == ((), (5,))
     assert "culprit_among_missing" in found.undecided
 
 
 def test_culprit_and_an_innocent_lost() -> None:
     found = answer({5: None, 2: None})
-    assert (found.ranks, found.suspect_ranks) == ((), (2, 5))
+    assert (found.ranks, found.suspects) == ((), (2, 5))

@@ -54,7 +54,7 @@ def test_t9_the_edge_into_the_rank_that_received_least(rank: int) -> None:
 
 def test_t9_what_was_handed_to_the_network_and_did_not_arrive_decides() -> None:
     verdict = sent(received(entered(), least_at(17)), [41] * SIZE).verdict()
-    assert (verdict.links, verdict.status) == ([[16, 17]], "supported")
+    assert (verdict.links, verdict.status) == ([[16, 17]], "established")
 
 
 def test_t9_what_the_sender_kept_is_no_proof_against_the_network() -> None:

@@ -22,7 +22,7 @@ Frames = dict[TableName, pl.DataFrame]
 
 
 def conclude(tables: Frames) -> Verdict:
-    report = conclude_evidence(Evidence("simulated", tables))
+    report = conclude_evidence(Evidence("simulated", tables), hung=True)
     return report.incidents[report.primary].verdict
 
 
@@ -225,7 +225,7 @@ def stalled(**event: object) -> Rows:
 )
 def test_t10_the_graph_outranks_a_kernel(event: dict[str, object]) -> None:
     verdict = stalled(**event).verdict()
-    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [15], [])
+    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("rank_absent", [15], ["node1"])
 
 
 def test_t10_the_same_without_timeouts_in_the_log() -> None:

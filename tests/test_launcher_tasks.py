@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from forensics.analyze import detect
-from forensics.verdict import choose
-from tests.log_cases import case
+from forensics.detectors import DETECTORS
+from tests.log_cases import case, judged
 
 
 def ended(tasks: list[int], code: str, host: str | None = "n1", **columns: Any) -> dict[str, Any]:
@@ -36,7 +35,7 @@ def test_the_task_is_the_rank_where_tasks_are_ranks(code: str, how: str, cause: 
 
 def test_the_rank_is_named() -> None:
     whole = case([ended([5], "SIGSEGV"), STOPPING, *REST], expected=8)
-    best, _ = choose(whole, detect(whole)[0])
+    best = judged(whole, *DETECTORS)
     assert (best.kind, best.cause, best.ranks) == ("crash", "segfault", (5,))
 
 

@@ -1,4 +1,4 @@
-"""One question per file, asked in this order. Each answers from a Case with findings; verdict.py chooses among them."""
+"""One question per file, asked in this order. Each answers from a Case with findings; verdict/ chooses among them."""
 
 from forensics.case import Detector
 from forensics.detectors import (

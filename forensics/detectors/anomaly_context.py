@@ -17,7 +17,6 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device, Ref
 from forensics.topology import coordinates
 
-_WITNESS, _KERNEL = "tensor_stats", "kernel"
 _NEAR_BITS = 3.0  # less headroom than this is worth saying
 _GROWN = 4.0
 _RARE = 1e-3  # a place that holds so many births by chance is suspect

@@ -15,7 +15,6 @@ from forensics.graph.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, ranges
 
-_WITNESS = "tensor_stats"
 _CALM_PCT, _CLIPPED_PCT, _LOST_PCT = 0.1, 1.0, 25.0  # of values; below the first nothing is wrong
 _CALM_LOST_PCT = 5.0
 _GONE, _THERE, _LEAST = 0.9, 0.1, 4  # share of gradients that are zero, and how many must be seen

@@ -25,7 +25,6 @@ from forensics.model.incident import Cause, Domain, Reason, Severity, TensorRow,
 from parsers.rank_list import rank_list
 
 _SHOWN = 200
-_WITNESS = "tensor_stats"
 
 
 @dataclass(frozen=True, slots=True)

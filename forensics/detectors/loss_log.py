@@ -18,7 +18,6 @@ from forensics.model.incident import Action, Cause, FirstAnomaly, Ref, Severity,
 from forensics.topology import coordinates, mates
 
 Row = Mapping[str, Any]
-_WITNESS = "training_log"
 _BACK = 50  # steps that a loss is compared with
 _RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
 _FLOOR = 0.02  # least noise of a loss, of its median

@@ -15,7 +15,6 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly, Ref, Severity
 
 Row = Mapping[str, Any]
-_WITNESS = "training_log"
 _COLLAPSE = 16.0  # this many times below its highest value without a rise
 _STABLE = 10  # lines without a change that end a warm-up
 _START = 50  # a fall that begins by this step is a warm-up

@@ -12,7 +12,7 @@ from forensics.detectors.log_lines import Row, detail, has_begun, has_waited, ho
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.blame import Blame, Root, canonical, find_root
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Kind
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 _UNKNOWN_HOST = "(unknown)"
@@ -69,10 +69,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if closed and not ended and not has_waited(case):
         return (_closed(case, find_root(blames(case, closed)), local, closed),)
     return ()
-
-
-def _kind(case: Case) -> Kind:
-    return "hang" if has_waited(case) else "crash"
 
 
 def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Which process ended by itself, before anybody gave up waiting?
 
-Method: outcomes.py. A signal that nobody sent, or an exception that is no consequence of another rank's failure. Time
+Method: facts/process_ends.py. A signal that nobody sent, or an exception that is no consequence of another rank's failure. Time
 orders several only beyond the clock error; the launcher's "first observed failure" is never taken for the origin.
 """
 
@@ -208,10 +208,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
         ),
     )
-
-
-def _witness(outcome: ProcessEnd) -> str:
-    return "launcher" if outcome.code.startswith("SIG") else "logs"
 
 
 DETECTOR = Detector("process_died", ("events",), detect, "ended")

@@ -11,7 +11,6 @@ from forensics.graph.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, TensorRow, ranges
 
-_WITNESS = "tensor_stats"
 _FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")

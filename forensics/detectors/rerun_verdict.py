@@ -17,7 +17,6 @@ from forensics.detectors.anomaly_rows import Row
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, Device, FirstAnomaly, Ref, ranges
 
-_WITNESS = "rerun_state_machine"
 _BEGINS = ("initial_run", "first_rerun_reproducible")
 _TRANSIENT = ("first_rerun_not_reproducible", "transient_error")
 _PERSISTENT = ("second_rerun_not_reproducible", "persistent_error")
