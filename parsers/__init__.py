@@ -22,6 +22,7 @@ from parsers.device import (
 from parsers.evidence import Evidence
 from parsers.kernel import amdgpu, bug_report, fabric_manager, host, kernel_log, metax, mthreads, nic, pci_memory, xid
 from parsers.ledger import Map, Progress, read_bundle
+from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -124,6 +125,7 @@ PARSERS: tuple[Parser, ...] = (
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,
+    failures.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.

@@ -58,6 +58,7 @@ class LineParser:
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
     `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
     `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
+    `leftover`: it gets only the lines of which no other parser has made a row or a claim.
     """
 
     name: str
@@ -65,6 +66,7 @@ class LineParser:
     parse: Callable[[pl.DataFrame], Tables]
     after: int = 0
     follows: re.Pattern[bytes] | None = None
+    leftover: bool = False
 
 
 @dataclass(frozen=True, slots=True)

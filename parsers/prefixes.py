@@ -3,7 +3,7 @@
 Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
 ``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
 ``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
-syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read.
+syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
 
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
@@ -19,6 +19,7 @@ import msgspec
 from parsers import stamps
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|SEVERE|FATAL)"  # a logger's, never a host
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
@@ -253,7 +254,7 @@ _OPENED = re.compile(r"[+-] [^›]{1,300} › ")  # stern says which pods it fol
 _END = r":?(?: |$|(?=[\[\t(]))"
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
-    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| ({_HOST}) {_UNIT}|{_END})", _stamped),
+    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| (?!{_LEVEL} )({_HOST}) {_UNIT}|{_END})", _stamped),
     (rf"{stamps.SLASHED}{_END}", _time),
     (rf"({_ADDRESS}): ", _named),
     (r"\d{1,3},\d+,(\d+),[-c+](?:,[^;]*)?;", _kmsg),
@@ -262,7 +263,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
 _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.GLOG}\b", _seen_time),
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
-    (rf"{stamps.SYSLOG} ({_HOST}) {_UNIT}", _stamp_and_host),
+    (rf"{stamps.SYSLOG} (?!{_LEVEL} )({_HOST}) {_UNIT}", _stamp_and_host),
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),
@@ -276,11 +277,12 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
         (rf"\[{stamps.GLOG} ", _seen_time),
+        (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
         (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
     ),
     "(": (
-        (r"\((?:[\w.:-]+ )?pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
+        (r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
     ),
     "{": ((r'\{(?=\s*")', _json),),
