@@ -4,7 +4,18 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
-from parsers.comm import addresses, hccl, nccl, nccl_collectives, proxy_dump, ras
+from parsers.comm import (
+    addresses,
+    cann,
+    coordination,
+    hccl,
+    horovod,
+    libfabric,
+    nccl,
+    nccl_collectives,
+    proxy_dump,
+    ras,
+)
 from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
@@ -20,7 +31,19 @@ from parsers.device import (
     prometheus,
 )
 from parsers.evidence import Evidence
-from parsers.kernel import amdgpu, bug_report, fabric_manager, host, kernel_log, metax, mthreads, nic, pci_memory, xid
+from parsers.kernel import (
+    amdgpu,
+    bug_report,
+    fabric_manager,
+    host,
+    kernel_log,
+    metax,
+    mthreads,
+    nic,
+    pci_memory,
+    rocm,
+    xid,
+)
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.logs import failures
 from parsers.numerics import (
@@ -38,6 +61,7 @@ from parsers.parser import Parser
 from parsers.pytorch import desync, elastic, error_json, flight_recorder, process_group, traceback
 from parsers.scheduling import (
     checkpoint,
+    deepspeed_launcher,
     dlrover,
     heartbeat,
     kubernetes,
@@ -90,6 +114,10 @@ PARSERS: tuple[Parser, ...] = (
     desync.PARSER,
     nccl.PARSER,
     hccl.PARSER,
+    cann.PARSER,
+    horovod.PARSER,
+    coordination.PARSER,
+    libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,
     addresses.PARSER,
@@ -115,6 +143,7 @@ PARSERS: tuple[Parser, ...] = (
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    deepspeed_launcher.PARSER,
     shell.PARSER,
     xid.PARSER,
     host.PARSER,
@@ -125,6 +154,7 @@ PARSERS: tuple[Parser, ...] = (
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,
+    rocm.PARSER,
     failures.PARSER,
 )
 

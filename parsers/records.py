@@ -91,8 +91,8 @@ def record(text: str, is_stamped: bool = False, raw: str = "") -> Record | None:
     if match := _GNU.match(text):
         return Record(_SEVERITIES[match["level"].lower()], text[match.end() :], match["name"] or "")
     if (match := _LOGFMT.search(text)) and (said := _LOGFMT_TEXT.search(text)):
-        severity = _SEVERITIES.get(match["level"].lower())
-        return Record(severity, said[1] or said[2] or "", text[: match.start()]) if severity else None
+        known = _SEVERITIES.get(match["level"].lower())
+        return Record(known, said[1] or said[2] or "", text[: match.start()]) if known else None
     return _fields(text, is_stamped)
 
 

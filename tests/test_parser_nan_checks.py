@@ -128,10 +128,11 @@ ERROR = "RuntimeError: Function 'MulBackward0' returned nan values in its 0th ou
         (FORWARD.replace("0. Trace", "0.\nTrace") + "Traceback (most recent call last):\n" + ERROR, ["nan_assert"],
          [["forward", "<module>"]]),
         (ERROR, ["nan_assert"], [[]]),
-        (FORWARD, ["other"], [["forward", "<module>"]]),
+        (FORWARD, ["nan_assert"], [["forward", "<module>"]]),
+        (FORWARD + "\nIndexError: list index out of range", ["other"], [["forward", "<module>"]]),
         (FORWARD + ERROR.replace("Mul", "Div"), ["other", "nan_assert"], [["forward", "<module>"], []]),
     ],
-    ids=["empty", "foreign", "both", "older", "error-alone", "cut", "another-function"],
+    ids=["empty", "foreign", "both", "older", "error-alone", "cut", "another-error", "another-function"],
 )  # fmt: skip
 def test_anomaly_mode(text: str, kinds: list[str], functions: list[list[str]]) -> None:
     rows = _events(ANOMALY, text, rank=4)
@@ -257,3 +258,19 @@ def test_any_text_keeps_the_schema(pieces: list[str], cut: int) -> None:
     for parser in ALL:
         for name, frame in parser.parse(lines(text[: len(text) - cut])).items():
             assert dict(frame.schema) == dict(SCHEMAS[name])
+
+
+def test_the_rerun_state_machine_names_the_rank_whose_result_it_refused() -> None:
+    text = (
+        "ERROR:megatron.core.rerun_state_machine:Unexpected result nan on rank 5 at iteration #812 invocation #4 "
+        "(message='found NaN in local grad norm for bucket #2')\n"
+        "ERROR:megatron.core.rerun_state_machine:Rank 5, node n07, device 1, iteration #812: First rerun: unexpected result "
+        "is not reproducible within the tolerance (nan != 2.1)!\n"
+        "ERROR:megatron.core.rerun_state_machine:Rank 5, node n07, device 1, iteration #812: Possible transient error!!"
+    )
+    initial, rerun, diagnosis = _events(RERUN, text)
+    assert (initial["kind"], initial["rank"], initial["names_ranks"], initial["step"]) == ("nan_assert", 5, [5], 812)
+    assert (rerun["code"], rerun["names_ranks"], rerun["names_hosts"], rerun["step"]) == (
+        "first_rerun_not_reproducible", [5], ["n07"], 812,
+    )  # fmt: skip
+    assert (diagnosis["code"], diagnosis["names_ranks"], diagnosis["device_index"]) == ("transient_error", [5], 1)

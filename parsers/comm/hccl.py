@@ -22,6 +22,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.comm.hccl_faults import KINDS, fault, pairs_of
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
 from parsers.stamps import Stamp, parse_time
@@ -32,32 +33,7 @@ _LINE = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.\d{3}\.\d{3}) "
     r"(?:\[(?P<place>[\w./-]{1,120}:\d{1,6})\] ?)?(?:\[(?P<thread>\d{1,9})\] ?)?"
 )
-_FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
-    (re.compile(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
-    (re.compile(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
-    (re.compile(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
-    (re.compile(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
-    (re.compile(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
-    (re.compile(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
-    (re.compile(r"cqe|retransmission|roce.*error", re.I), "completion_error", None),
-    (re.compile(r"EI0006|[Ss]ocket.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Ss]ocket|wait socket establish",),
-     "connect_failed", "timeout"),
-    (re.compile(r"[Ss]ocket.*(?:closed|reset|disconnect)"), "peer_closed", None),
-    (re.compile(r"connect.*(?:fail|refused)", re.I), "connect_failed", None),
-    (re.compile(r"EI0002|\[Timeout\]|[Nn]otify.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Nn]otify"),
-     "collective_timeout", None),
-)  # fmt: skip
-_REMOTE_RANK = re.compile(r"(?:remote|dst|peer)(?:[ _]?[Uu]ser)?[ _]?[Rr]ank\w*\s?[:=]?\s?\[?(\d{1,7})\b")
-_REMOTE_ADDRESS = re.compile(
-    r"(?:remote|dst|peer|server)[ _]?(?:[Ii][Pp]|[Aa]ddr\w*)\w*\s?[:=]?\s?\[?([0-9A-Fa-f][0-9A-Fa-f.:]{3,63}[0-9A-Fa-f])\b"
-)
-_PAIR = re.compile(r"\b([A-Za-z]\w{0,30})\s?:?\s?\[([^\[\]]{0,200})\]")
-_CODE = re.compile(r"\bE[IJZ]\d{4}\b")
 _ENTRY = re.compile(r"Entry-(?:Hccl)?([A-Z][A-Za-z]{2,30}?)(?:OutPlace|Inner)?\s?:")
-_KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Send": "send",
-          "Recv": "recv", "Receive": "recv", "Broadcast": "broadcast", "Reduce": "reduce", "AlltoAll": "all_to_all",
-          "AlltoAllV": "all_to_all", "Scatter": "scatter", "Barrier": "barrier",
-          "BatchSendRecv": "coalesced"}  # fmt: skip
 _MOST_CHARACTERS = 8192
 
 
@@ -90,35 +66,28 @@ def _when(head: re.Match[str]) -> Stamp:
 
 
 def _event(row: Row, head: re.Match[str], body: str) -> dict[str, Any]:
-    kind, code = next(((kind, code) for words, kind, code in _FAMILIES if words.search(body)), ("comm_warning", None))
-    catalogue = _CODE.search(body)
-    pairs = dict(_PAIR.findall(body)[:30])
-    detail = {"library": "HCCL", "place": head["place"], "catalogue": catalogue[0] if catalogue else None}
-    rank, address = _REMOTE_RANK.search(body), _REMOTE_ADDRESS.search(body)
+    said = fault(body)
     time, basis = _when(head)
     if row["time_basis"] == "utc" or time is None:
         time, basis = row["time_ns"], row["time_basis"]
-    told = {name: value for name, value in (pairs | detail).items() if value is not None}
-    is_error = head["level"] == "ERROR" and kind != "comm_warning"
+    is_error = head["level"] == "ERROR" and said.kind != "comm_warning"
+    detail = said.pairs | {"library": "HCCL"} | ({"place": head["place"]} if head["place"] else {})
     return event(
         row,
-        kind,
-        code=code or (catalogue[0] if catalogue else None),
-        severity="error" if is_error or code else "warning",
+        said.kind,
+        severity="error" if is_error or said.family else "warning",
         pid=int(head["pid"]),
         time_ns=time,
         time_basis=basis,
         text=(head[0] + body)[:2000].rstrip(),
-        names_ranks=[int(rank[1])] if rank else None,
-        names_rank_space="group",
-        names_hosts=[address[1]] if address else None,
-        detail=json.dumps(told),
+        detail=json.dumps(detail),
+        **said.columns,
     )
 
 
 def _operation(row: Row, head: re.Match[str], entry: re.Match[str], body: str) -> dict[str, Any]:
-    pairs = dict(_PAIR.findall(body)[:30])
-    kind = _KINDS.get(entry[1], entry[1].lower())
+    pairs = pairs_of(body)
+    kind = KINDS.get(entry[1], entry[1].lower())
     peer = pairs.get("destRank") or pairs.get("srcRank")
     root = pairs.get("root")
     time, basis = _when(head)

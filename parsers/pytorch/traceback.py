@@ -9,7 +9,8 @@
     terminate called after throwing an instance of 'c10::CUDAError'
       what():  CUDA error: unknown error
 
-Ranks that share a file come apart by prefix. Each traceback of a chain ("During handling of the above exception, …")
+Ranks that share a file come apart by prefix. A logger may put its own prefix before each line of a traceback (vLLM, Ray):
+what stood before its head, digits aside, is taken off the lines after it. Each traceback of a chain ("During handling of the above exception, …")
 is one event `exception`; a traceback without its last line is one, too, with null code. What the message means for
 the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where the rank is known, the traceback is also
 a row of `stacks`: it is where that rank was at its end. One that ends in KeyboardInterrupt is no failure but an `exit` by
@@ -42,6 +43,7 @@ _SURE_CLASS = re.compile(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warnin
 _LONELY = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
+_DIGIT = re.compile(r"\d")
 _LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
 _IGNORED = "?"  # no thread: `Exception ignored in`
@@ -81,8 +83,14 @@ class _Block:
     continues: int | None  # line of the traceback before it in a chain
     frames: list[dict[str, Any]] = field(default_factory=list)  # outermost first
     sources: list[str | None] = field(default_factory=list)
+    prefix: str = ""  # a logger's, before each of its lines; digits as #
     foreign: int = 0
     until: int = 0  # its last line so far
+
+    def bare(self, text: str) -> str:
+        """A line of it without the logger's prefix."""
+        size = len(self.prefix)
+        return text[size:] if size and _DIGIT.sub("#", text[:size]) == self.prefix else text
 
 
 class _Reader:
@@ -135,11 +143,12 @@ class _Reader:
         thread = _THREAD.search(head["before"])
         name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
-        self._block = _Block(row, name is None and not head["original"], name, continues)
+        prefix = _DIGIT.sub("#", head["before"]) if head["before"].endswith((" ", "] ", ": ")) else ""
+        self._block = _Block(row, name is None and not head["original"], name, continues, prefix=prefix)
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
-        text = row["text"]
+        text = block.bare(row["text"])
         is_next, block.until = row["line"] == max(block.until, block.row["line"]) + 1, row["line"]
         if found := _FRAME.match(text):
             function = found["function"] or None
