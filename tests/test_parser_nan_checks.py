@@ -87,6 +87,8 @@ def test_loss_scale(text: str, expected: list[dict[str, Any]]) -> None:
                      [{"kind": "other", "code": "unexpected_result", "step": 7}], id="spike"),
         pytest.param("Rank 2, node n, device 2, iteration 7: Unexpected result tensor(inf, device='cuda:2') "
                      "(message='found Inf in local grad norm')", [{"kind": "nan_assert"}], id="tensor"),
+        pytest.param("RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed",
+                     [{"kind": "nan_assert", "code": "nan_check", "op": "all_reduce", "group": "dp"}], id="torchcomms"),
         pytest.param("Rank 1: found NaN in local grad norm in backwards pass. Device: 1, node: aRank 4: found NaN in "
                      "local grad norm in backwards pass. Device: 0, node: b",
                      [{"names_ranks": [1]}, {"names_ranks": [4]}], id="glued"),
