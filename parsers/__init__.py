@@ -13,6 +13,7 @@ from parsers.comm import (
     libfabric,
     nccl,
     nccl_collectives,
+    nccl_inspector,
     proxy_dump,
     ras,
 )
@@ -66,14 +67,16 @@ from parsers.scheduling import (
     heartbeat,
     kubernetes,
     pod_description,
+    preemption,
     preflight,
     sacct,
+    serving,
     shell,
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
-from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases
+from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 
@@ -98,6 +101,7 @@ PARSERS: tuple[Parser, ...] = (
     ib.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
+    nccl_inspector.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,
@@ -132,6 +136,7 @@ PARSERS: tuple[Parser, ...] = (
     lightning.PARSER,
     environment.PARSER,
     process_line.PARSER,
+    world.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     rerun_tracker.PARSER,
@@ -140,10 +145,13 @@ PARSERS: tuple[Parser, ...] = (
     te_stats.PARSER,
     megatron_timers.PARSER,
     nvrx.PARSER,
+    nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
     deepspeed_launcher.PARSER,
+    serving.PARSER,
+    preemption.PARSER,
     shell.PARSER,
     xid.PARSER,
     host.PARSER,

@@ -8,6 +8,7 @@
     ERROR 01-31 10:11:12 [engine.py:7] message                vLLM
     ERROR:root:message · ERROR: message · prog: error: message            logging without a format, pip, GNU
     E0131 10:11:12.689000 4711 file.cc:12] message            glog, absl; also in brackets, with or without a time
+    2026:01:31-10:11:12:( 4711) |CCL_ERROR| file.cpp:3: message            oneCCL
     E file.cc:12] message                                     TensorFlow and XLA, after their stamp
     level=error msg="message" · {"level":"error","msg":"…"}   logfmt, JSON
 
@@ -30,11 +31,11 @@ _SEVERITIES = {
     **dict.fromkeys(("info", "information", "notice", "success", "i", "debug", "trace", "verbose", "d", "v"), "info"),
 }
 _WORDS = "|".join(sorted((word for word in _SEVERITIES if len(word) > 1), key=len, reverse=True))
-_LEVEL = re.compile(rf"(?P<level>{_WORDS.upper()})(?![\w./-]| ?=)")
+_LEVEL = re.compile(rf"(?:(?<=\|)[A-Z]{{2,8}}_)?(?P<level>{_WORDS.upper()})(?![\w./-]| ?=)")
 _ANY_CASE = re.compile(rf"\s*(?P<level>{_WORDS})\s*", re.I)
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?:\.\d{1,3})?"
 _STAMP = re.compile(
-    rf"(?:\d{{4}}[-/]\d\d[-/]\d\d[T _-]?|\d\d(?:[-/]\d\d){{1,2}}(?:\d\d)? |[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} +\d{{1,2}} "
+    rf"(?:\d{{4}}[-/:]\d\d[-/:]\d\d[T _-]?|\d\d(?:[-/]\d\d){{1,2}}(?:\d\d)? |[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} +\d{{1,2}} "
     rf"|[A-Z][a-z]{{2}} +\d{{1,2}} ){_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?(?: \d{{4}})?|{_CLOCK}"
 )
 _BRACKET = re.compile(r"\[(?P<square>[^\[\]]{0,160})\]|\((?P<round>[^()]{1,120})\)|<(?P<angle>[^<>]{1,32})>")
