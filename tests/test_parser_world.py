@@ -28,6 +28,8 @@ from tests.lines import lines
         ("torchrun --nnodes=1:4 --nproc-per-node=8 a.py", []),
         ("torchrun --nnodes=$N --nproc-per-node=8 a.py", []),
         ("mpirun -np 16 -x A=b python a.py", [(None, 16)]),
+        ("2026-01-31 INFO train: world size 16, model has 24736 parameters", [(None, 16)]),
+        ("tensor parallel group with world size 4", []),
         ("init group pg=2 rank=3 world_size=4", []),
         ("init rank=16 world_size=16", []),
         ("rank=3 world_size=16 died", []),

@@ -8,7 +8,7 @@
     | distributed init (rank 3): env://, gpu 3  ·  (rank 3, world 16)                       detection recipes
     Setting up process group for: env:// [rank=3, world_size=16]                            Ray Train
     - (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0         Ray Train
-    init done rank=3 world_size=16 …                                                        scripts
+    init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
     WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
 A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
@@ -53,6 +53,7 @@ _FORMS = tuple(
             rf"(?<![\w-])(?:world_size|world)[ =:]{{1,2}}{_WORLD}.{{0,80}}?(?<![\w-])(?:global_)?rank ?[=:] ?{_RANK}",
             "start line",
         ),
+        (rf"(?i)(?:^|[\s\]|(,;])world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)", "world size"),
         (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
         (
             r"(?:^|\s)--?nnodes[= ](?P<nodes>\d{1,6})(?=\s|$).*?\s--?nproc[-_]per[-_]node[= ](?P<each>\d{1,4})(?=\s|$)",
@@ -65,10 +66,13 @@ _FORMS = tuple(
         (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
     )
 )
+_LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
 _STARTS = re.compile(
     r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b"
 )
-_OTHERS = re.compile(r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group size|pg)\w*\b")
+_OTHERS = re.compile(
+    r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
+)
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -77,7 +81,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
-        if found is None or (found[1] == "start line" and (not _STARTS.search(text) or _OTHERS.search(text))):
+        if found is None or (found[1] in _LOOSE and _OTHERS.search(text)):
+            continue
+        if found[1] == "start line" and not _STARTS.search(text):
             continue
         who, said = reporter(row), found[0].groupdict()
         world = integer(said["world"]) if "world" in said else None
@@ -98,7 +104,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world size: ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"world_size=", b"world_size:",
+        b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
     ),
     parse=parse,
