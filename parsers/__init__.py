@@ -7,6 +7,7 @@ from parsers.bundle import BundleError
 from parsers.comm import (
     addresses,
     cann,
+    clog,
     coordination,
     hccl,
     horovod,
@@ -102,6 +103,7 @@ PARSERS: tuple[Parser, ...] = (
     lspci.PARSER,
     prometheus.PARSER,
     nccl_inspector.PARSER,
+    clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,

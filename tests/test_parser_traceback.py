@@ -294,3 +294,13 @@ def test_a_logger_that_prefixes_each_line() -> None:
     [row] = _events("\n".join(at.format(number % 10) + line for number, line in enumerate(body)))
     assert (row["kind"], row["code"]) == ("exception", "ValueError")
     assert json.loads(row["detail"])["frames"]
+
+
+def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
+    text = f"-- Process 3 terminated with the following error:\n{HEAD}ValueError: x"
+    [row] = _events(text)
+    assert (row["kind"], row["rank"], row["local_rank"]) == ("exception", None, 3)
+    [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x")
+    assert (row["rank"], row["rank_space"]) == (2, "global")
+    [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x", rank=5)
+    assert row["rank"] == 5

@@ -203,3 +203,8 @@ def test_a_stamp_in_one_bracket_with_level_and_place_is_read_and_stays() -> None
     text = "[2026-01-31 10:11:12.066232: W horovod/common/x.cc:588] stalled"
     line = strip(f"[1,0]<stderr>:{text}")
     assert (line.text, line.task, line.time_ns) == (text, 0, 1769854272_066232000)
+
+
+@pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", None)])
+def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
+    assert strip(text).rank == rank

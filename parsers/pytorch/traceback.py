@@ -6,6 +6,9 @@
     [rank3]:            ^^^^^^^^^^^^
     [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
+    -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
+    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+
     terminate called after throwing an instance of 'c10::CUDAError'
       what():  CUDA error: unknown error
 
@@ -43,6 +46,11 @@ _SURE_CLASS = re.compile(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warnin
 _LONELY = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
+# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank.
+_QUOTED = re.compile(
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+)
+_QUOTED_LINES = 200
 _DIGIT = re.compile(r"\d")
 _LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
@@ -104,14 +112,23 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
+        self._quoted: tuple[int, dict[str, int]] | None = None  # line, whose
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._thread, self._linked, self._last_head, self._interrupted = None, False, None, None
-        for row in stream:
+        self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
+        for row in map(self._of_quoted, stream):
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_block(None, None, None)
         self._end_terminate(None, None)
+
+    def _of_quoted(self, row: Row) -> Row:
+        """A line as of the process that a launcher quotes, where the line says no rank of its own."""
+        if found := _QUOTED.search(row["text"]):
+            self._quoted = (row["line"], _whose(found))
+        if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
+            return row
+        return {**row, **self._quoted[1]}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -213,6 +230,12 @@ class _Reader:
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
 
 
+def _whose(found: re.Match[str]) -> dict[str, int]:
+    if found["local_rank"]:
+        return {"local_rank": int(found["local_rank"])}
+    return {"rank": int(found["rank"] or found["world"])}
+
+
 def _user_source(block: _Block) -> str | None:
     """The source text of the innermost line that belongs to no library; of the innermost, if all do."""
     for frame, source in zip(reversed(block.frames), reversed(block.sources), strict=True):
@@ -233,6 +256,9 @@ PARSER = LineParser(
         b"Exception in thread",
         b"Exception ignored in",
         b"above exception",
+        b"-- Process ",
+        b" Error Snippet]",
+        b"world_rank=",
         b"DataLoader worker (pid",
         b"Unexpected bus error",
         b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
