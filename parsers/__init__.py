@@ -4,7 +4,20 @@ from builtins import map as serial
 from collections.abc import Sequence
 
 from parsers.bundle import BundleError
-from parsers.comm import addresses, hccl, nccl, nccl_collectives, proxy_dump, ras
+from parsers.comm import (
+    addresses,
+    cann,
+    clog,
+    coordination,
+    hccl,
+    horovod,
+    libfabric,
+    nccl,
+    nccl_collectives,
+    nccl_inspector,
+    proxy_dump,
+    ras,
+)
 from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
@@ -20,8 +33,21 @@ from parsers.device import (
     prometheus,
 )
 from parsers.evidence import Evidence
-from parsers.kernel import amdgpu, bug_report, fabric_manager, host, kernel_log, metax, mthreads, nic, pci_memory, xid
+from parsers.kernel import (
+    amdgpu,
+    bug_report,
+    fabric_manager,
+    host,
+    kernel_log,
+    metax,
+    mthreads,
+    nic,
+    pci_memory,
+    rocm,
+    xid,
+)
 from parsers.ledger import Map, Progress, read_bundle
+from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -37,18 +63,21 @@ from parsers.parser import Parser
 from parsers.pytorch import desync, elastic, error_json, flight_recorder, process_group, traceback
 from parsers.scheduling import (
     checkpoint,
+    deepspeed_launcher,
     dlrover,
     heartbeat,
     kubernetes,
     pod_description,
+    preemption,
     preflight,
     sacct,
+    serving,
     shell,
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
-from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases
+from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "read"]
 
@@ -73,6 +102,8 @@ PARSERS: tuple[Parser, ...] = (
     ib.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
+    nccl_inspector.PARSER,
+    clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,
@@ -89,6 +120,10 @@ PARSERS: tuple[Parser, ...] = (
     desync.PARSER,
     nccl.PARSER,
     hccl.PARSER,
+    cann.PARSER,
+    horovod.PARSER,
+    coordination.PARSER,
+    libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,
     addresses.PARSER,
@@ -103,6 +138,7 @@ PARSERS: tuple[Parser, ...] = (
     lightning.PARSER,
     environment.PARSER,
     process_line.PARSER,
+    world.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     rerun_tracker.PARSER,
@@ -111,9 +147,13 @@ PARSERS: tuple[Parser, ...] = (
     te_stats.PARSER,
     megatron_timers.PARSER,
     nvrx.PARSER,
+    nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    deepspeed_launcher.PARSER,
+    serving.PARSER,
+    preemption.PARSER,
     shell.PARSER,
     xid.PARSER,
     host.PARSER,
@@ -124,6 +164,8 @@ PARSERS: tuple[Parser, ...] = (
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,
+    rocm.PARSER,
+    failures.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.

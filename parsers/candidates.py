@@ -18,6 +18,7 @@ from parsers.tables import SCHEMAS, Tables, table
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
 
+_PLACE = ["file", "line"]
 _SAID = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
 
 
@@ -68,10 +69,17 @@ class Candidates:
         whole = pl.DataFrame(self._columns, schema={name: LINES[name] for name in self._columns})
         rows, hits = self._rows, self._hits
         self._clear()
-        for parser, own, is_hit in zip(self.parsers, rows, hits, strict=True):
-            if own:
-                frame = whole[own].with_columns(pl.Series("hit", is_hit, dtype=pl.Boolean)).select(list(LINES))
-                yield from _parse(parser, frame)
+        known = [table("claimed", []).select(_PLACE)]  # lines that somebody has read
+        for number in sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover):
+            parser, own = self.parsers[number], rows[number]
+            if not own:
+                continue
+            frame = whole[own].with_columns(pl.Series("hit", hits[number], dtype=pl.Boolean)).select(list(LINES))
+            if parser.leftover:
+                frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
+            for name, found in _parse(parser, frame) if frame.height else ():
+                known += [part.select(_PLACE).drop_nulls() for part in found.values() if part.height]
+                yield name, found
 
 
 def _parse(parser: LineParser, frame: pl.DataFrame) -> Iterator[tuple[str, Tables]]:

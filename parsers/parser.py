@@ -59,6 +59,7 @@ class LineParser:
     `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
     `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
     `before`: whether the line before an anchored line comes along, too.
+    `leftover`: it gets only the lines of which no other parser has made a row or a claim.
     """
 
     name: str
@@ -67,6 +68,7 @@ class LineParser:
     after: int = 0
     follows: re.Pattern[bytes] | None = None
     before: bool = False
+    leftover: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
 
 Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
-folder; flight-recorder dumps ``_dump_9``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
+folder; flight-recorder dumps ``_dump_9``, ``trace_9``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
 space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
 """
 
@@ -16,7 +16,10 @@ _OTHER_SPACE = re.compile(
     r"(?:^|[._-])(?:local|node|group|role|machine|dp|tp|pp|ep|cp|sp|mp|lora|low|full|max|min|num|n|per|matrix)[._-]$",
     re.I,
 )
-_DUMP = re.compile(r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1,7})(?:\.(?:pkl|pickle|json|bin))?")
+_DUMP = re.compile(
+    r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1,7})(?:\.(?:pkl|pickle|json|bin))?"
+    r"|(?:(?:nccl|mccl|rccl|comm|fr|flight)_)?trace_(\d{1,7})(?:\.(?:pkl|pickle|bin))?"
+)
 _HOST = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
 
 
@@ -43,7 +46,7 @@ def _rank(parts: list[str]) -> int | None:
     """The file name outranks its folders, the inner folder the outer; two different ranks in one name are none."""
     dump = _DUMP.fullmatch(parts[-1])
     if dump:
-        return int(dump[1])
+        return int(dump[1] or dump[2])
     for part in reversed(parts):
         found = {int(match[1]) for match in _RANK.finditer(part) if not _OTHER_SPACE.search(part[: match.start()])}
         if found:

@@ -3,7 +3,7 @@
 Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
 ``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
 ``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
-syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read.
+syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
 
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
@@ -19,6 +19,7 @@ import msgspec
 from parsers import stamps
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|SEVERE|FATAL)"  # a logger's, never a host
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
@@ -277,17 +278,18 @@ _LETTER: tuple[tuple[str, Take], ...] = (
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
-        (r"\[rank(\d{1,7})\](?:: ?| (?=\S))", _rank),
+        (r"\[rank(?:: ?)?(\d{1,7})\](?:: ?| (?=\S))", _rank),  # Lightning has a colon
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
         (rf"\[{stamps.GLOG} ", _seen_time),
+        (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
         (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
     ),
     "(": (
-        (r"\((?:[\w.:-]+ )?pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
+        (r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
     ),
     "{": ((r'\{(?=\s*")', _json),),

@@ -135,7 +135,7 @@ XID: tuple[Ref, ...] = (
         "interrupt", severity="warning"),
     ref("sxid/soe-no-link", "nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 10001, Non-fatal, SOE error", code="sxid:10001"),
     ref("sxid/severity-line", "nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Severity 0 Engine instance 61 Sub-engine "
-        "instance 00", None),
+        "instance 00", kind="gpu_error", code="sxid:12028", severity="error", pci="0000:86:00.0"),
     ref("sxid/data-line", "nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Data {0x00000000, 0x00000001, 0x0, 0x0, 0x0, 0x0, "
         "0x0, 0x0}", None),
     ref("fabricmanager/sxid", "[Feb 27 2025 15:10:02] [ERROR] [tid 12727] detected NVSwitch non-fatal error 12028 on fid 0 on "

@@ -146,7 +146,8 @@ ERRORS: tuple[Ref, ...] = (
     ref("pytorch/barrier/one", "[Rank 0]: Rank 3 failed to pass monitoredBarrier in 9000 ms", kind="barrier_missing",
         names_ranks=[3]),
     ref("pytorch/barrier/victim", "[Rank 2]: Rank 2 successfully reached monitoredBarrier, but received errors while waiting "
-        "for send/recv from rank 0. Please check rank 0 logs for faulty rank.", None),
+        "for send/recv from rank 0. Please check rank 0 logs for faulty rank.", kind="remote_error", code="barrier", rank=2,
+        names_ranks=None),
     ref("pytorch/barrier/timeout", "Rank 2 timed out in monitoredBarrier after 9000 ms.", kind="collective_timeout",
         code="barrier"),
     ref("pytorch/barrier/none", "No ranks successfully processed in monitoredBarrier.", None),

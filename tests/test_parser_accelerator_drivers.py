@@ -124,3 +124,9 @@ def test_catalogues_use_known_kinds_and_name_their_source() -> None:
         assert row["kind"] in EVENT_KINDS
         assert row["severity"] in {"info", "warning", "error", "fatal"}
         assert row["source"]
+
+
+def test_the_context_of_a_recovery_names_its_process() -> None:
+    text = "MTGPU:(Error):   512: Recovery 1: PID = 4711, frame = 0, HWRTData = 0x0, EventStatus = 0x10, Guilty Lockup"
+    [row] = mthreads.PARSER.parse(lines(text))["events"].rows(named=True)
+    assert (row["pid"], json.loads(row["detail"])["role"]) == (4711, "guilty")

@@ -98,7 +98,7 @@ def test_single_lines(text: str, kind: str, expected: dict[str, object]) -> None
         "rank: 3",
         "time : now",
         "the host      : x",
-        "failed (exitcode: -9) local_ra",
+        "failed (exitcode: -9",
         "Failures:",
     ],
     ids=["empty", "huge-number", "foreign", "bare-rank", "bare-time", "bare-host", "cut", "title-only"],
@@ -162,3 +162,10 @@ def test_rendezvous_result_maps_ranks() -> None:
 
 def _rows(tables: object, name: str) -> list[dict[str, object]]:
     return tables[name].rows(named=True)  # type: ignore[index,no-any-return]
+
+
+def test_a_cut_line_still_tells_the_exit_code() -> None:
+    [row] = PARSER.parse(lines("ERROR:torch.distributed.elastic: failed (exitcode: -6) local_ra"))["events"].rows(
+        named=True
+    )
+    assert (row["kind"], row["code"], row["local_rank"], row["pid"]) == ("exit", "SIGABRT", None, None)

@@ -73,3 +73,23 @@ def test_two_glued_lines() -> None:
 def test_says_nothing(text: str) -> None:
     tables = PARSER.parse(lines(text))
     assert tables["events"].is_empty() and tables["operations"].is_empty()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Entry-HcclCommInitRootInfoInner:ranks[16], rank[3], rootinfo: host ip[10.0.0.1] port[60000] nicDeploy[1] "
+        "identifier[group_name_0], deviceLogicId[5]",
+        "Entry-HcclCommInitRootInfoConfigInner:ranks[16], rank[3], rootinfo: host ip[10.0.0.1]",
+        "Entry-HcclCommInitRootInfo V910_95, rankId[3], rankNum[16].",
+    ],
+    ids=["plain", "config", "v2"],
+)
+def test_a_communicator_that_begins_says_who_its_process_is(text: str) -> None:
+    smaller = f"[INFO] {P}Entry-HcclCommInitRootInfoInner:ranks[2], rank[1], identifier[tp]"
+    tables = PARSER.parse(lines(f"[INFO] {P}{text}\n{smaller}", host="n1"))
+    assert tables["ranks"].select("rank", "world_size", "pid", "host").rows() == [(3, 16, 4711, "n1")]
+    assert tables["groups"]["size"].to_list() == [16, 2]
+    assert tables["operations"].is_empty()
+    [whole, _] = tables["events"].rows(named=True)
+    assert (whole["kind"], whole["rank"], whole["rank_space"]) == ("comm_init_start", 3, "group")

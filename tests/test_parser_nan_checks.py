@@ -87,6 +87,8 @@ def test_loss_scale(text: str, expected: list[dict[str, Any]]) -> None:
                      [{"kind": "other", "code": "unexpected_result", "step": 7}], id="spike"),
         pytest.param("Rank 2, node n, device 2, iteration 7: Unexpected result tensor(inf, device='cuda:2') "
                      "(message='found Inf in local grad norm')", [{"kind": "nan_assert"}], id="tensor"),
+        pytest.param("RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed",
+                     [{"kind": "nan_assert", "code": "nan_check", "op": "all_reduce", "group": "dp"}], id="torchcomms"),
         pytest.param("Rank 1: found NaN in local grad norm in backwards pass. Device: 1, node: aRank 4: found NaN in "
                      "local grad norm in backwards pass. Device: 0, node: b",
                      [{"names_ranks": [1]}, {"names_ranks": [4]}], id="glued"),
@@ -128,10 +130,11 @@ ERROR = "RuntimeError: Function 'MulBackward0' returned nan values in its 0th ou
         (FORWARD.replace("0. Trace", "0.\nTrace") + "Traceback (most recent call last):\n" + ERROR, ["nan_assert"],
          [["forward", "<module>"]]),
         (ERROR, ["nan_assert"], [[]]),
-        (FORWARD, ["other"], [["forward", "<module>"]]),
+        (FORWARD, ["nan_assert"], [["forward", "<module>"]]),
+        (FORWARD + "\nIndexError: list index out of range", ["other"], [["forward", "<module>"]]),
         (FORWARD + ERROR.replace("Mul", "Div"), ["other", "nan_assert"], [["forward", "<module>"], []]),
     ],
-    ids=["empty", "foreign", "both", "older", "error-alone", "cut", "another-function"],
+    ids=["empty", "foreign", "both", "older", "error-alone", "cut", "another-error", "another-function"],
 )  # fmt: skip
 def test_anomaly_mode(text: str, kinds: list[str], functions: list[list[str]]) -> None:
     rows = _events(ANOMALY, text, rank=4)
@@ -257,3 +260,19 @@ def test_any_text_keeps_the_schema(pieces: list[str], cut: int) -> None:
     for parser in ALL:
         for name, frame in parser.parse(lines(text[: len(text) - cut])).items():
             assert dict(frame.schema) == dict(SCHEMAS[name])
+
+
+def test_the_rerun_state_machine_names_the_rank_whose_result_it_refused() -> None:
+    text = (
+        "ERROR:megatron.core.rerun_state_machine:Unexpected result nan on rank 5 at iteration #812 invocation #4 "
+        "(message='found NaN in local grad norm for bucket #2')\n"
+        "ERROR:megatron.core.rerun_state_machine:Rank 5, node n07, device 1, iteration #812: First rerun: unexpected result "
+        "is not reproducible within the tolerance (nan != 2.1)!\n"
+        "ERROR:megatron.core.rerun_state_machine:Rank 5, node n07, device 1, iteration #812: Possible transient error!!"
+    )
+    initial, rerun, diagnosis = _events(RERUN, text)
+    assert (initial["kind"], initial["rank"], initial["names_ranks"], initial["step"]) == ("nan_assert", 5, [5], 812)
+    assert (rerun["code"], rerun["names_ranks"], rerun["names_hosts"], rerun["step"]) == (
+        "first_rerun_not_reproducible", [5], ["n07"], 812,
+    )  # fmt: skip
+    assert (diagnosis["code"], diagnosis["names_ranks"], diagnosis["device_index"]) == ("transient_error", [5], 1)

@@ -433,3 +433,30 @@ def test_a_cut_line_still_says_what_was_enqueued(text: str, seq: int | None) -> 
     assert [(row["kind"], row["seq"], row["comm"], row["rank"]) for row in rows] == (
         [("all_reduce", seq, None, 3)] if seq else []
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "pci"),
+    [
+        ("MCCL INFO comm 0x55d0 rank 3 nranks 8 musaDev 5 busId 15000 - Init COMPLETE", 5, "0000:15:00.0"),
+        ("NCCL INFO ncclCommInitRank comm 0x55d0 rank 3 nranks 8 cudaDev 5 busId 5d000 commId 0x1f localSize 8 used 42 bytes on core 3 "
+         "- Init COMPLETE", 5, "0000:5d:00.0"),
+        ("NCCL INFO comm 0x55d0 rank 3 nranks 8 cudaDev 5 nvmlDev 7 - Init COMPLETE", 5, None),
+    ],
+    ids=["mccl", "rccl", "no bus"],
+)  # fmt: skip
+def test_init_lines_of_other_vendors(text: str, device: int, pci: str | None) -> None:
+    tables = PARSER.parse(lines(f"n1:84:91 [1] {text}"))
+    [row] = tables["ranks"].rows(named=True)
+    assert (row["rank"], row["world_size"], row["device_index"], row["pci"]) == (3, 8, device, pci)
+    assert tables["events"]["kind"].to_list() == ["comm_init_complete"]
+
+
+def test_verbs_calls_that_failed() -> None:
+    text = "n1:84:91 [1] misc/ibvwrap.cc:187 NCCL WARN Call to {} failed with error {}"
+    found = PARSER.parse(
+        lines(text.format("ibv_modify_qp", "Network is unreachable") + "\n" + text.format("ibv_reg_mr", "Bad address"))
+    )
+    assert found["events"].select("kind", "code").rows() == [
+        ("connect_failed", "Network is unreachable"), ("comm_warning", "Bad address"),
+    ]  # fmt: skip

@@ -85,3 +85,19 @@ def test_lines(text: str, rows: list[tuple[str, ...]]) -> None:
 def test_boot_noise_is_understood() -> None:
     read = PARSER.parse(lines("x\nEDAC MC0: Giving out device to a\nnvme 0000:01:00.0:    [14] CmpltTO    (First)"))
     assert read["claimed"].rows() == [("a.log", 2), ("a.log", 3)]
+
+
+def test_the_old_words_give_bus_device_and_function_in_one_number() -> None:
+    port = "pcieport 0000:00:03.0: "
+    text = "\n".join([
+        f"{port}AER: Uncorrected (Fatal) error received: id=4103",
+        f"{port}PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, id=4103(Receiver ID)",
+        f"{port}  device [8086:6f08] error status/mask=00000020/00000000",
+        f"{port}   [ 5] Surprise Down Error    (First)",
+        f"{port}broadcast error_detected message",
+    ])  # fmt: skip
+    tables = PARSER.parse(lines(text))
+    assert tables["events"].select("code", "pci").rows() == [
+        ("aer:fatal", "0000:41:00.3"), ("aer:fatal", "0000:00:03.0"), ("aer:surprise_down", "0000:00:03.0"),
+    ]  # fmt: skip
+    assert tables["claimed"]["line"].to_list() == [3, 5]

@@ -52,7 +52,7 @@ WORK = "Watchdog caught collective operation timeout: "
             {"op": "broadcast", "seq": 7, "rank": 1, "rank_space": "group"},
             id="torch_musa-cut",
         ),
-        pytest.param(f"[Rank 1] {WORK}WorkNCCL(SeqNum=7, OpTy", 3, {"op": None, "seq": None, "rank": 3}, id="cut"),
+        pytest.param(f"[Rank 1] {WORK}WorkNCCL(SeqNum=7, OpTy", 3, {"op": None, "seq": 7, "rank": 3}, id="cut"),
         pytest.param(
             "RuntimeError: [/b/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 20000ms for recv "
             "operation to "
@@ -172,7 +172,8 @@ def test_counters(text: str, expected: dict[str, Any], rank: int | None) -> None
     [row] = tables["progress"].rows(named=True)
     assert (row["last_enqueued"], row["last_completed"], row["scope"], row["rank"]) == (9, 6, "all", rank)
     assert {key: row[key] for key in expected} == expected
-    assert tables["events"].is_empty()
+    said = "collective_timeout" if "Timeout at" in text else None  # any other exception ends the watchdog, too
+    assert [(one["kind"], one["seq"]) for one in tables["events"].rows(named=True)] == ([(said, 7)] if said else [])
 
 
 def test_fingerprints() -> None:
@@ -233,3 +234,20 @@ def test_device_error_that_ended_the_watchdog() -> None:
     text = "[PG 0 (default_pg) Rank 12] Process group watchdog thread terminated with exception: CUDA error: "
     [row] = _events(text + "uncorrectable ECC error encountered", rank=12)
     assert (row["kind"], row["code"], row["rank"]) == ("cuda_error", "uncorrectable ECC error encountered", 12)
+
+
+def test_a_time_out_that_two_lines_tell_is_one_event() -> None:
+    head = "[PG 0 (default_pg) Rank 1] "
+    at = f"{head}Timeout at NCCL work: {{}}, last enqueued NCCL work: 9, last completed NCCL work: 6.\n"
+    caught = f"[Rank 1] {WORK}WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=9) ran for 9 milliseconds"
+    [row] = _events(at.format(7) + caught)
+    assert (row["seq"], row["op"]) == (7, "all_reduce")
+    assert [row["seq"] for row in _events(at.format(8) + caught)] == [7, 8]
+
+
+def test_the_rank_that_asks_for_a_dump_waited_itself() -> None:
+    text = "[PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal due to a collective timeout from {}rank{} and we will try"
+    [own] = _events(text.format("this local ", ""), rank=1)
+    assert (own["kind"], own["code"], own["rank"]) == ("collective_timeout", "dump_signal", 1)
+    [other] = _events(text.format(" ", " 3"), rank=1)
+    assert (other["kind"], other["names_ranks"]) == ("dump_signal", [3])

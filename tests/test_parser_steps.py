@@ -57,6 +57,15 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
              "time_basis": "local", "phase": "train"},
             id="logger-crlf",
         ),
+        pytest.param("Epoch: [3][383/1512]\tTime  1.425 ( 2.465)\tLoss 6.7861e+00 (6.9e+00)",
+                     {"step": 383, "loss": 6.7861, "elapsed_ms": 1425.0}, id="imagenet"),
+        pytest.param("Train: 3 [  50/1251 (  4%)]  Loss: nan (6.93)  Time: 0.5s", {"step": 50, "loss_seen": True}, id="timm"),
+        pytest.param("01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0000e-02  eta: 0:10:00  time: 0.5  "
+                     "loss: 2.3000  grad_norm: 1.5", {"step": 50, "loss": 2.3, "grad_norm": 1.5, "framework": "mmengine"},
+                     id="mmengine"),
+        pytest.param("mmdet - INFO - Iter(train) [  50/40000]  loss: 2.3", {"step": 50, "loss": 2.3}, id="mmengine-iter"),
+        pytest.param("Step:7 | lr: 1.0e-04 | tokens/s: 12k | loss:2.5", {"step": 7, "loss": 2.5}, id="values between"),
+        pytest.param("Epoch 1 Batch 20 Loss 2.5", {"step": 20, "loss": 2.5}, id="batch"),
         pytest.param("step 4 done (pp=2 dp=0)", {"step": 4, "loss": None, "loss_seen": None}, id="done"),
         pytest.param("iter 83592: loss 1.5455, time: 4401.19ms", {"step": 83592, "elapsed_ms": 4401.19}, id="iter"),
         pytest.param("iter 12 step 3: loss 1.5455, iter time: 401.5ms (optimizer.step)",
@@ -135,3 +144,24 @@ def test_happenings(text: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize("cut", range(0, len(MEGATRON), 23))
 def test_a_cut_line_never_invents_a_missing_loss(cut: int) -> None:
     assert all(row["loss_seen"] is not False for row in _steps(MEGATRON[:cut]))
+
+
+def test_an_iteration_in_several_lines() -> None:
+    text = (
+        "iteration 5/60 | elapsed time per iteration: 500.5 ms |\nlearning rate: 1.4E-04 | global batch size: 32 |\n"
+        "loss scale: 1.0 | grad norm: nan |\nnumber of skipped iterations: 2 | number of nan iterations: 1\nother: text\n"
+        "iteration 6/60 | elapsed time per iteration: 400.0 ms | lm loss: 2.5 |"
+    )
+    hits = [True, False, False, True, False, True]
+    tables = PARSER.parse(lines(text, hit=hits))
+    first, second = tables["steps"].rows(named=True)
+    assert (first["step"], first["elapsed_ms"], first["skipped"], first["nan_iterations"]) == (5, 500.5, 2, 1)
+    assert math.isnan(first["grad_norm"])
+    assert (second["step"], second["loss"], second["skipped"]) == (6, 2.5, None)
+    assert tables["claimed"]["line"].to_list() == [2, 3, 4]
+
+
+def test_values_behind_another_line_are_of_no_iteration() -> None:
+    text = "iteration 5/60 | elapsed time per iteration: 500.5 ms |\nsaving 3 files\ngrad norm: 7.0 |"
+    [row] = PARSER.parse(lines(text, hit=[True, False, False]))["steps"].rows(named=True)
+    assert row["grad_norm"] is None

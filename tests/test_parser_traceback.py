@@ -67,10 +67,9 @@ def test_what_a_message_stands_for(last: str, expected: list[tuple[str, str | No
     "message",
     [
         "RuntimeError: [/g/pair.cc:561] Connection closed by peer [127.0.0.1]:1. This is typically",
-        "RuntimeError: [/g/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete",
         "torch.distributed.DistBackendError: NCCL error in: x, remote process exited or there was a network error",
     ],
-    ids=["closed", "timeout", "remote"],
+    ids=["closed", "remote"],
 )
 def test_consequences_are_marked(message: str) -> None:
     [row] = _events(HEAD + message, rank=1)
@@ -247,3 +246,61 @@ def test_ctrl_c_in_a_worker_of_a_data_loader_is_not_where_the_rank_stood() -> No
 )
 def test_a_class_alone_counts_after_a_rank(text: str, rank: int | None, expected: list[tuple[str, str]]) -> None:
     assert [(row["kind"], row["code"]) for row in _events(text, rank=rank)] == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("RuntimeError: [/g/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete", []),
+        ("comms.WaitError: all_reduce on group 3 timed out after 600 s", ["collective_timeout"]),
+        ("TimeoutError: barrier was not reached", ["collective_timeout"]),
+        ("etcd.EtcdWatchTimedOut: the key-value store timed out", ["store_timeout"]),
+        ("requests.ReadTimeout: HTTPSConnectionPool(host='a'): Read timed out.", ["exception"]),
+    ],
+    ids=["read elsewhere", "collective", "barrier", "store", "a download"],
+)
+def test_a_time_out_that_is_raised_is_a_wait(last: str, expected: list[str]) -> None:
+    assert [row["kind"] for row in _events(HEAD + last, rank=1)] == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ("subprocess.CalledProcessError: Command '['/usr/bin/python3', '-u', 'a.py']' died with <Signals.SIGSEGV: 11>.",
+         ("exit", "SIGSEGV", None)),
+        ("subprocess.CalledProcessError: Command '['python', 'a.py']' returned non-zero exit status 3.", ("exit", "3", None)),
+        ("torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with signal SIGKILL",
+         ("exit", "SIGKILL", 3)),
+        ("torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with exit code 7", ("exit", "7", 1)),
+        ("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+         ("exit", "ActorDiedError", None)),
+        ("subprocess.CalledProcessError: Command '['git', 'log']' returned non-zero exit status 128.",
+         ("exception", "subprocess.CalledProcessError", None)),
+    ],
+    ids=["signal", "status", "spawn", "spawn code", "ray", "no program of a job"],
+)  # fmt: skip
+def test_the_exception_of_a_launcher_tells_how_its_process_ended(
+    last: str, expected: tuple[str | int | None, ...]
+) -> None:
+    [row] = _events(HEAD + last)
+    assert (row["kind"], row["code"], row["local_rank"]) == expected
+    [own] = _events(HEAD + last, rank=1)
+    assert own["kind"] == "exception"
+
+
+def test_a_logger_that_prefixes_each_line() -> None:
+    at = "ERROR 01-31 10:11:1{} [engine.py:7] "
+    body = [*HEAD.rstrip("\n").split("\n"), "ValueError: x"]
+    [row] = _events("\n".join(at.format(number % 10) + line for number, line in enumerate(body)))
+    assert (row["kind"], row["code"]) == ("exception", "ValueError")
+    assert json.loads(row["detail"])["frames"]
+
+
+def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
+    text = f"-- Process 3 terminated with the following error:\n{HEAD}ValueError: x"
+    [row] = _events(text)
+    assert (row["kind"], row["rank"], row["local_rank"]) == ("exception", None, 3)
+    [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x")
+    assert (row["rank"], row["rank_space"]) == (2, "global")
+    [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x", rank=5)
+    assert row["rank"] == 5

@@ -123,3 +123,22 @@ def test_a_switch_whose_name_was_taken_for_a_label() -> None:
     raw = f"2026-01-21T04:41:44+0000 n7 kernel: nvidia-nvswitch2: {text}"
     (row,) = PARSER.parse(lines(raw).with_columns(text=pl.lit(text)))["events"].rows(named=True)
     assert (row["code"], row["severity"], row["pci"]) == ("sxid:20034", "fatal", "0000:86:00.0")
+
+
+def test_time_outs_of_the_firmware_come_in_storms_and_count_once() -> None:
+    text = "\n".join([
+        *["NVRM: GPU0 _kgspIsHeartbeatTimedOut: Heartbeat timed out, timeout 5200", "NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out"]
+        * 3,
+        "NVRM: GPU1 _kgspRpcRecvPoll: LibOS heartbeat timed out",
+        "NVRM: GPU1 kgspBootstrap: bootstrapping",
+    ])  # fmt: skip
+    events = PARSER.parse(lines(text))["events"]
+    assert events.select("line", "code", "severity").rows() == [(at, "gsp_timeout", "error") for at in (1, 2, 7)]
+
+
+def test_an_sxid_whose_first_line_is_lost_is_read_from_its_second() -> None:
+    head = "nvidia-nvswitch2: SXid (PCI:0000:86:00.0): "
+    second = "12028, Severity 1 Engine instance 61 Sub-engine instance 00"
+    assert PARSER.parse(lines(head + second))["events"].select("code", "severity").rows() == [("sxid:12028", "fatal")]
+    whole = f"{head}12028, Non-fatal, Link 61 egress non-posted PRIV error (First)\n{head}{second}"
+    assert PARSER.parse(lines(whole))["events"]["severity"].to_list() == ["error"]

@@ -198,3 +198,20 @@ def test_strip_never_raises_and_only_takes_away(raw: str) -> None:
     if not raw.lstrip().startswith("{") and "{" not in raw:
         assert len(line.text) <= len(raw)
     assert (line.time_ns is None) == (line.time_basis is None)
+
+
+@pytest.mark.parametrize("level", ["ERROR", "WARNING", "CRITICAL", "INFO"])
+def test_a_level_before_a_logger_is_no_host(level: str) -> None:
+    line = strip(f"2026-01-31 10:11:12,689 {level} trainer: no shard")
+    assert (line.host, line.text) == (None, f"{level} trainer: no shard")
+
+
+def test_a_stamp_in_one_bracket_with_level_and_place_is_read_and_stays() -> None:
+    text = "[2026-01-31 10:11:12.066232: W horovod/common/x.cc:588] stalled"
+    line = strip(f"[1,0]<stderr>:{text}")
+    assert (line.text, line.task, line.time_ns) == (text, 0, 1769854272_066232000)
+
+
+@pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", None)])
+def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
+    assert strip(text).rank == rank

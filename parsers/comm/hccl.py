@@ -6,9 +6,13 @@
         remoteIp[10.0.0.7]
     [INFO] HCCL(4711,python3):2026-01-31-10:11:12.123.456 [hccl_opbase.cc:500][4790]Entry-HcclAllReduce: tag[t],
         count[128], dataType[float32], op[sum], localRank[0], comm[0x5]
+    [INFO] HCCL(4711,python3):2026-01-31-10:11:12.123.456 [op_base.cc:80][4711]Entry-HcclCommInitRootInfoInner:ranks[16], rank[3],
+        rootinfo: host ip[10.0.0.1] port[60000] nicDeploy[1] identifier[group_name_0], deviceLogicId[3]
+    … Entry-HcclCommInitRootInfo V910_95, rankId[3], rankNum[16].                                           (CANN 8.2)
 
 `[level] module(pid,process):local time [file:line][thread]message`. Codes `EI0001` and up are HCCL's in CANN's own
-catalogue. A rank that a line names is one of the communicator. Who waits reports; the named one is a suspect at most.
+catalogue. A rank that a line names is one of the communicator. Who waits reports; the named one is a suspect at most. A process's
+rank in the largest communicator that it began is taken for its own, and the size for that of the job.
 
 Printed by: CANN on Ascend, into plog-*.log, device-*.log and standard output.
 Versions: CANN 5 to 8.
@@ -22,7 +26,8 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event
+from parsers.comm.hccl_faults import KINDS, fault, pairs_of
+from parsers.lines import Row, claimed, event, reporter
 from parsers.parser import LineParser
 from parsers.stamps import Stamp, parse_time
 from parsers.tables import Tables, table
@@ -32,32 +37,11 @@ _LINE = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.\d{3}\.\d{3}) "
     r"(?:\[(?P<place>[\w./-]{1,120}:\d{1,6})\] ?)?(?:\[(?P<thread>\d{1,9})\] ?)?"
 )
-_FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
-    (re.compile(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
-    (re.compile(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
-    (re.compile(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
-    (re.compile(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
-    (re.compile(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
-    (re.compile(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
-    (re.compile(r"cqe|retransmission|roce.*error", re.I), "completion_error", None),
-    (re.compile(r"EI0006|[Ss]ocket.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Ss]ocket|wait socket establish",),
-     "connect_failed", "timeout"),
-    (re.compile(r"[Ss]ocket.*(?:closed|reset|disconnect)"), "peer_closed", None),
-    (re.compile(r"connect.*(?:fail|refused)", re.I), "connect_failed", None),
-    (re.compile(r"EI0002|\[Timeout\]|[Nn]otify.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Nn]otify"),
-     "collective_timeout", None),
-)  # fmt: skip
-_REMOTE_RANK = re.compile(r"(?:remote|dst|peer)(?:[ _]?[Uu]ser)?[ _]?[Rr]ank\w*\s?[:=]?\s?\[?(\d{1,7})\b")
-_REMOTE_ADDRESS = re.compile(
-    r"(?:remote|dst|peer|server)[ _]?(?:[Ii][Pp]|[Aa]ddr\w*)\w*\s?[:=]?\s?\[?([0-9A-Fa-f][0-9A-Fa-f.:]{3,63}[0-9A-Fa-f])\b"
-)
-_PAIR = re.compile(r"\b([A-Za-z]\w{0,30})\s?:?\s?\[([^\[\]]{0,200})\]")
-_CODE = re.compile(r"\bE[IJZ]\d{4}\b")
 _ENTRY = re.compile(r"Entry-(?:Hccl)?([A-Z][A-Za-z]{2,30}?)(?:OutPlace|Inner)?\s?:")
-_KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Send": "send",
-          "Recv": "recv", "Receive": "recv", "Broadcast": "broadcast", "Reduce": "reduce", "AlltoAll": "all_to_all",
-          "AlltoAllV": "all_to_all", "Scatter": "scatter", "Barrier": "barrier",
-          "BatchSendRecv": "coalesced"}  # fmt: skip
+_INIT = re.compile(
+    r"Entry-HcclCommInit\w{0,40}(?: V\w{1,20})?[:,] ?(?:ranks\[(?P<size>\d{1,7})\], ?rank\[(?P<rank>\d{1,7})\]"
+    r"|rankId\[(?P<rank2>\d{1,7})\], ?rankNum\[(?P<size2>\d{1,7})\])"
+)
 _MOST_CHARACTERS = 8192
 
 
@@ -65,6 +49,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events from errors and warnings, operations from entry lines (scheduled); everything else is claimed."""
     events: list[dict[str, Any]] = []
     operations: list[dict[str, Any]] = []
+    inits: list[dict[str, Any]] = []
     known: dict[tuple[str, int], None] = {}
     for row in lines.iter_rows(named=True):
         text = row["text"][:_MOST_CHARACTERS]
@@ -72,13 +57,18 @@ def parse(lines: pl.DataFrame) -> Tables:
         for head, following in zip_longest(heads, heads[1:]):
             known[row["file"], row["line"]] = None
             body = text[head.end() : following.start() if following else len(text)]
-            if entry := _ENTRY.search(body):
+            if init := _INIT.search(body):
+                inits.append(_init(row, head, init, body))
+                events.append(_begun(row, head, inits[-1]))
+            elif entry := _ENTRY.search(body):
                 operations.append(_operation(row, head, entry, body))
             elif head["level"] in ("ERROR", "WARNING", "WARN"):
                 events.append(_event(row, head, body))
     return {
         "events": table("events", events),
         "operations": table("operations", operations),
+        "ranks": table("ranks", _claims(inits)),
+        "groups": table("groups", [_group(init) for init in inits]),
         "claimed": claimed(known),
     }
 
@@ -90,35 +80,74 @@ def _when(head: re.Match[str]) -> Stamp:
 
 
 def _event(row: Row, head: re.Match[str], body: str) -> dict[str, Any]:
-    kind, code = next(((kind, code) for words, kind, code in _FAMILIES if words.search(body)), ("comm_warning", None))
-    catalogue = _CODE.search(body)
-    pairs = dict(_PAIR.findall(body)[:30])
-    detail = {"library": "HCCL", "place": head["place"], "catalogue": catalogue[0] if catalogue else None}
-    rank, address = _REMOTE_RANK.search(body), _REMOTE_ADDRESS.search(body)
+    said = fault(body)
     time, basis = _when(head)
     if row["time_basis"] == "utc" or time is None:
         time, basis = row["time_ns"], row["time_basis"]
-    told = {name: value for name, value in (pairs | detail).items() if value is not None}
-    is_error = head["level"] == "ERROR" and kind != "comm_warning"
+    is_error = head["level"] == "ERROR" and said.kind != "comm_warning"
+    detail = said.pairs | {"library": "HCCL"} | ({"place": head["place"]} if head["place"] else {})
     return event(
         row,
-        kind,
-        code=code or (catalogue[0] if catalogue else None),
-        severity="error" if is_error or code else "warning",
+        said.kind,
+        severity="error" if is_error or said.family else "warning",
         pid=int(head["pid"]),
         time_ns=time,
         time_basis=basis,
         text=(head[0] + body)[:2000].rstrip(),
-        names_ranks=[int(rank[1])] if rank else None,
-        names_rank_space="group",
-        names_hosts=[address[1]] if address else None,
-        detail=json.dumps(told),
+        detail=json.dumps(detail),
+        **said.columns,
     )
 
 
+def _init(row: Row, head: re.Match[str], init: re.Match[str], body: str) -> dict[str, Any]:
+    """A communicator that a process began: who, with which number, of how many, its name."""
+    pairs = pairs_of(body)
+    device = pairs.get("deviceLogicId", "")
+    return reporter(row) | {
+        "pid": int(head["pid"]), "group_rank": int(init["rank"] or init["rank2"]), "size": int(init["size"] or init["size2"]),
+        "group": pairs.get("identifier"), "device_index": int(device) if device.isdigit() else None, "time": _when(head),
+    }  # fmt: skip
+
+
+def _begun(row: Row, head: re.Match[str], init: dict[str, Any]) -> dict[str, Any]:
+    time, basis = init["time"]
+    own: dict[str, Any] = {key: init[key] for key in ("pid", "group", "device_index")} | {"severity": "info"}
+    own |= {"time_ns": time, "time_basis": basis} if row["time_basis"] != "utc" and time is not None else {}
+    if init["rank"] is None:
+        own |= {"rank": init["group_rank"], "rank_space": "group"}
+    detail = {"library": "HCCL", "group_rank": init["group_rank"], "size": init["size"]}
+    return event(row, "comm_init_start", text=(head[0] + "Entry-HcclCommInit")[:2000], detail=json.dumps(detail), **own)
+
+
+def _claims(inits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each process by the largest communicator that it began."""
+    largest: dict[tuple[str, int], dict[str, Any]] = {}
+    for init in inits:
+        own = (init["file"], init["pid"])
+        if own not in largest or init["size"] > largest[own]["size"]:
+            largest[own] = init
+    keys = ("host", "pid", "device_index", "file", "line")
+    return [
+        {key: init[key] for key in keys}
+        | {
+            "rank": init["rank"] if init["rank"] is not None else init["group_rank"],
+            "world_size": init["size"],
+            "how": "HCCL init",
+        }
+        for init in largest.values()
+    ]
+
+
+def _group(init: dict[str, Any]) -> dict[str, Any]:
+    return {key: init[key] for key in ("rank", "group", "size", "file", "line")} | {
+        "backend": "hccl",
+        "how": "HCCL init",
+    }
+
+
 def _operation(row: Row, head: re.Match[str], entry: re.Match[str], body: str) -> dict[str, Any]:
-    pairs = dict(_PAIR.findall(body)[:30])
-    kind = _KINDS.get(entry[1], entry[1].lower())
+    pairs = pairs_of(body)
+    kind = KINDS.get(entry[1], entry[1].lower())
     peer = pairs.get("destRank") or pairs.get("srcRank")
     root = pairs.get("root")
     time, basis = _when(head)

@@ -3,6 +3,9 @@
     comm 0x55d0 rank 3 nranks 8 cudaDev 3 busId 5d000 - Init COMPLETE                       (2.3 to 2.15)
     ncclCommSplit comm 0x55d0 rank 1 nranks 2 cudaDev 3 nvmlDev 3 busId 5d000 parent 0x44 splitCount 1 color 0 key 1-
         Init START                                                                          (2.18 to 2.30)
+    comm 0x55d0 rank 3 nranks 8 musaDev 3 busId 15000 - Init COMPLETE                       (MCCL)
+    ncclCommInitRank comm 0x55d0 rank 3 nranks 8 cudaDev 3 busId 5d000 commId 0x1f localSize 8 used 42 bytes - Init COMPLETE
+                                                                                            (RCCL)
     comm 0x55d0 rank 3 nRanks 16 nNodes 2 localRanks 8 localRank 3 MNNVL 0                  (2.20 and later)
     Init timings - ncclCommInitRank: rank 3 nranks 16 total 1.20 (kernels 0.2, bootstrap 0.4, …)     (2.22 and later)
     Bootstrap : Using ens7:10.1.0.33<0> · NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.2.0.4<0>
@@ -22,11 +25,14 @@ from parsers.lines import Row, event
 
 _N = r"\d{1,9}"
 _INIT = re.compile(
-    rf"(?:(?P<api>\w+) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?: cudaDev (?P<device>{_N}))?"
-    rf"(?: nvmlDev (?P<nvml>{_N}))?(?: busId (?P<bus>[0-9a-f]{{1,16}}))?(?: commId (?P<id>\S+?))?"
+    rf"(?:(?P<api>\w+) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?P<words>(?: .{{0,400}}?)?)"
     r"(?: parent (?P<parent>\S+)(?P<split>.*?))?\s*- ?"
     r"(?P<what>Init START|(?:Init )?COMPLETE|Destroy|Abort|Revoke|Finalize)(?P<tail>.{0,60})"
 )
+# The libraries name their devices each in its own word, and RCCL says more between them (`localSize 8 used 42 bytes`).
+_DEVICE = re.compile(rf"\b(?!nvml)(?:[a-z]+Dev|device) (?P<device>{_N})")
+_BUS = re.compile(r"\bbusId (?P<bus>[0-9a-f]{1,16})\b")
+_ID = re.compile(r"\bcommId (?P<id>\S+)")
 _SPLIT_ID = re.compile(r"\bcommId (0x[0-9a-f]{1,16})")  # 2.18 to 2.22 name the new one behind the parent
 _LAYOUT = re.compile(
     rf"comm (?P<comm>\S+) rank (?P<rank>{_N}) nRanks (?P<size>{_N}) nNodes {_N} localRanks {_N} "
@@ -142,22 +148,24 @@ class SetupReader:
         is_split = bool(init["parent"]) or any(word in (init["api"] or "") for word in ("Split", "Shrink", "Grow"))
         pointer = _pointer(row, init["comm"])
         split, inner = (init["split"] or "").strip(), _SPLIT_ID.search(init["split"] or "")
-        comm_id = init["id"] or (inner[1] if inner else None)
+        named, bus, dev = (pattern.search(init["words"]) for pattern in (_ID, _BUS, _DEVICE))
+        comm_id = named["id"] if named else inner[1] if inner else None
+        pci = _pci(bus["bus"] if bus else None)
         detail = {
             "group_rank": int(init["rank"]), "size": size, "comm": pointer, "comm_id": comm_id,
             "parent": init["parent"], "split": split or None, "api": init["api"],
             "state": (what + init["tail"]).strip() if what in ("Abort", "Revoke") else None,
         }  # fmt: skip
         kind = _KINDS.get(what, "comm_abort")
-        device = int(init["device"]) if init["device"] else row["device_index"]
+        device = int(dev["device"]) if dev else row["device_index"]
         if kind.startswith("comm_init"):
             origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
             group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
             self.groups.append(group | origin | {"comm": comm_id or pointer})
-            claim = {"device_index": device, "pci": _pci(init["bus"])}
+            claim = {"device_index": device, "pci": pci}
             self._claim(row, int(init["rank"]), None if is_split else size, claim)
         own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
-        own |= {"pci": _pci(init["bus"]), "severity": "warning" if kind == "comm_abort" else "info"}
+        own |= {"pci": pci, "severity": "warning" if kind == "comm_abort" else "info"}
         own["detail"] = json.dumps({name: value for name, value in detail.items() if value is not None})
         if row["rank"] is None:
             own |= {"rank": int(init["rank"]), "rank_space": "group"}

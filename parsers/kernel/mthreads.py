@@ -4,6 +4,7 @@ Format strings after the driver published as dixyes/mtgpu-drv (of the MTT S80 ag
 
     MTGPU:(Error):   512-  519: ECC fault GPU=0x00000001 FW=0x00000000 [1204]
     MTGPU:(Warn):    512: Device status not OK!
+    MTGPU:(Error):   512: Recovery 1: PID = 4711, frame = 0, HWRTData = 0x0, EventStatus = 0x10, Guilty Lockup
     MTGPU: mtlink: local link ID:2 remote link ID:5 link down
     [MTGPU P2P][ERROR][mtgpu_p2p_map][88] map failed
     MUSA: 4711: MMU page fault detected (Core 0 MMU Status: 0x4)
@@ -11,7 +12,8 @@ Format strings after the driver published as dixyes/mtgpu-drv (of the MTT S80 ag
 
 `code` is `mt:N` where the line belongs to an entry of the catalogue (data/mthreads_events.csv, ids of the
 driver's event report), else `mt:unknown`, and the text tells. A reset reason says *guilty* of the context that caused
-a hang and *innocent* of its victims: `detail.role`. The number in front is a process id of the host.
+a hang and *innocent* of its victims: `detail.role`. The number in front is
+a process id of the host, that of who printed; `PID =` is that of the context.
 
 Printed by: the mtgpu driver of Moore Threads.
 Versions: the driver of the MTT S80 age; server drivers 3.x and 5.x may differ.
@@ -61,6 +63,9 @@ _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     )
 )
 _RECOVERED = re.compile(r"mmio-regs access recovered", re.IGNORECASE)
+_PID = re.compile(
+    r"\bPID ?[=:] ?(?P<pid>\d{1,10})\b", re.IGNORECASE
+)  # whose context it is; in front stands who printed
 _ROLE = re.compile(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 
 
@@ -108,14 +113,14 @@ def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:
         detail["role"] = role[1].lower()
     if link := _LINK.search(body):
         detail |= {name: int(value[:18]) for name, value in link.groupdict().items() if value}
-    device = _PCI.search(body)
+    device, owner = _PCI.search(body), _PID.search(body)
     severity = entry["severity"] if entry else level or "warning"
     return {
         "kind": entry["kind"] if entry else "gpu_error",
         "code": "mt:unknown" if number is None else f"mt:{number}",
         # The context that a reset hit without its own doing is a victim, whatever the entry says of the cause.
         "severity": "warning" if detail.get("role") == "innocent" else severity,
-        "pid": integer(head["pid"]),
+        "pid": integer(owner["pid"] if owner else head["pid"]),
         "pci": pci(device[0]) if device else None,
         "detail": json.dumps(detail, sort_keys=True) if detail else None,
     }

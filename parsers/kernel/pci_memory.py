@@ -4,6 +4,9 @@ Printed by drivers/pci/pcie/aer.c and err.c, drivers/edac, arch/x86 mce and driv
 
     pcieport 0000:40:01.1: AER: Multiple Uncorrected (Fatal) error received: 0000:41:00.0
     pcieport 0000:40:01.1: AER: Correctable error message received from 0000:41:00.0          (6.9 and later)
+    pcieport 0000:40:01.1: AER: Uncorrected (Fatal) error received: id=4100                   (until 5.0: bus, device, function)
+    pcieport 0000:40:01.1: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, id=4100(Receiver ID)
+    pcieport 0000:40:01.1:    [ 5] Surprise Down Error    (First)
     mlx5_core 0000:41:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)
     mlx5_core 0000:41:00.0:   device [15b3:1021] error status/mask=00004000/00000000
     mlx5_core 0000:41:00.0:    [14] CmpltTO                (First)
@@ -28,7 +31,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
-from parsers.rules import Rule, read_kernel
+from parsers.rules import Rule, pci, read_kernel
 from parsers.tables import Tables
 
 _BDF = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
@@ -36,11 +39,16 @@ _BDF = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 
 def _aer(groups: Mapping[str, str]) -> Mapping[str, Any]:
     level = groups["level"].lower()
+    made: dict[str, Any] = {"code": "aer:fatal", "severity": "fatal"}
     if level.startswith("correct"):
-        return {"code": "aer:correctable", "severity": "info"}
-    if "non-fatal" in level or "nonfatal" in level:
-        return {"code": "aer:nonfatal", "severity": "warning"}
-    return {"code": "aer:fatal", "severity": "fatal"}
+        made = {"code": "aer:correctable", "severity": "info"}
+    elif "non-fatal" in level or "nonfatal" in level:
+        made = {"code": "aer:nonfatal", "severity": "warning"}
+    if "requester" in groups:  # bus, device and function in one number; the domain is the port's
+        number, domain = int(groups["requester"], 16), groups["port"].partition(":")[0]
+        made["pci"] = pci(f"{domain}:{number >> 8:02x}:{number >> 3 & 0x1F:02x}.{number & 7}")
+        made["detail"] = {"requester": None}
+    return made
 
 
 def _memory(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -60,7 +68,7 @@ RULES = (
     Rule(
         re.compile(
             rf"(?P<port>{_BDF}): AER: (?P<multiple>Multiple )?{_LEVEL} error"
-            rf"(?: message)? received(?: from|:) (?P<pci>{_BDF})"
+            rf"(?: message)? received(?: from|:) (?:(?P<pci>{_BDF})|id=(?P<requester>[0-9a-f]{{4}}))"
         ),
         "pcie_error",
         refine=_aer,
@@ -68,7 +76,7 @@ RULES = (
     Rule(
         re.compile(
             rf"(?P<pci>{_BDF}): (?:AER: )?PCIe Bus Error: severity={_LEVEL}, "
-            r"type=(?P<layer>[^,(]{1,60}),? \((?:id=)?(?P<agent>[^)]{1,40})\)"
+            r"type=(?P<layer>[^,(]{1,60}),? (?:id=[0-9a-f]{4})?\((?:id=)?(?P<agent>[^)]{1,40})\)"
         ),
         "pcie_error",
         refine=_aer,
@@ -86,7 +94,12 @@ RULES = (
     ),
     Rule(re.compile(rf"pciehp {_BDF}(?::pcie\d+)?: .*?Link Down"), "pcie_error", "fatal", "link_down"),
     Rule(re.compile(rf"{_BDF}: (?:AER: )?(?:device recovery successful|  ?device \[[0-9a-f:]+\] error status)"), None),
+    Rule(
+        re.compile(rf"(?P<pci>{_BDF}): (?:AER: )? {{2,6}}\[ ?5\] (?P<what>Surprise Down(?: Error)?|SDES)"),
+        "pcie_error", "fatal", "aer:surprise_down",
+    ),
     Rule(re.compile(rf"{_BDF}: (?:AER: )? {{2,6}}\[ ?\d+\] \w+"), None),
+    Rule(re.compile(rf"{_BDF}: (?:AER: )?(?:broadcast \w+ message|device has no AER-aware driver)"), None),
     Rule(
         re.compile(
             r"EDAC (?:\w+ )?MC(?P<controller>\d+): (?P<count>\d+) (?P<level>CE|UE) (?P<what>.{1,80}?) on "
@@ -146,6 +159,7 @@ PARSER = LineParser(
         b"AER:", b"PCIe Bus Error", b"device recovery failed", b"error status/mask", b"DPC: containment", b"pciehp ",
         b"EDAC ", b"[Hardware Error]", b"Memory failure: 0x", b"machine check", b"Corrected hardware error",
         b"Fatal hardware error", b"can't recover", b"device reset failed", b"(First)",
+        b"Surprise Down", b"] SDES", b"broadcast error_detected", b"no AER-aware driver",
     ),
     parse=parse,
 )  # fmt: skip

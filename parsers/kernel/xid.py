@@ -11,10 +11,13 @@
     NVRM: fallen off the bus and is not responding to commands.
     NVRM: GPU 0000:5d:00.0: RmInitAdapter failed! (0x62:0xffff:2477)
     NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d-…
+    NVRM: GPU0 _kgspIsHeartbeatTimedOut: Heartbeat timed out, … timeout 5200 · NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out
+    nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Severity 1 Engine instance 61 Sub-engine instance 00   (a report's second line)
     Unable to determine the device handle for GPU 0000:5D:00.0: GPU is lost.  Reboot …            (nvidia-smi)
 
 The pid is the host's; for errors bound to a channel it is who allocated that channel, else whoever called just then.
-The driver limits its prints, so counts are lower bounds. Severity and first action come from data/xid.csv and
+The driver limits its prints, so counts are lower bounds. Of the firmware's time-outs (gsp_timeout), which come in storms, the
+first of a device and kind is an event. An SXid whose first line is lost is read from its second (0 = non-fatal, 1 = fatal). Severity and first action come from data/xid.csv and
 data/sxid.csv; a code that is not there stays a `gpu_error` without severity from us.
 
 Printed by: NVIDIA's kernel driver.
@@ -42,6 +45,11 @@ _CAUSED_BY = re.compile(r"caused by previous Xid (\d{1,6})")
 _SXID = re.compile(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P<code>\d{{1,6}}), ?(?P<rest>.*)")
 _SXID_CLASS = re.compile(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<link>\d{1,3}))?", re.IGNORECASE)
 _SXID_MORE = re.compile(r"^(?:Severity \d|Data \{|Severity)")
+_SXID_SEVERITY = re.compile(r"^Severity (?P<severity>\d) Engine instance (?P<engine>\d{1,4})")
+_GSP = re.compile(
+    r"NVRM: (?:(?P<gpu>GPU\d{1,3}) )?(?P<function>_?kgsp\w{1,60}|_issueRpcAndWait\w*|rpc\w{1,60}_wrapper\w*): "
+    r"(?P<what>.{0,200}?(?:timed out|[Tt]ime-?out|did not respond|is hung|crashed).{0,200})"
+)
 _LOST = re.compile(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")
 # What nvidia-smi prints of a device that does not answer.
 _NO_HANDLE = re.compile(
@@ -94,9 +102,10 @@ class _Reader:
         self.claimed: list[tuple[str, int]] = []
         self._lost: tuple[Row, str] | None = None
         self._identified: str | None = None
+        self._told: set[tuple[str, str]] = set()  # switch and code of SXids; device and function of time-outs
 
     def read(self, lines: list[dict[str, Any]]) -> None:
-        self._lost, self._identified = None, None
+        self._lost, self._identified, self._told = None, None, set()
         for row in lines:
             if self._error(row) or self._loss(row) or self._identity(row):
                 self.claimed.append((row["file"], row["line"]))
@@ -112,6 +121,8 @@ class _Reader:
                 self._xid(row, xid)
         elif found := _SXID.search(text) or (_SXID.search(row["raw"]) if text.startswith("SXid (") else None):
             self._sxid(row, found)  # in a log of nothing else the switch's name reads like a label, and is taken off
+        elif found := _GSP.search(text):
+            self._gsp(row, found)
         elif _RESET.search(text):
             named = _ADDRESS.search(text)
             address = _pci(named["pci"]) if named else None
@@ -141,16 +152,27 @@ class _Reader:
         if code == "79":
             self._event(row, "gpu_lost", address, **known)
 
+    def _gsp(self, row: Row, found: re.Match[str]) -> None:
+        key = (found["gpu"] or "", found["function"])
+        if key not in self._told:
+            self._told.add(key)
+            detail = json.dumps({name: text for name, text in found.groupdict().items() if text is not None})
+            self._event(row, "gpu_error", None, code="gsp_timeout", severity="error", detail=detail)
+
     def _sxid(self, row: Row, found: re.Match[str]) -> None:
         code, rest = str(int(found["code"])), found["rest"]
-        stated = _SXID_CLASS.match(rest)
-        if stated is None and _SXID_MORE.match(rest):
+        stated, second = _SXID_CLASS.match(rest), _SXID_SEVERITY.match(rest)
+        key = (found["switch"], code)
+        if stated is None and _SXID_MORE.match(rest) and (second is None or key in self._told):
             return  # the second and third line of a report whose first line was an event
+        self._told.add(key)
         detail = _described("sxid.csv", code)
         severity = detail.pop("severity", None)
         if stated:
             severity = _SXID_SEVERITIES[stated["class"].lower()]
             detail["link"] = int(stated["link"]) if stated["link"] else None
+        elif second:
+            severity = "fatal" if second["severity"] == "1" else "error"
         elif severity not in _SXID_SEVERITIES.values():
             severity = None
         detail |= {"switch": found["switch"], "message": rest[:500]}

@@ -7,8 +7,9 @@
     RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.
 
 Event `nan_assert`, code = anomaly_mode, op = the function; `detail`: op, output (which of its outputs), forward (where
-the forward call was, frames innermost first). A warning without the error after it (a cut log, or a backward error of
-another kind) is an event `other` with the same code. The rank is the printer's.
+the forward call was, frames innermost first). The mode warns of any error in a backward function: where the log shows
+another error after the warning, it is an event `other` with the same code; where the log ends before any, the warning is the
+`nan_assert`, of severity warning, as the mode is switched on to find NaN. The rank is the printer's.
 
 Printed by: torch.autograd.set_detect_anomaly.
 Versions: PyTorch 1.x and 2.x.
@@ -30,6 +31,7 @@ _WARNING = re.compile(r"Error detected in (?P<op>\w{1,200})\.")
 _NAN = re.compile(r"Function '(?P<op>\w{1,200})' returned nan values in its (?P<output>\d{1,6})\w{0,2} output")
 _FRAME = re.compile(r'\s*File "(?P<file>.*)", line (?P<line>\d{1,9}), in (?P<function>.*\S)\s*$')
 _FORWARD = re.compile(r"Traceback of forward call that caused the error")
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\s*$)")
 _LEFT = re.compile(r"\s|Traceback of forward call|$")
 
 
@@ -60,6 +62,8 @@ class _Reader:
             elif found := _WARNING.search(text):
                 self._end()
                 self._warning, self._is_open = (row, found["op"]), True
+            elif self._warning is not None and _RAISED.match(text):
+                self._end("other")
             elif self._is_open:
                 self._forward(row, text)
         self._end()
@@ -79,16 +83,16 @@ class _Reader:
             self._warning = None
         frames = self._frames[::-1] if belongs else []
         if not belongs:
-            self._end()
+            self._end("other")
         detail = {"op": found["op"], "output": int(found["output"]), "forward": frames}
         self._emit(row, "nan_assert", "error", found["op"], detail)
         self._frames, self._is_open = [], False
 
-    def _end(self) -> None:
-        """A warning that no error followed."""
+    def _end(self, kind: str = "nan_assert") -> None:
+        """A warning that no error followed, or another one (kind other)."""
         if self._warning is not None:
             row, op = self._warning
-            self._emit(row, "other", "warning", op, {"op": op, "forward": self._frames[::-1]})
+            self._emit(row, kind, "warning", op, {"op": op, "forward": self._frames[::-1]})
         self._warning, self._frames, self._is_open = None, [], False
 
     def _emit(self, row: Row, kind: str, severity: str, op: str, detail: dict[str, Any]) -> None:
@@ -103,5 +107,5 @@ PARSER = LineParser(
     anchors=(b"Error detected in ", b"returned nan values in its"),
     parse=parse,
     after=80,  # the traceback of the forward call
-    follows=re.compile(rb'File "| {2}|Traceback of forward|Triggered internally'),
+    follows=re.compile(rb'File "| {2}|Traceback of forward|Triggered internally|\w(?:Error|Exception)(?::|\s*$)'),
 )

@@ -5,6 +5,7 @@
     RuntimeError: Rank 5, node n07, device 1, iteration 812: Unexpected result nan (message='found NaN in local grad
         norm for bucket #3 in backward pass before data-parallel communication collective')
     /x/NanCheck.cu:21: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(val)` failed.
+    RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed          (TorchComms)
     [rank0]:[E1120 17:31:56.885473996 Utils.cu:30] CUDA error during checkForNan: device-side assert triggered
 
 Events `nan_assert`, names_ranks = the rank that the message names, else the printer's; code = forward_loss, grad_norm,
@@ -13,9 +14,9 @@ PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the Na
 finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
 
-Printed by: Megatron-LM, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's).
+Printed by: Megatron-LM, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
 Versions: Megatron-LM with and without its rerun state machine; PyTorch where TORCH_NCCL_NAN_CHECK exists.
-Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu.
+Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu, nan_check.py of TorchComms.
 """
 
 import re
@@ -30,6 +31,7 @@ from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
+_HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
 _CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
 _NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
@@ -74,6 +76,7 @@ RULES = (
         "nan_assert",
         refine=_named,
     ),
+    Rule(re.compile(_HOOK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
     Rule(re.compile(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 
@@ -107,6 +110,13 @@ def _repeated(lines: pl.DataFrame) -> pl.Series:
 
 PARSER = LineParser(
     name="nan_asserts",
-    anchors=(b"found NaN in", b"found Inf in", b"found NaN/Inf in", b": Unexpected result ", b"checkForNa"),
+    anchors=(
+        b"found NaN in",
+        b"found Inf in",
+        b"found NaN/Inf in",
+        b": Unexpected result ",
+        b"checkForNa",
+        b"NaN detected in ",
+    ),
     parse=parse,
 )

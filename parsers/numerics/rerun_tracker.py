@@ -7,6 +7,8 @@ The tracker file (`--result-rejected-tracker-filename`), one line per refused re
 and its lines in the training log:
 
     Unexpected result nan at /megatron/training.py line 90, invokation #1 at iteration #812 (message='found NaN in …')
+    Unexpected result nan on rank 3 at iteration #812 invocation #4 (message='found NaN in …')            (since 0.12)
+    Rank 5, node n07, device 1, iteration #812: First rerun: unexpected result is reproducible within … (nan = nan). …
     First rerun: unexpected result is not reproducible within the tolerance (nan != 2.1)
     Rank 5, node n07, device 1: Possible transient error!!
     Got rescheduled on the same GPU. Need to resume again from the same checkpoint (node: n07, gpu: 1)
@@ -35,7 +37,10 @@ from parsers.tables import Tables
 
 _NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 _MESSAGE = r"(?:\(?message='(?P<message>[^']{0,1000})|$)"
-_DEVICE = r"Rank (?P<named>\d{1,9}), node (?P<node>[^\s,]{1,253}), device (?P<device_index>\d{1,6}): "
+_DEVICE = (
+    r"Rank (?P<named>\d{1,9}), node (?P<node>[^\s,]{1,253}), device (?P<device_index>\d{1,6})"
+    r"(?:, iteration #(?P<iteration>-?\d{1,15}))?: "
+)
 _STATUS = r"first_rerun_(?:not_)?reproducible|second_rerun_(?:not_)?reproducible|initial_run|rerun_disabled"
 
 
@@ -67,12 +72,32 @@ def _tracked(groups: Mapping[str, str]) -> dict[str, Any]:
     return made
 
 
+def _initial(groups: Mapping[str, str]) -> dict[str, Any]:
+    """The line that names the rank whose result was refused: that rank prints it."""
+    made = _result(groups) | {
+        "names_ranks": [int(groups["named"])],
+        "rank": int(groups["named"]),
+        "rank_space": "global",
+    }
+    made["detail"]["named"] = None
+    return made
+
+
 def _diagnosed(groups: Mapping[str, str]) -> dict[str, Any]:
+    step = integer(groups.get("iteration"))
     return {
         "names_ranks": [int(groups["named"])],
         "names_hosts": [groups["node"]],
-        "detail": {"named": None},
+        "step": step if step is not None and step >= 0 else None,
+        "detail": {"named": None, "iteration": None},
     }
+
+
+def _rerun(groups: Mapping[str, str]) -> dict[str, Any]:
+    made = _diagnosed(groups) if "named" in groups else {"detail": {}}
+    made["code"] = f"{groups['nth'].lower()}_rerun_{'not_' if 'not' in groups else ''}reproducible"
+    made["detail"] |= {"nth": None, "not": None}
+    return made
 
 
 RULES = (
@@ -95,6 +120,15 @@ RULES = (
         code="initial_run",
         refine=_result,
     ),
+    Rule(
+        re.compile(
+            r"Unexpected result (?P<result>.{1,200}?) on rank (?P<named>\d{1,9}) at iteration #(?P<iteration>-?\d{1,15}) "
+            rf"invocation #(?P<call>\d{{1,9}}) {_MESSAGE}"
+        ),
+        "nan_assert",
+        code="initial_run",
+        refine=_initial,
+    ),
     Rule(re.compile(rf"{_DEVICE}Possible transient error"), "other", code="transient_error", refine=_diagnosed),
     Rule(re.compile(rf"{_DEVICE}Possible persistent error"), "other", code="persistent_error", refine=_diagnosed),
     Rule(
@@ -102,12 +136,11 @@ RULES = (
         "other", severity="warning", code="correct_result", refine=_diagnosed,
     ),
     Rule(
-        re.compile(r"(?P<nth>First|Second) rerun: unexpected result is (?P<not>not )?reproducible"),
-        "other", severity="warning",
-        refine=lambda groups: {
-            "code": f"{groups['nth'].lower()}_rerun_{'not_' if 'not' in groups else ''}reproducible",
-            "detail": {"nth": None, "not": None},
-        },
+        re.compile(
+            rf"(?:{_DEVICE})?(?P<nth>First|Second) rerun: unexpected result is (?P<not>not )?reproducible"
+            r"(?: within the tolerance)?(?: \((?P<result>[^()]{1,200})\))?"
+        ),
+        "other", severity="warning", refine=_rerun,
     ),
     Rule(
         re.compile(r"Got rescheduled on the same GPU\..{0,120}?\(node: (?P<node>[^\s,]{1,253}), gpu: (?P<gpu>\d{1,6})\)"),
@@ -124,7 +157,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="rerun_tracker",
     anchors=(
-        b" jobID=", b", invokation #", b"ossible transient error", b"ossible persistent error",
+        b" jobID=", b", invokation #", b" invocation #", b"ossible transient error", b"ossible persistent error",
         b"Correct result (but possible", b" rerun: unexpected result is ", b"Got rescheduled on the same GPU",
     ),
     parse=parse,

@@ -41,7 +41,7 @@ from parsers.parser import LineParser
 from parsers.tables import Tables, table
 
 _FAILED = re.compile(
-    r"failed \(exitcode: (?P<code>-?\d{1,18})\) local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\)"
+    r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
 )
 _CLOSING = re.compile(r"Sending process (?P<pid>\d{1,18}) closing signal (?:Signals\.)?(?P<code>\w+)")
 _DEATH = re.compile(r"Received (?:Signals\.)?(?P<code>\w+) death signal|got signal: (?P<number>\d{1,18})")
@@ -96,7 +96,8 @@ class _Reader:
         text = row["text"]
         about: dict[str, Any] = {"rank": None, "local_rank": None}
         if found := _FAILED.search(text):
-            about |= {"local_rank": int(found["local_rank"]), "pid": int(found["pid"])}
+            if found["pid"]:  # else the line is cut
+                about |= {"local_rank": int(found["local_rank"]), "pid": int(found["pid"])}
             self.events.append(event(row, "exit", severity="error", code=_exit_code(found["code"]), **about))
         elif found := _CLOSING.search(text):
             about |= {"pid": int(found["pid"]), "code": found["code"], "severity": "info"}

@@ -7,6 +7,8 @@ the DETAIL wrapper, monitored barriers and the key-value store. Versions 1.9 to 
     [PG 1 (tp) Rank 0] Timeout at NCCL work: 7, last enqueued NCCL work: 9, last completed NCCL work: 6.
     [PG ID 2 PG GUID 9(dp) Rank 4]  failure detected by watchdog at work sequence id: 7 PG status: last enqueued
         work: 9, last completed work: 6
+    … Received a dump signal due to a collective timeout from this local rank and we will try our best to dump …
+    [Rank 3]: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. …
     [/x/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 9000ms for recv operation to complete
     [Rank 0]: Ranks 3, 5 failed to pass monitoredBarrier in 9000 ms
 
@@ -39,6 +41,7 @@ _GROUP = re.compile(
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
 _RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
 _WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
+_CUT_WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
 _WORK_FIELD = re.compile(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
 _RAN = re.compile(rf"ran for ({_N}) milliseconds")
 _COUNTERS = re.compile(
@@ -69,6 +72,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_AT_WORK = re.compile(rf"Timeout at [NM]CCL work: (?P<seq>{_N})")
 _INITIALIZED = re.compile(rf"Rank {_N}: [NM]CCL communicator \S+ is initialized")
 _ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
@@ -84,7 +88,6 @@ _BOILERPLATE = (
     "DESYNC_DEBUG report",
     "Terminating the process after attempting to dump debug info",
     "No ranks successfully processed in monitoredBarrier",
-    "but received errors while waiting for send/recv from rank 0",
     "Monitored Barrier encountered error running collective",
     "[c10d] The client socket has connected",
     "[c10d] The server socket",
@@ -111,13 +114,17 @@ class _Reader:
         self.claimed: list[tuple[str, int]] = []
         self._error: list[Row] = []
         self._group: dict[str, Any] = {}
+        self._waits: dict[int, dict[str, Any]] = {}  # of one printer, by the number of the work
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._group = {}
+        self._group, self._waits = {}, {}
+        before = len(self.events)
         for row in stream:
             if self._belongs_to_error(row) or self._single(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_error()
+        told = {one.get("seq") for one in self.events[before:] if one["kind"] == "collective_timeout"}
+        self.events += [one for seq, one in self._waits.items() if seq not in told]
 
     def _single(self, row: Row) -> bool:
         text = row["text"]
@@ -131,6 +138,9 @@ class _Reader:
             if found := pattern.search(text):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
+        if found := _AT_WORK.search(text):  # said before or after the line that tells the operation, which may be lost
+            waited = {"severity": "error", "seq": int(found["seq"]), **self._who()}
+            self._waits.setdefault(int(found["seq"]), event(row, "collective_timeout", **waited))
         return understood or _INITIALIZED.search(text) is not None or any(words in text for words in _BOILERPLATE)
 
     def _who(self) -> dict[str, Any]:
@@ -202,7 +212,7 @@ def _host(address: str) -> str:
 
 def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
     text = row["text"]
-    work, ran = _WORK.search(text), _RAN.search(text)
+    work, ran = _WORK.search(text) or _CUT_WORK.search(text), _RAN.search(text)
     fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
     names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
     detail: dict[str, Any] = {to: int(fields[of]) for of, to in names.items() if fields.get(of, "").isdigit()}
@@ -290,6 +300,11 @@ def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "dump_signal", "severity": "info", "names_ranks": None if own is None else [own]}
 
 
+def _own_timeout(row: Row, _found: re.Match[str]) -> dict[str, Any]:
+    """This rank asks all to dump because it waited until its own timeout."""
+    return {"kind": "collective_timeout", "severity": "error", "code": "dump_signal"}
+
+
 def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
@@ -303,7 +318,9 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
      _plain("peer_closed")),
     (re.compile(r"[Gg]loo connectFullMesh failed"), _plain("connect_failed", "gloo")),
     (re.compile(r"Ranks? ([\d, ]+) failed to pass monitoredBarrier in"), _named("barrier_missing", "group")),
+    (re.compile(r"reached monitoredBarrier, but received errors while waiting"), _plain("remote_error", "barrier")),
     (re.compile(rf"timed out in monitoredBarrier after (?P<ms>{_N}) ms"), _plain("collective_timeout", "barrier")),
+    (re.compile(r"dump signal due to a collective timeout from this local rank"), _own_timeout),
     (re.compile(rf"dump signal due to a .*? from\s+rank ({_N})"), _named("dump_signal", severity="info")),
     (re.compile(rf"Received a global dump signal from rank ({_N})"), _named("dump_signal", severity="info")),
     (re.compile(r"First PG on this rank to signal dumping"), _first_to_dump),

@@ -1,14 +1,20 @@
 """What an exception means for a job, whoever prints it: the rows of `events` that its class and message make.
 
+A time-out of a collective or a store that an exception reports is a wait (`collective_timeout`, `store_timeout`); where
+another parser reads the message itself, it is nothing more. The exception by which a launcher reports how its process ended
+(`CalledProcessError` of a program, Ray's `ActorDiedError`, a process of multiprocessing.spawn) is an `exit`, whose rank is not
+told: the launcher's own rank is none.
+
 A message that another failure explains (a closed connection, a time-out, a signal of the launcher) makes a consequence.
 KeyboardInterrupt is no failure: somebody stopped the process, and the traceback shows where it stood.
 """
 
 import json
 import re
+import signal
 from typing import Any
 
-from parsers.lines import Row, event
+from parsers.lines import Row, event, reporter
 
 _CONSEQUENCE = re.compile(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
@@ -21,6 +27,23 @@ _OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|er
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
+# Read by the parser of process groups in the same line, with the operation and the number.
+_READ_ELSEWHERE = re.compile(
+    r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
+    r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has timed out after"
+)
+_TIMED_OUT = re.compile(r"(?i)\btimed? ?-?out\b|Timeout(?:Error)?\b|DEADLINE_EXCEEDED")
+_COLLECTIVE = re.compile(
+    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
+)
+_STORE = re.compile(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
+_LAUNCHED = re.compile(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
+_DIED = re.compile(
+    r"(?:died with <Signals\.|terminated with signal |killed by signal:? ?)(?P<name>SIG\w+)|exit (?:status|code):? (?P<code>-?\d{1,5})"
+)
+_LAUNCHERS_OWN = ("CalledProcessError", "ProcessExitedException", "ActorDiedError", "RayActorError", "WorkerCrashedError",
+                  "NodeDiedError")  # fmt: skip
+_SPAWNED = re.compile(r"\bprocess (?P<index>\d{1,4}) terminated with")
 _WORKER = re.compile(
     r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
     r"killed by signal: [\w ]+)"
@@ -50,6 +73,12 @@ def raised(
         is_whole = "thread" not in detail
         stopped = {"code": "SIGINT", "detail": json.dumps(detail), **same, "severity": "info"}
         return [event(row, "exit" if is_whole else "other", **stopped)]
+    if kind == "exception" and (ended := _ended(row, code, message)):
+        return [event(row, "exit", detail=json.dumps(detail), **same | ended)]
+    if kind == "exception" and (waited := _waited(whole, detail)):
+        return (
+            [] if _READ_ELSEWHERE.search(whole) else [event(row, waited, code=code, detail=json.dumps(detail), **same)]
+        )
     if code is not None and _CONSEQUENCE.search(whole):
         detail["consequence"] = True
     if served := _OF_DEVICE.search(message or ""):
@@ -58,6 +87,42 @@ def raised(
     if kind == "exception" and (meaning := derived(whole)):
         found.append(event(row, **{**same, **meaning}))
     return found
+
+
+def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | None:
+    """Columns of the `exit` that a launcher's exception reports; None where it is no launcher's."""
+    name, said = (code or "").rsplit(".", 1)[-1], message or ""
+    if name not in _LAUNCHERS_OWN or reporter(row)["rank"] is not None:
+        return None
+    if name == "CalledProcessError" and not _LAUNCHED.search(said):
+        return None
+    how, index = _DIED.search(said), _SPAWNED.search(said)
+    number = int(how["code"]) if how and how["code"] else 0
+    own = {
+        "code": (how["name"] if how else None) or (_signal(-number) if number < 0 else str(number) if number else name)
+    }
+    return own | {"local_rank": int(index["index"]) if index else None}
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(-number)
+
+
+def _waited(whole: str, detail: dict[str, Any]) -> str | None:
+    """The kind of wait that an exception gave up: by its words, else by where it was raised; None: another exception."""
+    if _READ_ELSEWHERE.search(whole):
+        return "collective_timeout"
+    if not _TIMED_OUT.search(whole):
+        return None
+    if _COLLECTIVE.search(whole):
+        return "collective_timeout"
+    if _STORE.search(whole):
+        return "store_timeout"
+    innermost = next(iter(detail.get("frames") or []), (None, "", None))
+    return "collective_timeout" if "distributed_c10d" in (innermost[1] or "") else None
 
 
 def derived(message: str) -> dict[str, Any] | None:

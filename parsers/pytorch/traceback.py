@@ -6,10 +6,14 @@
     [rank3]:            ^^^^^^^^^^^^
     [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
+    -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
+    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+
     terminate called after throwing an instance of 'c10::CUDAError'
       what():  CUDA error: unknown error
 
-Ranks that share a file come apart by prefix. Each traceback of a chain ("During handling of the above exception, …")
+Ranks that share a file come apart by prefix. A logger may put its own prefix before each line of a traceback (vLLM, Ray):
+what stood before its head, digits aside, is taken off the lines after it. Each traceback of a chain ("During handling of the above exception, …")
 is one event `exception`; a traceback without its last line is one, too, with null code. What the message means for
 the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where the rank is known, the traceback is also
 a row of `stacks`: it is where that rank was at its end. One that ends in KeyboardInterrupt is no failure but an `exit` by
@@ -47,6 +51,12 @@ _SURE_CLASS = re.compile(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warnin
 _LONELY = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
 _TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
+# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank.
+_QUOTED = re.compile(
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+)
+_QUOTED_LINES = 200
+_DIGIT = re.compile(r"\d")
 _LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
 _IGNORED = "?"  # no thread: `Exception ignored in`
@@ -93,9 +103,15 @@ class _Block:
     continues: int | None  # line of the traceback before it in a chain
     frames: list[dict[str, Any]] = field(default_factory=list)  # outermost first
     sources: list[str | None] = field(default_factory=list)
+    prefix: str = ""  # a logger's, before each of its lines; digits as #
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
+
+    def bare(self, text: str) -> str:
+        """A line of it without the logger's prefix."""
+        size = len(self.prefix)
+        return text[size:] if size and _DIGIT.sub("#", text[:size]) == self.prefix else text
 
 
 class _Reader:
@@ -111,17 +127,26 @@ class _Reader:
         self._interrupted: int | None = None  # line
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
+        self._quoted: tuple[int, dict[str, int]] | None = None  # line, whose
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._thread, self._linked, self._last_head, self._interrupted = None, False, None, None
+        self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
         self._record, self._raised = None, []
-        for row in stream:
+        for row in map(self._of_quoted, stream):
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
                 self._logged(row["line"], level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
+
+    def _of_quoted(self, row: Row) -> Row:
+        """A line as of the process that a launcher quotes, where the line says no rank of its own."""
+        if found := _QUOTED.search(row["text"]):
+            self._quoted = (row["line"], _whose(found))
+        if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
+            return row
+        return {**row, **self._quoted[1]}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -161,7 +186,8 @@ class _Reader:
         thread = _THREAD.search(head["before"])
         name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
-        self._block = _Block(row, name is None and not head["original"], name, continues)
+        prefix = _DIGIT.sub("#", head["before"]) if head["before"].endswith((" ", "] ", ": ")) else ""
+        self._block = _Block(row, name is None and not head["original"], name, continues, prefix=prefix)
         if (level := _level(head["before"])) is not None:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
@@ -169,7 +195,7 @@ class _Reader:
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
-        text = row["text"]
+        text = block.bare(row["text"])
         is_next, block.until = row["line"] == max(block.until, block.row["line"]) + 1, row["line"]
         if found := _FRAME.match(text):
             function = found["function"] or None
@@ -244,6 +270,12 @@ def _level(text: str) -> str | None:
     return found["level"] if found is not None and not _LAUNCHER.search(text) else None
 
 
+def _whose(found: re.Match[str]) -> dict[str, int]:
+    if found["local_rank"]:
+        return {"local_rank": int(found["local_rank"])}
+    return {"rank": int(found["rank"] or found["world"])}
+
+
 def _user_source(block: _Block) -> str | None:
     """The source text of the innermost line that belongs to no library; of the innermost, if all do."""
     for frame, source in zip(reversed(block.frames), reversed(block.sources), strict=True):
@@ -264,6 +296,9 @@ PARSER = LineParser(
         b"Exception in thread",
         b"Exception ignored in",
         b"above exception",
+        b"-- Process ",
+        b" Error Snippet]",
+        b"world_rank=",
         b"DataLoader worker (pid",
         b"Unexpected bus error",
         b"]: AssertionError",  # alone after `[rank3]`: nothing but the class

@@ -131,6 +131,20 @@ class _Stream:
             }
         self.headers, self.frames = [], []
 
+    def headless(self, line: int) -> Iterator[dict[str, Any]]:
+        """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
+        if self.frames and not self.headers:
+            is_main = any(frame["function"] == "<module>" for frame in self.frames)
+            yield {
+                "pid": self.pid,
+                "host": self.host,
+                "thread": None,
+                "is_main": is_main,
+                "frames": list(self.frames),
+                "line": line,
+            }
+            self.frames = []
+
 
 def _split(line: str) -> tuple[str, str]:
     line = line[:LINE_CHARACTERS]
@@ -147,17 +161,20 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, An
             streams[who] = _Stream(host=None if who.isdigit() or not who else who)
         stream = streams[who]
         if header := PY_SPY_THREAD.match(line):
+            rows.extend(stream.headless(number - 1))
             if stream.frames:
                 rows.extend(stream.flush())
             stream.headers.append((number, header))
-        elif stream.headers and (frame := PY_SPY_FRAME.match(line)):
+        elif (stream.headers or not rows) and (frame := PY_SPY_FRAME.match(line)):
             stream.frames.append(py_spy_frame(frame))
         elif stream.is_listing and (bare := _BARE.match(line)):
             rows.append(_listed_row(stream, number, bare["function"]))
         elif not (stream.headers and _LOCALS.match(line)):
+            rows.extend(stream.headless(number - 1))
             rows.extend(stream.flush())
             _heading(stream, line, number, problems)
     for stream in streams.values():
+        rows.extend(stream.headless(number))
         rows.extend(stream.flush())
     return rows
 

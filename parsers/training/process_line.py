@@ -25,6 +25,7 @@ _CHARACTERS = 2000
 _RANK = re.compile(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
 _PID = re.compile(r"(?<![\w-])pid ?[=:] ?(\d{1,10})\b", re.I)
 _LOCAL = re.compile(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
+_WORLD = re.compile(r"(?<![\w-])world[_ ]?size ?[=:] ?(\d{1,7})\b", re.I)
 _HOST = re.compile(r"(?<![\w-])(?:host|hostname|node) ?[=:] ?([A-Za-z][\w.-]{0,252})", re.I)
 _STARTS = re.compile(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
 _OTHERS = re.compile(r"kill|wait|exit|fail|died|dead|lost|timed? ?out|signal|clos|peer|terminat|error", re.I)
@@ -51,6 +52,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         }
         own["local_rank"] = int(local[1]) if local else who["local_rank"]
         own["host"] = host[1] if host else who["host"]
+        own["world_size"] = int(world[1]) if (world := _WORLD.search(text)) else None
         rows.append(own)
     return {"ranks": table("ranks", rows), "claimed": claimed((row["file"], row["line"]) for row in rows)}
 

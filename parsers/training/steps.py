@@ -9,6 +9,11 @@
     Epoch [1/10], Step [100/500], Loss: 2.3000
      iteration      40/     100 | consumed samples:   640 | elapsed time per iteration (ms): 7613.1 | lm loss: 7.3E-01 |
        loss scale: 1.0 | grad norm: 0.75 | number of skipped iterations:   0 | number of nan iterations:   0 |
+    iteration 40/100 | elapsed time per iteration: 7613.1 ms |                 (Megatron-Bridge and wrapped terminals: several
+    loss scale: 1.0 | grad norm: nan | number of skipped iterations: 0          lines an iteration, joined)
+    Epoch: [0][383/1512]  Time 1.4 (2.4)  Loss 6.7861e+00 (6.9e+00)             PyTorch's ImageNet example and its kin
+    Train: 3 [  50/1251 (  4%)]  Loss: 6.94 (6.93)                              timm
+    01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0000e-02  eta: 0:10:00  loss: 2.3000  grad_norm: nan
     iteration: 32 / 37 | consumed_tokens: 85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.38 | grad_norm: 1.2
     Training epoch 0, iteration 12/14 | lr: 3e-05 | global_step: 12 | reduced_train_loss: 1.23
     valid loss at iteration 40 | lm loss value: 2.3E+00 | lm loss PPL: 1.0E+01 |
@@ -16,7 +21,7 @@
     … loss is nan, aborting at step 5
 
 Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of every micro-batch was NaN, and count no
-nan iteration for it: `loss_seen` is false then. Steps are as printed. Only lines in which the count and its loss (or
+nan iteration for it: `loss_seen` is false then. Steps are as printed, counts within an epoch too. Only lines in which the count and its loss (or
 `done`) stand together are read, because sentences mention steps, too.
 
 Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, InternLM, Lightning and plain scripts.
@@ -24,6 +29,7 @@ Versions: those of 2020 to 2025.
 Source: the logging code of these projects.
 """
 
+import re
 from typing import Any
 
 import polars as pl
@@ -37,9 +43,20 @@ _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
 _NEMO = r"Training epoch [0-9]+, iteration [0-9]+/[0-9]+ \|"
 _EVAL = rf"(?:valid[A-Za-z0-9_]*|test) loss at iteration {COUNT} \|"
+# What follows an iteration's line and is none of its own: pairs of a name and a value.
+_MORE = r"^\s*(?:\|\s*)?(?:[a-z][A-Za-z ()/_-]{1,60}:\s*(?:[-+]?[0-9.][0-9A-Za-z.+-]{0,24}|[+-]?(?i:nan|inf))(?:\s*\|\s*|\s*$))+$"
+_JOINED = 6  # lines of one iteration at most
+_BRACKETED = (
+    rf"\b(?:Epoch|Train|Iter)(?:\(train\))?:?\s*(?:\[?\s*[0-9]{{1,9}}(?:/[0-9]{{1,9}})?\s*\]?:?\s*)?\[\s*{COUNT}\s*/\s*[0-9]{{1,15}}"
+    r"(?:\s*\([^)]{0,12}\))?\s*\]"
+)
+_BRACKETED_LOSS = rf"\b[Ll]oss:?[\s=]+{NUMBER}"
+_PAIRS = r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}){0,8}"
 _LOSS = rf"(?i:(?:train[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
-_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
+_PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+done\b|\s*[,:;|-]?\s*{_LOSS})"
+_APART = rf"{_PLAIN_HEAD}{_PAIRS}\s*[,:;|-]?\s*{_LOSS}"  # other values stand between the count and its loss
+_IS_COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(_APART)
 _NOT_TRAINING = (
     r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
 )
@@ -61,14 +78,43 @@ _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 def parse(lines: pl.DataFrame) -> Tables:
     """steps, one row per progress line; ranks, settings; events job_start, job_end, bad_loss."""
     known = with_reporter(lines)
-    steps = pl.concat([_megatron(known), _nanotron(known), _nemo(known), _evaluation(known), _plain(known)])
+    known, joined = _joined(known)
+    steps = pl.concat(
+        [_megatron(known), _nanotron(known), _nemo(known), _evaluation(known), _bracketed(known), _plain(known)]
+    )
     events, settings = _happenings(known)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
         "ranks": _claims(known),
         "settings": settings,
         "events": events,
+        "claimed": joined,
     }
+
+
+def _joined(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lines, those of one iteration as one; and the places of what was joined to the line before. Others that came only
+    because they follow a hit are left out."""
+    if lines["hit"].all():
+        return lines, empty("claimed")
+    head = pl.col("text").str.contains(_MEGATRON)
+    marked = lines.with_columns(_at=pl.when(head).then("line").forward_fill().over("file"))
+    follows = (pl.col("line") - pl.col("_at")).is_between(1, _JOINED) & pl.col("text").str.contains(_MORE) & ~head
+    marked = marked.with_columns(_more=follows.fill_null(False))
+    # Only an unbroken run of such lines belongs to the head.
+    run = pl.col("_more").cum_sum().over("file", "_at") == pl.col("line") - pl.col("_at")
+    marked = marked.with_columns(_more=pl.col("_more") & run.fill_null(False))
+    rest = marked.filter("_more")
+    if rest.is_empty():
+        return lines.filter("hit"), empty("claimed")
+    texts = rest.group_by("file", "_at", maintain_order=True).agg(
+        pl.col("text").str.strip_chars().str.join(" | ").alias("_rest")
+    )
+    whole = marked.filter(pl.col("hit") & ~pl.col("_more")).join(
+        texts, left_on=["file", "line"], right_on=["file", "_at"], how="left", maintain_order="left"
+    )
+    text = pl.when(pl.col("_rest").is_not_null()).then(pl.concat_str("text", pl.lit(" | "), "_rest")).otherwise("text")
+    return whole.with_columns(text=text).drop("_at", "_more", "_rest"), conform("claimed", rest.select("file", "line"))
 
 
 def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
@@ -76,6 +122,7 @@ def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(text.str.contains(_MEGATRON) & ~text.str.contains(_NEMO))
     elapsed = number(rf"elapsed time per iteration \(ms\): *{NUMBER}")
     elapsed_s = number(rf"elapsed time per iteration \(s\): *{NUMBER}")
+    elapsed = pl.coalesce(elapsed, number(rf"elapsed time per iteration: *{NUMBER} *ms"))
     loss = rf"\| *(?:lm )?loss: *{NUMBER}"
     # The loss stands before these, so a line that was cut before them says nothing of its absence.
     has_passed_loss = text.str.contains(r"loss scale:|grad norm:|number of (?:skipped|nan) iterations:")
@@ -141,15 +188,30 @@ def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
 
 
+def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
+    text = pl.col("text")
+    mine = lines.filter(text.str.contains(_BRACKETED) & text.str.contains(_BRACKETED_LOSS) & ~_IS_COUNTED)
+    loss = number(_BRACKETED_LOSS)
+    return rows(
+        mine,
+        pl.when(text.str.contains(r"- mm\w+ - ")).then(pl.lit("mmengine")),
+        step=whole(_BRACKETED),
+        loss=loss,
+        loss_seen=loss.is_not_null(),
+        grad_norm=number(rf"\bgrad_norm: *{NUMBER}"),
+        elapsed_ms=number(rf"\b[Tt]ime:? +{NUMBER}") * 1000,
+    )
+
+
 def _plain(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
-    mine = lines.filter(text.str.contains(_PLAIN) & ~text.str.contains(_NOT_TRAINING))
+    mine = lines.filter(_IS_COUNTED & ~text.str.contains(_NOT_TRAINING))
     loss = number(_LOSS)
     milliseconds = number(rf"\btime[\s=:]+{NUMBER} ?ms\b")
     return rows(
         mine,
         pl.when(text.str.contains(r"\bmfu: *[0-9]")).then(pl.lit("torchtitan")),
-        step=whole(_PLAIN),
+        step=pl.coalesce(whole(_PLAIN), whole(_APART)),
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
@@ -212,10 +274,13 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 PARSER = LineParser(
     name="steps",
     anchors=(
-        b"step ", b"step=", b"step: ", b"Step ", b"iter ", b"iteration", b"init done pid=",
+        b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
+        b"Train: ", b"batch ", b"Batch ", b"update ",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished",
         b"raining complete", b"raining is finished", b"raining done", b"training is done", b"completed successfully",
     ),
     parse=parse,
+    after=_JOINED,
+    follows=re.compile(rb"^[^\n]{0,160}?[a-z)]:\s*[0-9A-Za-z.+-]{1,24}\s*(?:\||$)"),
 )  # fmt: skip

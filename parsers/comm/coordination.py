@@ -1,0 +1,122 @@
+"""The coordination service of XLA, JAX and TensorFlow: tasks that stopped sending heartbeats, barriers that nobody passed.
+
+    E external/xla/…/coordination_service.cc:1170] /job:jax_worker/replica:0/task:3 has been set to ERROR in coordination
+        service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:3 heartbeat timeout. This indicates that …
+    … UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):
+    /job:jax_worker/replica:0/task:3
+    … DEADLINE_EXCEEDED: Barrier timed out. Id: warmup::0. … # of tasks that reached the barrier: 8/16.
+    The first task at the barrier: /job:jax_worker/replica:0/task:13. Some timed out task names:
+    /job:jax_worker/replica:0/task:6
+    F pjrt/distributed/client.h:77] Terminating process because the JAX distributed service detected fatal errors. …
+    ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation. It has …
+
+A task is a process of the job, its number the process's (jax.process_index). Whose heartbeats are missing died, was busy, or
+lost the network; who did not come to a barrier is late or gone. Kinds: `heartbeat_lost` and `missing_members` with names_ranks
+= the tasks; `remote_error` of the process that ends itself because of another; `other` with code restarted.
+
+Printed by: coordination_service.cc, coordination_service_agent.cc, pjrt/distributed/client.h.
+Versions: JAX 0.4 to 0.8, TensorFlow 2.9 to 2.20.
+Source: these files in openxla/xla and tensorflow/tensorflow.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, claimed, event
+from parsers.parser import LineParser
+from parsers.rules import Rule, columns, matches
+from parsers.tables import Tables, table
+
+_TASK = r"/job:[\w-]{1,60}/replica:\d{1,6}/task:"
+_NAMED = re.compile(rf"{_TASK}(\d{{1,7}})\b")
+_ALONE = re.compile(rf"\s*(?:{_TASK}\d{{1,7}}[,;]?\s*)+$")
+
+
+def _one(groups: Mapping[str, str]) -> dict[str, Any]:
+    return {"names_ranks": [int(groups["task"])], "detail": {"task": None}}
+
+
+RULES = (
+    Rule(re.compile(rf"Task {_TASK}(?P<task>\d{{1,7}}) heartbeat timeout"), "heartbeat_lost", refine=_one),
+    Rule(re.compile(r"tasks are unhealthy \(stopped sending heartbeats\)"), "heartbeat_lost"),
+    Rule(
+        re.compile(
+            r"Barrier timed out\.(?: (?:Id|Barrier_id): (?P<barrier>\S{1,200}?)\.?(?=\s|$))?"
+            r"(?:.{0,600}?# of tasks that reached the barrier: (?P<reached>\d{1,7})/(?P<expected>\d{1,7}))?"
+        ),
+        "missing_members", code="barrier",
+    ),
+    Rule(re.compile(r"# of tasks that reached the barrier: (?P<reached>\d{1,7})/(?P<expected>\d{1,7})"), "missing_members",
+         code="barrier"),
+    Rule(
+        re.compile(r"Terminating process because the (?:JAX distributed|coordinat\w+) service detected fatal errors"), "remote_error",
+        code="coordination_service",
+    ),
+    Rule(
+        re.compile(rf"{_TASK}(?P<task>\d{{1,7}}) unexpectedly tried to connect with a different incarnation"),
+        "other", code="restarted", refine=_one,
+    ),
+    Rule(re.compile(rf"{_TASK}(?P<task>\d{{1,7}}) has been set to ERROR in coordination service"), "remote_error", refine=_one,
+         code="task_error"),
+    Rule(re.compile(r"Polled an error from coordination service|Use error polling to propagate the following error"), None),
+)  # fmt: skip
+_HEARTBEAT = re.compile(r"heartbeat timeout|stopped sending heartbeats")
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events heartbeat_lost, missing_members, remote_error, other; tasks listed line by line join the event before."""
+    rows: list[dict[str, Any]] = []
+    known: list[tuple[str, int]] = []
+    last: dict[str, Any] | None = None
+    for row in lines.iter_rows(named=True):
+        text = row["text"] or ""
+        if (
+            last is not None
+            and row["file"] == last["file"]
+            and _ALONE.match(text)
+            and row["line"] - last["line"] < _LISTED
+        ):
+            last["names_ranks"] = sorted({*(last["names_ranks"] or ()), *map(int, _NAMED.findall(text))})
+            last["names_rank_space"] = "global"
+            known.append((row["file"], row["line"]))
+            continue
+        made = [one for rule, match in matches(text, RULES) if (one := _event(row, rule, match)) is not None]
+        if not made and any(rule.kind is None and rule.pattern.search(text) for rule in RULES):
+            known.append((row["file"], row["line"]))
+        if any(one["kind"] == "heartbeat_lost" for one in made):  # the task's state is only another word for it
+            made = [one for one in made if one.get("code") not in ("task_error", "coordination_service")]
+        rows += made
+        last = next(
+            (one for one in reversed(made) if one["kind"] in ("heartbeat_lost", "missing_members")),
+            None if made else last,
+        )
+    return {"events": table("events", rows), "claimed": claimed(known)}
+
+
+def _event(row: Row, rule: Rule, match: re.Match[str]) -> dict[str, Any] | None:
+    if rule.kind is None:
+        return None
+    said = columns(rule, {name: text for name, text in match.groupdict().items() if text is not None})
+    if rule.kind == "heartbeat_lost" and "names_ranks" not in said:
+        said["names_ranks"] = sorted(set(map(int, _NAMED.findall(row["text"][match.end() :])))) or None
+    elif rule.kind == "missing_members":
+        late = row["text"].partition("timed out task names")[2]
+        said["names_ranks"] = sorted(set(map(int, _NAMED.findall(late)))) or None
+    return event(row, rule.kind, **said)
+
+
+_LISTED = 64  # lines after the event that may list tasks
+PARSER = LineParser(
+    name="coordination",
+    anchors=(
+        b"heartbeat timeout", b"stopped sending heartbeats", b"Barrier timed out", b"that reached the barrier",
+        b"service detected fatal errors", b"a different incarnation", b"in coordination service", b"from coordination service",
+        b"Use error polling",
+    ),
+    parse=parse,
+    after=_LISTED,
+    follows=re.compile(rb"/task:\d+[,;]?\s*$|that reached the barrier"),
+)  # fmt: skip

@@ -1,0 +1,194 @@
+"""Failures that programs which no other parser knows tell in their logs: records of level ERROR or worse, and plain words
+for how a process ended, for a wait that was given up, and for a loss that is no number.
+
+    2026-01-31 10:11:12,689 ERROR trainer: could not open shard 7
+    [2026-01-31 10:11:12,689][app][ERROR] - OSError: [Errno 5] Input/output error
+    worker 3 (pid 4711) exited with exit code 1  |  process 4711 was killed by signal 9
+    2026-01-31 10:11:12 host rendezvous timed out after 600 s  |  heartbeat of worker 3 lost for 60 s
+    loss is nan  |  grad_norm=nan  |  detected NaN in gradients
+
+The level field decides, not the word ERROR in a sentence (parsers/records.py). An error whose message begins with a class
+(`OSError: …`) is an event `exception`; what it says of a device or a disk makes another event. Everything else of level
+ERROR or FATAL is `other`. Only lines come here that no other parser has read.
+
+Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject; `collective_timeout`
+and `store_timeout` where the record that says "timed out" speaks of a collective or a store, else `other` with code
+timed_out; `heartbeat_lost`; `other` with code stalled; `nan_assert` with code loss or grad_norm where a value is NaN (a loss
+that is Inf, too; a gradient norm that is Inf is `other`: a loss scaler skips such a step).
+
+Printed by: any program.
+Versions: none.
+Source: the formats of Python's logging, loguru, glog, absl, log4j, slf4j, logfmt, Hydra and GNU programs.
+"""
+
+import re
+import signal
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import Row, event, reporter
+from parsers.parser import LineParser
+from parsers.pytorch.raised import derived, raised
+from parsers.records import Record, record
+from parsers.rules import integer
+from parsers.tables import Tables, table
+
+_CLASS = re.compile(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
+_STEP = re.compile(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
+_RANK = re.compile(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank[ :=_#]{0,2}(\d{1,7})\b")
+_PID = re.compile(r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
+_SUBJECT = re.compile(
+    r"(?i)\b(?:ranks?|workers?|process(?:es)?|pid|tasks?|job|child|subprocess|launcher|trainers?|replicas?|actors?|pods?"
+    r"|containers?|python[\d.]*|torchrun|program|script|command|nodes?)\b"
+)
+_ENDED = re.compile(
+    r"(?i)\bexit(?:ed|s|ing)? (?:with )?(?:an? )?(?:non-?zero )?(?:exit |return |error )?(?:code|status)[ =:]{1,3}(?P<exit>-?\d{1,5})\b"
+    r"|\bexit ?code[ =:]{1,3}(?P<code>-?\d{1,5})\b|\breturn ?code[ =:]{1,3}(?P<back>-?\d{1,5})\b"
+    r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b"
+)
+_SIGNALLED = re.compile(
+    r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
+    r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
+)
+_ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
+_TIMED_OUT = re.compile(
+    r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b"
+)
+_COLLECTIVE = re.compile(
+    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
+    r"|\b[NMRHEX]CCL\b|\bgloo\b|process ?group|\bbatch_isend_irecv"
+)
+_STORE = re.compile(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
+_STALLED = re.compile(r"(?i)\bstalled\b")
+_HEARTBEAT = re.compile(
+    r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
+    r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
+)
+_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.-])"
+_VALUE = re.compile(
+    rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?(?:loss|grad\w*|norm))(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*"
+    rf"(?:tensor\()?{_BAD.format(name='value')}"
+    rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w*|norm)"
+    rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w*|norm)\w*\b.{{0,30}}?\b(?:found|detected|encountered)\b"
+)
+_NO_VALUE = re.compile(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert."""
+    rows: list[dict[str, Any]] = []
+    for row in lines.iter_rows(named=True):
+        is_stamped = row["time_ns"] is not None or row["rank"] is not None
+        found = record(row["text"], is_stamped, row["raw"])
+        if made := _events(row, found or Record("", row["text"][:2000])):
+            rows += [_by(one, found) for one in made]
+    return {"events": table("events", rows)}
+
+
+def _events(row: Row, found: Record) -> list[dict[str, Any]]:
+    is_error = found.severity in ("error", "fatal")
+    if said := _words(row, found, is_error):
+        return [event(row, said.pop("kind"), **said)]
+    if not is_error:
+        return []
+    if named := _CLASS.match(found.message):
+        return raised(row, named["code"], named["message"], {"frames": []}, row["text"], found.severity)
+    said = derived(found.message) or {"kind": "other"}
+    return [event(row, said.pop("kind"), **{"severity": found.severity} | said)]
+
+
+def _by(made: dict[str, Any], found: Record | None) -> dict[str, Any]:
+    """Time and rank as the record's own fields have them, where nothing before it told them."""
+    if found is None:
+        return made
+    if made["time_ns"] is None:
+        made["time_ns"], made["time_basis"] = found.stamp
+    if made["rank"] is None and found.rank is not None:
+        made |= {"rank": found.rank, "rank_space": "global"}
+    return made
+
+
+def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
+    text = found.message
+    if ended := _end(row, text):
+        return ended
+    if bad := _value(text):
+        return bad
+    severity = "error" if is_error else "warning"
+    if found.severity == "info":
+        return None
+    if _HEARTBEAT.search(text):
+        return {"kind": "heartbeat_lost", "severity": severity}
+    if _TIMED_OUT.search(text):
+        kind = "collective_timeout" if _COLLECTIVE.search(text) else "store_timeout" if _STORE.search(text) else None
+        return (
+            {"kind": kind, "severity": "error"}
+            if kind
+            else {"kind": "other", "severity": severity, "code": "timed_out"}
+        )
+    if _STALLED.search(text):
+        return {"kind": "other", "severity": severity, "code": "stalled"}
+    return None
+
+
+def _end(row: Row, text: str) -> dict[str, Any] | None:
+    """How a process ended, if the line says of which kind of thing it speaks; an end by code 0 or by request is none."""
+    if _SUBJECT.search(text) is None:
+        return None
+    if killed := _SIGNALLED.search(text):
+        code = killed["name"].upper() if killed["name"] else _signal(int(killed["number"]))
+    elif ended := _ENDED.search(text):
+        number = int(next(group for group in ended.groups() if group is not None))
+        code = _signal(-number) if number < 0 else str(number)
+    else:
+        return None
+    if code == "0" or code in _ASKED:
+        return None
+    rank, pid = _RANK.search(text), _PID.search(text)
+    made: dict[str, Any] = {"kind": "exit", "severity": "error", "code": code, "pid": integer(pid[1]) if pid else None}
+    if rank and reporter(row)["rank"] is None:
+        made |= {"rank": int(rank[1]), "rank_space": "global"}
+    return made
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(-number)
+
+
+def _value(text: str) -> dict[str, Any] | None:
+    match = _VALUE.search(text)
+    if match is None or _NO_VALUE.search(text[: match.end()]):
+        return None
+    value = (match["value"] or match["found"] or match["seen"]).lower()
+    what = (match["what"] or match["where"] or match["there"]).lower()
+    code = "loss" if "loss" in what else "grad_norm"
+    step = _STEP.search(text)
+    same = {"code": code, "step": int(step[1]) if step else None}
+    if "inf" in value and code == "grad_norm":
+        return {"kind": "other", "severity": "warning", **same}
+    return {"kind": "nan_assert", "severity": "error", **same}
+
+
+_BARE = tuple(
+    f"{before}{value}".encode()
+    for value in ("nan", "NaN", "NAN", "Nan", "inf", "Inf", "INF")
+    for before in ("loss ", "loss: ", "loss=", "loss = ", "loss:", "norm ", "norm: ", "norm=", "norm = ", "norm:", " is ", "(",
+                   "ound ", "etected ", "ncountered ", "ot ")
+)  # fmt: skip
+PARSER = LineParser(
+    name="failures",
+    anchors=(
+        b"ERROR", b"CRITICAL", b"FATAL", b"SEVERE", b"EMERG", b"PANIC", b"[E ", b": E ", b" E ", b"E external/", b"E tensorflow/",
+        *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
+        b"rror: ", b"atal: ", b"error", b"Error]", b"fatal", b"critical",
+        b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"SIG", b"ignal ",
+        b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
+        b"imeout waiting", b"talled", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,
+    ),
+    parse=parse,
+    leftover=True,
+)  # fmt: skip

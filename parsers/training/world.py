@@ -1,0 +1,111 @@
+"""How many processes a job has, and who is who, as launchers, frameworks and arguments say it at the start.
+
+    using world size: 16, data-parallel size: 2, tensor-model-parallel size: 4, …           Megatron-LM
+    [rank: 3] … GLOBAL_RANK: 3, MEMBER: 4/16                                                Lightning
+    Distributed environment: MULTI_GPU  Backend: nccl / Num processes: 16 / Process index: 3 / Local process index: 1   accelerate
+    Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.       timm
+    Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.  PyTorch 1.9 to 2.1
+    | distributed init (rank 3): env://, gpu 3  ·  (rank 3, world 16)                       detection recipes
+    Setting up process group for: env:// [rank=3, world_size=16]                            Ray Train
+    - (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0         Ray Train
+    init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
+    WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
+
+A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
+stand in one command, as numbers.
+
+Printed by: Megatron-LM, Lightning, accelerate, timm, PyTorch, Ray Train, training scripts; shells that echo a command.
+Versions: those of 2020 to 2026.
+Source: the start-up code of these projects.
+"""
+
+import re
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import reporter
+from parsers.parser import LineParser
+from parsers.rules import integer
+from parsers.tables import Tables, table
+
+_CHARACTERS = 8192
+_N = r"(?P<{}>\d{{1,7}})\b"
+_RANK, _WORLD, _LOCAL = (_N.format(name) for name in ("rank", "world", "local"))
+_FORMS = tuple(
+    (re.compile(pattern), how)
+    for pattern, how in (
+        (rf"\busing world size: {_WORLD}", "Megatron-LM"),
+        (rf"GLOBAL_RANK: {_RANK}, MEMBER: \d{{1,7}}/{_WORLD}", "Lightning"),
+        (rf"^Num processes: {_WORLD}", "accelerate"),
+        (rf"distributed mode with multiple processes.{{0,60}}?Process {_RANK}, total {_WORLD}", "timm"),
+        (
+            rf"Rank {_RANK}: Completed store-based barrier for key:store_based_barrier_key:1 with {_WORLD} nodes",
+            "store-based barrier",
+        ),
+        (rf"\[rank=(?P<rank>\d{{1,7}}), world_size={_WORLD}\]", "Ray Train"),
+        (rf"\bip=(?P<address>[\w.:]+), pid=(?P<pid>\d{{1,9}})\) world_rank={_RANK}, local_rank={_LOCAL}", "Ray Train"),
+        (
+            rf"(?<![\w-])(?:global_)?rank ?[=:] ?{_RANK}.{{0,80}}?(?<![\w-])(?:world_size|world)[ =:]{{1,2}}{_WORLD}",
+            "start line",
+        ),
+        (
+            rf"(?<![\w-])(?:world_size|world)[ =:]{{1,2}}{_WORLD}.{{0,80}}?(?<![\w-])(?:global_)?rank ?[=:] ?{_RANK}",
+            "start line",
+        ),
+        (rf"(?i)(?:^|[\s\]|(,;])world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)", "world size"),
+        (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
+        (
+            r"(?:^|\s)--?nnodes[= ](?P<nodes>\d{1,6})(?=\s|$).*?\s--?nproc[-_]per[-_]node[= ](?P<each>\d{1,4})(?=\s|$)",
+            "argument",
+        ),
+        (
+            r"\s--?nproc[-_]per[-_]node[= ](?P<each>\d{1,4})(?=\s|$).*?\s--?nnodes[= ](?P<nodes>\d{1,6})(?=\s|$)",
+            "argument",
+        ),
+        (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
+    )
+)
+_LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
+_STARTS = re.compile(
+    r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b"
+)
+_OTHERS = re.compile(
+    r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """ranks: world_size, and rank, local_rank, pid, address where the line tells them."""
+    rows: list[dict[str, Any]] = []
+    for row in lines.iter_rows(named=True):
+        text = row["text"][:_CHARACTERS]
+        found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
+        if found is None or (found[1] in _LOOSE and _OTHERS.search(text)):
+            continue
+        if found[1] == "start line" and not _STARTS.search(text):
+            continue
+        who, said = reporter(row), found[0].groupdict()
+        world = integer(said["world"]) if "world" in said else None
+        if "nodes" in said:
+            world = int(said["nodes"]) * int(said["each"])
+        rank = integer(said.get("rank"))
+        if rank is not None and ((world is not None and rank >= world) or who["rank"] not in (None, rank)):
+            continue
+        own = {"rank": rank, "world_size": world, "how": found[1]}
+        if "address" in said:  # another process speaks of it
+            own |= {"address": said["address"], "pid": integer(said["pid"]), "local_rank": integer(said["local"])}
+        elif rank is not None:
+            own |= {"host": who["host"], "local_rank": who["local_rank"]}
+        rows.append(own | {"file": row["file"], "line": row["line"]})
+    return {"ranks": table("ranks", rows)}
+
+
+PARSER = LineParser(
+    name="world",
+    anchors=(
+        b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"world_size=", b"world_size:",
+        b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
+    ),
+    parse=parse,
+)  # fmt: skip

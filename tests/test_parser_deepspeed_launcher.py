@@ -1,0 +1,50 @@
+"""Lines of DeepSpeed's launcher: ends of processes whose rank it does not tell."""
+
+from typing import Any
+
+import pytest
+
+from parsers.scheduling.deepspeed_launcher import PARSER
+from tests.lines import lines
+
+AT = "[INFO] [launch.py:318:sigkill_handler] "
+COMMAND = "['/usr/bin/python3', '-u', 'a.py', '--local_rank=7', '--x', '[1]']"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"[ERROR] [launch.py:324:sigkill_handler] {COMMAND} exits with return code = -11",
+            [("exit", "SIGSEGV", "error", None)],
+        ),
+        (
+            f"[ERROR] [launch.py:324:sigkill_handler] {COMMAND} exits with return code = 1",
+            [("exit", "1", "error", None)],
+        ),
+        (
+            f"[ERROR] [launch.py:324:sigkill_handler] {COMMAND} exits with return code = -15",
+            [("exit", "SIGTERM", "info", None)],
+        ),
+        (f"{AT}Killing subprocess 4711", [("closing_signal", None, "info", 4711)]),
+        (f"{AT}Process 4711 exits successfully.", [("exit", "0", "info", 4711)]),
+        (f"{AT}Main process received SIGINT, exiting", [("closing_signal", "SIGINT", "warning", None)]),
+        ("the tool exits with return code = 3", []),
+        ("", []),
+    ],
+)
+def test_ends(text: str, expected: list[tuple[Any, ...]]) -> None:
+    rows = PARSER.parse(lines(text, rank=0, path_rank=0))["events"].rows(named=True)
+    assert [(row["kind"], row["code"], row["severity"], row["pid"]) for row in rows] == expected
+    assert all(row["rank"] is None and row["local_rank"] is None for row in rows)
+
+
+def test_world_and_processes() -> None:
+    text = (
+        "[INFO] [launch.py:163:main] dist_world_size=16\n"
+        f"[INFO] [launch.py:256:main] process 4711 spawned with command: {COMMAND}"
+    )
+    ranks = PARSER.parse(lines(text, host="n1"))["ranks"]
+    assert ranks.select("world_size", "pid", "local_rank", "host", "rank").rows() == [
+        (16, None, None, "n1", None), (None, 4711, 7, "n1", None),
+    ]  # fmt: skip

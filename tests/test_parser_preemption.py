@@ -1,0 +1,31 @@
+"""Machines that are taken away, and the ends that launchers of Paddle and MindSpore tell."""
+
+from typing import Any
+
+import pytest
+
+from parsers.scheduling.preemption import PARSER
+from tests.lines import lines
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Spot instance interruption notice: i-0a1 will be terminated", [("scheduler", "preemption", None, None)]),
+        ("node gpu-3: the instance was preempted", [("scheduler", "preemption", None, None)]),
+        ("Preempted in order to admit a workload", [("scheduler", "preemption", None, None)]),
+        (
+            "Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3",
+            [("exit", "SIGKILL", 3, None)],
+        ),
+        ("[ERROR] ME(1) Worker process 4711 exit with exception. Error code: -11.", [("exit", "SIGSEGV", None, None)]),
+        (
+            "The node: 3 is timed out. It may exit with exception, please check this node's log.",
+            [("heartbeat_lost", None, None, [3])],
+        ),
+        ("the kernel may be preempted", []),
+        ("", []),
+    ],
+)
+def test_lines(text: str, expected: list[tuple[Any, ...]]) -> None:
+    assert PARSER.parse(lines(text))["events"].select("kind", "code", "local_rank", "names_ranks").rows() == expected

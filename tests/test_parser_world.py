@@ -1,0 +1,51 @@
+"""How many processes a job has: what launchers and frameworks say, and what is only said of a group."""
+
+import pytest
+
+from parsers.training.world import PARSER
+from tests.lines import lines
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("using world size: 16, data-parallel size: 2, tensor-model-parallel size: 4", [(None, 16)]),
+        ("Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", [(3, 16)]),
+        ("Num processes: 16", [(None, 16)]),
+        (
+            "Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.",
+            [(3, 16)],
+        ),
+        ("Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.", [(3, 16)]),
+        ("Rank 3: Completed store-based barrier for key:store_based_barrier_key:2 with 4 nodes.", []),
+        ("Setting up process group for: env:// [rank=3, world_size=16]", [(3, 16)]),
+        ("- (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0", [(3, None)]),
+        ("init done rank=3 world_size=16 backend=nccl", [(3, 16)]),
+        ("distributed init world=16 rank=3", [(3, 16)]),
+        ("export WORLD_SIZE=16", [(None, 16)]),
+        ("torchrun --nnodes 2 --nproc-per-node=8 a.py", [(None, 16)]),
+        ("torchrun --nproc_per_node=8 --nnodes=2 a.py", [(None, 16)]),
+        ("torchrun --nnodes=1:4 --nproc-per-node=8 a.py", []),
+        ("torchrun --nnodes=$N --nproc-per-node=8 a.py", []),
+        ("mpirun -np 16 -x A=b python a.py", [(None, 16)]),
+        ("2026-01-31 INFO train: world size 16, model has 24736 parameters", [(None, 16)]),
+        ("tensor parallel group with world size 4", []),
+        ("init group pg=2 rank=3 world_size=4", []),
+        ("init rank=16 world_size=16", []),
+        ("rank=3 world_size=16 died", []),
+        ("the world size: unknown", []),
+        ("", []),
+    ],
+)
+def test_line(text: str, expected: list[tuple[int | None, int | None]]) -> None:
+    assert PARSER.parse(lines(text))["ranks"].select("rank", "world_size").rows() == expected
+
+
+def test_ray_tells_of_another_process() -> None:
+    text = "- (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0"
+    [row] = PARSER.parse(lines(text, host="driver"))["ranks"].rows(named=True)
+    assert (row["address"], row["pid"], row["local_rank"], row["host"]) == ("10.0.0.7", 4711, 1, None)
+
+
+def test_a_line_of_another_rank_is_not_believed() -> None:
+    assert PARSER.parse(lines("init done rank=3 world_size=16", rank=5))["ranks"].is_empty()
