@@ -96,13 +96,16 @@ def _shared(births: Births, roots: Sequence[Root]) -> list[Root]:
 
 def _replicas(births: Births, root: Root) -> set[int]:
     """Ranks with the same part of the module: the stated group over which its gradient is summed; else all."""
-    module = births.ops["module"][root.at] or ""
-    sync = births.rows.filter(
-        (pl.col("rank") == root.rank) & (pl.col("phase") == "grad_sync") & pl.col("kind").is_not_null()
-    )
-    own = sync.filter(pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module)
-    groups = own["group_ranks"].drop_nulls()
+    groups = _own_sync(births, root)["group_ranks"].drop_nulls()
     return set(rank_list(groups[0]) or ()) if len(groups) else set(births.ranks | births.silent)
+
+
+def _own_sync(births: Births, root: Root) -> pl.DataFrame:
+    """The root's rank's calls for the gradient of the root's module."""
+    module = births.ops["module"][root.at] or ""
+    sync = (pl.col("rank") == root.rank) & (pl.col("phase") == "grad_sync") & pl.col("kind").is_not_null()
+    named = pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module
+    return births.rows.filter(sync & named)
 
 
 def _everywhere(births: Births, hit: Sequence[Root]) -> Answer:
@@ -129,8 +132,11 @@ def _lost(births: Births, root: Root) -> frozenset[int]:
 
 
 def _is_arrival(births: Births, root: Root, site: Site) -> bool:
-    """A parameter that came bad into its step may have been gathered from a shard of any rank."""
-    return root.birth == "state" and births.ops["phase"][root.at] != "optimizer" and not site.shown
+    """A parameter that came bad into its step may have been gathered from a shard of any rank, unless its gradient is
+    summed whole: then each rank keeps all of it."""
+    if root.birth != "state" or births.ops["phase"][root.at] == "optimizer" or site.shown:
+        return False
+    return "all_reduce" not in _own_sync(births, root)["kind"].to_list()
 
 
 def _is_joint(births: Births, root: Root, site: Site, ranks: Sequence[int]) -> bool:
