@@ -15,9 +15,12 @@ from forensics.detectors.anomaly_context import (
     repeat_claims,
     step_claims,
 )
+from forensics.detectors.anomaly_jump import jump_finding
 from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.births import Births, find_births
+from forensics.graph.jumps import first_jump
 from forensics.graph.taint import Root
+from forensics.graph.tensor_ops import read_rows
 from forensics.graph.tensor_rules import STATES
 from forensics.incident import Severity, TensorRow, ranges
 from parsers.rank_list import rank_list
@@ -27,15 +30,35 @@ _WITNESS = "tensor_stats"
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
-    """At most one finding: the root or roots of the newest launch that holds a bad value."""
+    """At most one finding: the root or roots of the newest launch that holds a bad value, or a finite value before them
+    that no training makes."""
     tensors = case.tables["tensors"]
     expected = case.expected or _stated_members(tensors)
     births = find_births(tensors, expected)
+    jump = first_jump(births.history if births is not None else _newest(tensors))
     if births is None or not births.spread.roots:
-        return ()
+        return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = sorted(roots, key=lambda root: order(births, root))
+    if jump is not None and _is_before(births, jump, roots):
+        return (jump_finding(DETECTOR.name, jump),)
     return (_finding(case, births, roots, answer_of(births, roots)),)
+
+
+def _newest(tensors: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the newest launch."""
+    frame = read_rows(tensors).frame
+    return frame.filter(pl.col("launch") == pl.col("launch").max())
+
+
+def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:
+    """Whether a leap stands before all births: in an earlier step, or in the step of the first one, and before it where
+    both are one rank's."""
+    here = [root for root in roots if births.ops["step"][root.at] == births.ops["step"][roots[0].at]]
+    if jump["step"] != births.ops["step"][roots[0].at]:
+        return bool(jump["step"] < births.ops["step"][roots[0].at])
+    own = [bad_row(births, root.at)["place"] for root in here if births.ops["rank"][root.at] == jump["rank"]]
+    return all(jump["place"] < place for place in own) and (bool(own) or jump["base"] in STATES)
 
 
 def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
