@@ -4,7 +4,7 @@
 parts of a module instead of replicas, its result may be made by all of them together, and nobody is named for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
     roots = without_echoes(births, roots)
     shared = _shared(births, roots)
     if shared:
-        return _everywhere(births, shared)
+        return _everywhere(births, shared, roots)
     clear = _Clear(births, roots)
     certain = [root for root in roots if root.rank is not None and root.birth in ("op", "comm") and clear.is_own(root)]
     arrived = [root for root in roots if root.birth in ("state", "input") and clear.is_own(root)]
@@ -108,21 +108,36 @@ def _own_sync(births: Births, root: Root) -> pl.DataFrame:
     return births.rows.filter(sync & named)
 
 
-def _everywhere(births: Births, hit: Sequence[Root]) -> Answer:
+def _everywhere(births: Births, hit: Sequence[Root], roots: Sequence[Root]) -> Answer:
     """The same operation turned bad on many ranks: the workload, unless one of them, or a rank without rows, may have
     spread it by communication that no row shows."""
     lead = hit[0]
     lost = _lost(births, lead)
-    if lost:
-        return Answer(lead, suspects=tuple(sorted(lost)), undecided=("culprit_among_missing",))
+    if lost:  # what was made from clean inputs came from the ranks that nobody saw
+        also = frozenset() if lead.birth == "op" else _unproven(births, roots)
+        return Answer(lead, suspects=tuple(sorted(lost | also)), undecided=("culprit_among_missing",))
     cause, gap = _cause(births, lead), births.gapped
     site = site_of(births, name_of(births, lead))
-    ranks = sorted({root.rank for root in hit if root.rank is not None})
-    if _is_arrival(births, lead, site) or _is_joint(births, lead, site, ranks):
+    if _is_arrival(births, lead, site):
         reason: Reason = "sampled_statistics" if gap else "tied_explanations"
-        return Answer(lead, suspects=tuple(ranks), undecided=(reason,), cause=cause)
+        return Answer(lead, suspects=tuple(sorted(_unproven(births, roots))), undecided=(reason,), cause=cause)
+    ranks = {root.rank for root in hit if root.rank is not None}
+    if _is_joint(births, lead, site, ranks):
+        return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
     reasons: tuple[Reason, ...] = ("sampled_statistics",) if gap else ()
     return Answer(lead, domain="workload", cause=cause, undecided=reasons, strong=not gap)
+
+
+def _unproven(births: Births, roots: Sequence[Root]) -> frozenset[int]:
+    """Ranks of which nothing shows that what arrived bad was not theirs: all where steps are not observed; else those
+    that hold it, unless their own update in the step before was seen clean."""
+    if births.gapped:
+        return births.ranks | births.silent
+    found = {(root.rank, births.ops["step"][root.at]) for root in roots if root.rank is not None}
+    rows = births.rows.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
+    clean = rows.group_by("rank", "step").agg(pl.col("bad").any().alias("is_bad")).filter(~pl.col("is_bad"))
+    proven = {(rank, step + 1) for rank, step, _ in clean.iter_rows()} if roots[0].birth == "state" else set()
+    return frozenset(rank for rank, step in found if (rank, step) not in proven) or births.silent
 
 
 def _lost(births: Births, root: Root) -> frozenset[int]:
@@ -133,18 +148,17 @@ def _lost(births: Births, root: Root) -> frozenset[int]:
 
 def _is_arrival(births: Births, root: Root, site: Site) -> bool:
     """A parameter that came bad into its step may have been gathered from a shard of any rank, unless its gradient is
-    summed whole: then each rank keeps all of it."""
+    summed whole: then each rank keeps all of it. A gradient that came bad into its update may have been summed."""
+    if root.birth == "window" and births.ops["phase"][root.at] == "optimizer":
+        return not births.recorded_calls
     if root.birth != "state" or births.ops["phase"][root.at] == "optimizer" or site.shown:
         return False
     return "all_reduce" not in _own_sync(births, root)["kind"].to_list()
 
 
-def _is_joint(births: Births, root: Root, site: Site, ranks: Sequence[int]) -> bool:
+def _is_joint(births: Births, root: Root, site: Site, ranks: Set[int]) -> bool:
     """No two of these ranks hold the same part, so one group may have made it together."""
-    if root.birth == "window":
-        parts = whole_parts(births, births.ops["step"][root.at])
-        return not site.shown and has_parts(parts) and len({parts.get(rank) for rank in ranks}) == len(ranks)
-    parts = site.parts
+    parts = whole_parts(births, births.ops["step"][root.at]) if root.birth == "window" else site.parts
     return not site.shown and has_parts(parts) and len({parts.get(rank) for rank in ranks}) == len(ranks)
 
 
