@@ -17,6 +17,7 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.launches import Launch, launches, spans_of
+from forensics.places import with_hosts_of_paths
 from forensics.restarts import restarts
 from parsers.tables import TableName
 
@@ -52,7 +53,9 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
-    """Evidence tables → attempts. A bundle with one attempt is passed on as it is."""
+    """Evidence tables → attempts, after the names of files told whose host they are from. A bundle with one attempt is
+    passed on as it is."""
+    tables = with_hosts_of_paths(tables)
     found, doubts = launches(tables)
     numbers, cuts = _by_folder(tables, found)
     begun = restarts(tables)

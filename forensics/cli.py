@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from forensics.case import Case
-    from forensics.incident import Incident, Report
+    from forensics.incident import Incident, Report, Verdict
     from parsers import Evidence
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED = 1, 2, 3, 130
@@ -35,9 +35,11 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
+    """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130, else the command's
+    own code, which click hands back where it does not exit itself."""
+    code: int | None = None
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as error:
@@ -49,7 +51,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    sys.exit(0)
+    sys.exit(code)
 
 
 class Unreadable(click.ClickException):
@@ -143,6 +145,14 @@ def _stamp() -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def detailed_code(verdict: "Verdict") -> int:
+    """What `--detailed-exitcode` says: 12 where nothing was found, or nobody could be named for a stated reason."""
+    if verdict.kind == "healthy":
+        return 0
+    is_open = verdict.kind == "unknown" or (verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts))
+    return _DETAILED["unknown" if is_open else verdict.status]
+
+
 def _primary(report: "Report") -> "Incident":
     return report.incidents[report.primary]
 
@@ -196,11 +206,7 @@ def analyze(
     if wrote:
         click.echo("wrote " + " · ".join(wrote), err=True)
     if detailed_exitcode:
-        verdict = _primary(report).verdict
-        undecided = verdict.kind == "unknown" or bool(
-            verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts)
-        )
-        context.exit(0 if verdict.kind == "healthy" else 12 if undecided else _DETAILED[verdict.status])
+        context.exit(detailed_code(_primary(report).verdict))
 
 
 def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:

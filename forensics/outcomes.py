@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from forensics.device_errors import is_device_error
 from forensics.incident import Cause, Ref
 from parsers.tables import TableName
 
@@ -50,7 +51,6 @@ OWN_CAUSES: Mapping[str, Cause] = {
     "cuda_error": "exception",
     "exception": "exception",
 }
-_DEVICE_FAULT = ("ecc", "fallen off the bus", "nvlink", "hardware", "device lost", "gpu is lost", "uncorrectable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ def reference(row: Mapping[str, Any]) -> Ref:
 
 def own_cause(kind: str, text: str) -> Cause:
     """Cause that a failure of a process proves, by its event's kind and text."""
-    lowered = text.lower()
-    if kind in ("cuda_error", "exception") and any(word in lowered for word in _DEVICE_FAULT):
+    if kind in ("cuda_error", "exception") and is_device_error(text):
         return "gpu_fault"
     return OWN_CAUSES[kind]
 

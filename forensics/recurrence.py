@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
+from forensics.commands import drain_node
 from forensics.identity import short_host
 from forensics.incident import Action, Evidence, Incident
 
@@ -51,6 +52,6 @@ def _marked(incident: Incident, again: Sequence[tuple[str, str]], before: dict[t
         text = f"{kind} {name} was already accused in attempt {attempts}, whatever ranks it held then"
         evidence.append(Evidence(id=f"E{len(evidence) + 1}", claim=text, direction="for", refs=[]))
         if kind == "host":
-            command = f"scontrol update nodename={name} state=drain reason=repeat_offender"
-            actions.append(Action(kind="drain_node", target=name, command=command, reason=f"{text}"))
+            command = drain_node(name, "repeat_offender")
+            actions.append(Action(kind="drain_node", target=name, command=command, reason=text))
     return msgspec.structs.replace(incident, evidence=evidence, actions=actions)

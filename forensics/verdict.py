@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Finding
+from forensics.commands import drain_node
 from forensics.doubts import settle
 from forensics.incident import (
     Action,
@@ -184,7 +185,7 @@ def _actions(finding: Finding, status: Status) -> list[Action]:
                 Action(
                     kind="drain_node",
                     target=name,
-                    command=f"scontrol update nodename={name} state=drain reason=gpu_fault" if name else None,
+                    command=drain_node(name, "gpu_fault"),
                     reason="its device reported an error",
                 )
             )

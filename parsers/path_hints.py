@@ -1,8 +1,8 @@
 """What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
 
 Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
-folder; flight-recorder dumps ``_dump_9``; ``syslog_HOST.txt``, ``trace-HOST.out`` and their kin; ``hosts/HOST/…``;
-``HOST/dmesg.txt``, ``HOST/py-spy.PID.out``. Not read: numbers without a word (``5.log``), ranks of another space (``node_rank_1``), ranges.
+folder; flight-recorder dumps ``_dump_9``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
+space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
 """
 
 import re
@@ -17,16 +17,7 @@ _OTHER_SPACE = re.compile(
     re.I,
 )
 _DUMP = re.compile(r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1,7})(?:\.(?:pkl|pickle|json|bin))?")
-_HOST_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal|journalctl|trace|sel|fabricmanager)[_-](.+)")
-_ENDINGS = re.compile(r"(?:\.(?:log|txt|out|err|json|gz|zst|bz2|xz|\d))+$")
-_KERNEL_FILE = re.compile(r"(?:syslog|dmesg|kern|kernel|messages|journal)(?:\.(?:log|txt|out|gz|zst|\d))*")
-_PROCESS_FILE = re.compile(r"(?:py-?spy|stacks?|gdb|pstack)[._-](?:pid[._-]?)?\d{2,10}(?:\..{1,20})?")
 _HOST = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
-_NO_HOST = re.compile(
-    r"(?:^|[.-])(?:with|without|xid|sxid|error|errors|test|step|iter|pid|proc|attempt|part|chunk|run|job|case|day|all"
-    r"|snapshots?|stacks?|dumps?|logs?|traces?|rounds?|erst|decode|iso|rank|v)[.-]?\d*(?=$|[.-])",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +70,4 @@ def _host(parts: list[str]) -> str | None:
     for at, part in enumerate(parts[:-2]):
         if part in ("hosts", "nodes") and _HOST.fullmatch(parts[at + 1]):
             return parts[at + 1]
-    named = _HOST_FILE.fullmatch(_ENDINGS.sub("", parts[-1]))
-    if named and _is_host(named[1]):
-        return named[1]
-    if len(parts) > 1 and _KERNEL_FILE.fullmatch(parts[-1]) and _is_host(parts[-2]):
-        return parts[-2]
-    if len(parts) > 1 and _PROCESS_FILE.fullmatch(parts[-1]) and _is_host(parts[-2]):
-        return parts[-2]
     return None
-
-
-def _is_host(name: str) -> bool:
-    """A name with a letter first and a digit somewhere, without words that name something else."""
-    return (
-        _HOST.fullmatch(name) is not None
-        and any(char.isdigit() for char in name)
-        and _NO_HOST.search(name) is None
-        and len(name) < 254
-    )

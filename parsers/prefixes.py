@@ -247,13 +247,20 @@ _JOB = (
     r"|[\w./@-]+(?=\[\d+\]: \[(?:rank|default)\d+\]:))"
 )
 _UNIT = rf"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
+# Severities of RFC 5424 and syslog.h, levels of Python's logging and log4j: no names of hosts.
+_LEVELS = "emerg(?:ency)?|panic|alert|crit(?:ical)?|fatal|err(?:or)?|warn(?:ing)?|notice|info|debug|trace"
+_LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
+# Who logs as a host prints a zone, as rsyslog and journalctl do, or the number of a process; a program prints its level there.
+_ISO_HOST = (
+    r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
+)
 _BARRED = re.compile(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = re.compile(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = re.compile(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
 _END = r":?(?: |$|(?=[\[\t(]))"
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
-    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| ({_HOST}) {_UNIT}|{_END})", _stamped),
+    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| {_ISO_HOST}{_UNIT}|{_END})", _stamped),
     (rf"{stamps.SLASHED}{_END}", _time),
     (rf"({_ADDRESS}): ", _named),
     (r"\d{1,3},\d+,(\d+),[-c+](?:,[^;]*)?;", _kmsg),
@@ -262,7 +269,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
 _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.GLOG}\b", _seen_time),
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
-    (rf"{stamps.SYSLOG} ({_HOST}) {_UNIT}", _stamp_and_host),
+    (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),

@@ -28,7 +28,7 @@ def test_cause(row: dict[str, Any], cause: str, hosts: tuple[str, ...]) -> None:
 
 
 def test_the_gravest_cause_counts() -> None:
-    rows = [{"kind": "cuda_error", "code": "uncorrectable ECC error"}, {"kind": "gpu_oom"}]
+    rows = [{"kind": "cuda_error", "code": "uncorrectable ECC error encountered"}, {"kind": "gpu_oom"}]
     (found,) = DETECTOR.detect(case(rows))
     assert found.cause == "gpu_fault"
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim
+from forensics.commands import drain_node
 from forensics.detectors.anomaly_rows import Row, ref, where
 from forensics.graph.births import Births
 from forensics.graph.growth import Growth, chance, fastest, growth_of
@@ -121,7 +122,7 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
         Action(
             kind="drain_node",
             target=host,
-            command=f"scontrol update nodename={host} state=drain reason=gpu_fault",
+            command=drain_node(host, "gpu_fault"),
             reason=reason,
         )
         for host in hosts

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Claim, Detector, Finding
+from forensics.commands import drain_node
 from forensics.detectors.anomaly_rows import Row
 from forensics.incident import Action, Cause, Device, FirstAnomaly, Ref, ranges
 
@@ -68,7 +69,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
     actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
     if lasting:
         actions += [
-            Action(kind="drain_node", target=host, command=f"scontrol update nodename={host} state=drain reason=sdc", reason=reason)
+            Action(kind="drain_node", target=host, command=drain_node(host, "sdc"), reason=reason)
             for host in hosts
         ]  # fmt: skip
     return Finding(

@@ -4,6 +4,7 @@ An operation is a run of rows of one rank, consecutive in program order, with eq
 module, op and call; a tensor that comes a second time begins the next one. Times never order anything.
 """
 
+import re
 from dataclasses import dataclass
 
 import polars as pl
@@ -13,10 +14,14 @@ from forensics.graph.tensor_rules import (
     COMMUNICATIONS,
     DESTINATION_FIRST,
     FOUND_INF,
+    HOW,
     INPUTS,
+    LOCAL_TOO,
     OUTPUTS,
+    REGIONS,
     STATES,
     UNINITIALISED,
+    WHERE,
 )  # fmt: skip
 from parsers.rank_list import rank_list
 from parsers.tables import sort_if_needed
@@ -24,6 +29,11 @@ from parsers.tables import sort_if_needed
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
+_AFTER_NAME = r"(?:\.\d+|\.forward|\.backward|\.default)+$"  # number of the call, direction, overload
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_KINDS = re.compile(
+    rf"(?<![a-z0-9])(?:{'|'.join(f'(?P<{kind}>{name})' for kind, name in COMMUNICATIONS.items())})(?![a-z0-9])"
+)
 _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")
 
 
@@ -123,11 +133,11 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
 
     `Tensor.masked_fill_.0` → `masked_fill`; `torch.distributed.all_reduce` → `all_reduce`. Each name is looked at once.
     """
-    text = pl.col("op").str.to_lowercase().str.replace(r"(?:\.\d+|\.forward|\.backward)+$", "")
+    text = pl.col("op").str.to_lowercase().str.replace(_AFTER_NAME, "")
     ops = frame.select(pl.col("op").unique()).with_columns(
         text.str.extract(r"([^.]+)$", 1).str.strip_chars_end("_").alias("plain")
     )
-    kind = pl.col("plain").replace_strict(dict(COMMUNICATIONS), default=None, return_dtype=pl.String)
+    kind = pl.col("op").map_elements(kind_of, return_dtype=pl.String)
     tensors = frame.select(pl.col("tensor").unique()).with_columns(
         pl.col("tensor").str.extract(r"^([^.]+)", 1).alias("base")
     )
@@ -135,6 +145,26 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
         ops.with_columns(kind.alias("kind")), on="op", how="left", nulls_equal=True, maintain_order="left"
     )
     return frame.join(tensors, on="tensor", how="left", nulls_equal=True, maintain_order="left")
+
+
+def kind_of(op: str) -> str | None:
+    """The kind of communication whose name the last part of an operator's name holds; null = none.
+
+    `tp_all_reduce`, `ncclAllReduce`, `_c10d_functional.all_reduce.default` → `all_reduce`. "other": a communication, but of
+    several kinds or with a calculation in it (`all_gather_matmul`), so that no rule of one kind holds.
+    """
+    words = _WORDS.findall(re.split(r"[.:/]", re.sub(_AFTER_NAME, "", op))[-1])
+    name = "_".join(words).lower()
+    kinds = {str(match.lastgroup) for match in _KINDS.finditer(name)}
+    rest = set(_KINDS.sub("", name).split("_")) - {""}
+    if not kinds:
+        return None
+    if kinds <= LOCAL_TOO:
+        if {"parallel", "region"} <= rest:
+            return REGIONS.get(min(kinds))
+        if len(kinds) > 1 or (rest and not (rest <= WHERE | HOW and rest & WHERE)):
+            return None
+    return kinds.pop() if len(kinds) == 1 and rest <= WHERE | HOW else "other"
 
 
 def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:

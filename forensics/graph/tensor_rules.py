@@ -32,20 +32,28 @@ UNINITIALISED = frozenset({
     "empty", "empty_like", "empty_strided", "new_empty", "empty_permuted", "resize", "empty_quantized",
 })  # fmt: skip
 
-# Printed name → kind of communication.
+# Kind of communication → how its name is spelt, words joined by "_". Those above are names of nothing else.
 COMMUNICATIONS: Mapping[str, str] = {
-    "all_reduce": "all_reduce", "allreduce": "all_reduce", "all_reduce_coalesced": "all_reduce",
-    "reduce_scatter": "reduce_scatter", "reduce_scatter_tensor": "reduce_scatter",
-    "reduce_scatter_base": "reduce_scatter", "_reduce_scatter_base": "reduce_scatter",
-    "reduce_scatter_tensor_coalesced": "reduce_scatter", "reducescatter": "reduce_scatter",
-    "all_gather": "all_gather", "all_gather_into_tensor": "all_gather", "_all_gather_base": "all_gather",
-    "all_gather_base": "all_gather", "all_gather_into_tensor_coalesced": "all_gather",
-    "all_gather_coalesced": "all_gather", "allgather": "all_gather",
-    "all_to_all": "all_to_all", "all_to_all_single": "all_to_all", "alltoall": "all_to_all",
-    "alltoall_base": "all_to_all", "a2a": "all_to_all",
-    "broadcast": "broadcast", "scatter": "scatter", "reduce": "reduce", "gather": "gather",
-    "send": "send", "isend": "send", "recv": "recv", "irecv": "recv", "barrier": "barrier",
+    "all_reduce": "all_?reduce", "reduce_scatter": "reduce_?scatterv?", "all_gather": "all_?gatherv?",
+    "all_to_all": "all_?to_?allv?|all2all|a2a", "send": "i?send", "recv": "i?recv",
+    "broadcast": "broadcast|bcast", "reduce": "reduce", "gather": "gather", "scatter": "scatter", "barrier": "barrier",
 }  # fmt: skip
+# Of these, names of local operators too (`scatter_add`, `broadcast_to`): a communication alone, or beside a word of WHERE.
+LOCAL_TOO = frozenset({"broadcast", "reduce", "gather", "scatter", "barrier"})
+# Megatron's `…_parallel_region` (core/tensor_parallel/mappings.py) are named after what becomes of the tensor.
+REGIONS: Mapping[str, str] = {"reduce": "all_reduce", "gather": "all_gather"}
+# Words around a name: where it communicates (libraries, axes of the job) …
+WHERE = frozenset({
+    "nccl", "mccl", "rccl", "hccl", "gloo", "mpi", "dist", "distributed", "c10d", "p2p", "rank", "ranks", "group", "world",
+    "stage", "parallel", "tp", "pp", "dp", "ep", "cp", "sp", "mp", "fsdp", "ddp",
+})  # fmt: skip
+# … and how or what, which changes nothing. Beside any other word, the name stands for more than its communication.
+HOW = frozenset({
+    "from", "to", "into", "in", "of", "op", "base", "single", "coalesced", "async", "list", "object", "uneven", "inplace",
+    "region", "tensor", "tensors", "model", "pipeline", "sequence", "context", "expert", "data", "forward", "backward",
+    "fwd", "bwd", "next", "prev", "first", "last", "grad", "grads", "gradient", "gradients", "param", "params", "weight",
+    "weights", "loss", "input", "output", "activation", "activations", "hidden", "states", "logits",
+})  # fmt: skip
 # Kinds whose first of two input slots is the destination (torch: all_gather_into_tensor(output, input)).
 DESTINATION_FIRST = frozenset({"all_gather", "reduce_scatter", "all_to_all", "scatter"})
 # Kinds whose outputs must be equal bit by bit on all members.
