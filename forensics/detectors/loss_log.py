@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.graph.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
 from forensics.topology import coordinates, mates
@@ -43,7 +44,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
+    if first is not None and first.row["step"] in _bad_steps(case):
+        return ()  # the statistics of that step say more
     return (_nan_finding(first, asserts, coordinates(case)),)
+
+
+def _bad_steps(case: Case) -> set[int]:
+    """Steps in which tensor statistics show a bad value."""
+    rows = read_rows(case.tables["tensors"]).frame
+    return set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
 
 
 def _streams(steps: pl.DataFrame) -> list[list[Row]]:
@@ -70,7 +79,7 @@ def _when(row: Row) -> tuple[int, str, int]:
 
 def _first_nan(rows: Sequence[Row]) -> _Bad | None:
     had_loss = False
-    for row in rows:
+    for at, row in enumerate(rows):
         loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
         if loss is not None and not isfinite(loss):
             return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
@@ -80,11 +89,20 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
         if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
             why = "the loss has vanished from the line" + (" and the gradient norm is not finite" if bad_norm else "")
             return _Bad(row, "nan", f"{why}, though no step was skipped")
-        if bad_norm and not skipped:
+        if bad_norm and not skipped and not _was_scaled_down(rows, at):
             hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
             return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {norm}{hidden}")
         had_loss |= loss is not None
     return None
+
+
+def _was_scaled_down(rows: Sequence[Row], at: int) -> bool:
+    """The loss scale fell in this line and the next one is finite again: the scaler has skipped the step."""
+    if not 0 < at < len(rows) - 1:
+        return False
+    before, here, after = (rows[place]["loss_scale"] for place in (at - 1, at, at + 1))
+    well = all(figure is None or isfinite(figure) for figure in (rows[at + 1]["loss"], rows[at + 1]["grad_norm"]))
+    return None not in (before, here, after) and here < before and well
 
 
 def _asserts(events: pl.DataFrame) -> Sequence[Row]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from forensics.graph.taint import Spread, spread
+from forensics.graph.taint import Clean, Spread, spread
 from forensics.graph.tensor_ops import operations, read_rows
 
 
@@ -26,10 +26,20 @@ class Births:
     recorded_calls: bool  # the dump holds communications at all
     warnings: tuple[str, ...]
 
-    def unseen_at(self, step: int) -> frozenset[int]:
-        """Ranks without a row in that step: silent ones, and those whose file ends before."""
+    def unseen_at(self, step: int, phase: str | None = None, module: str | None = None) -> frozenset[int]:
+        """Ranks without a row in that step: silent ones, and those whose file ends before; with a module also those that
+        ran it in an earlier step and whose file ends before it in this one, without a bad row."""
         seen = self.rows.lazy().filter(pl.col("step") == step).select(pl.col("rank").unique()).collect()
-        return (self.silent | self.ranks) - frozenset(seen["rank"].to_list())
+        absent = (self.silent | self.ranks) - frozenset(seen["rank"].to_list())
+        if module is None:
+            return absent
+        same = pl.col("module").eq_missing(pl.lit(module)) & pl.col("phase").eq_missing(pl.lit(phase))
+        ran = self.history.lazy().group_by("rank").agg(
+            same.any().alias("ever"), (same & (pl.col("step") == step)).any().alias("here"), pl.col("step").last(),
+            (pl.col("bad") & pl.col("role").is_not_null() & (pl.col("step") == step)).any().alias("is_bad"),
+        ).collect()  # fmt: skip
+        cut = ran.filter(pl.col("ever") & ~pl.col("here") & ~pl.col("is_bad") & (pl.col("step") == step))
+        return absent | frozenset(cut["rank"].to_list())
 
     def row(self, place: int) -> dict[str, object]:
         """One row of the statistics by its place."""
@@ -69,9 +79,9 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
     )
 
 
-def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
-    """(rank, step) after which the rank's parameters were clean: by its optimizer, on arrival in the next step, or by
-    what the next step computed with them."""
+def _clean_boundaries(frame: pl.DataFrame) -> Clean:
+    """After which steps the rank's parameters were clean: by its optimizer, on arrival in the next step, or by what the
+    next step computed with them."""
     frame = frame.select("rank", "step", "place", "phase", "module", "base", "kind", "role", "bad")
     states = frame.filter(pl.col("base").is_in(["param", "optimizer_state"]) & pl.col("bad").is_not_null())
     params = (pl.col("base") == "param").any() & ~pl.col("bad").any()
@@ -95,7 +105,7 @@ def _clean_boundaries(frame: pl.DataFrame) -> set[tuple[int, int]]:
     bad_after = set(after.filter(~pl.col("ok")).select("rank", "step").iter_rows())
     bad_after |= set(gathered.select("rank", "step").iter_rows())
     before = proven.filter(pl.col("before").is_not_null()).select("rank", "before")
-    return (found | set(before.iter_rows())) - bad_after
+    return Clean(frozenset(found - bad_after), frozenset(set(before.iter_rows()) - bad_after))
 
 
 def _sound_steps(frame: pl.DataFrame) -> pl.DataFrame:
@@ -121,7 +131,7 @@ def _sound_steps(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([clean, sound]).unique().with_columns(pl.lit(True).alias("ok"))
 
 
-def _span(bad: pl.DataFrame, clean: set[tuple[int, int]]) -> tuple[int, int]:
+def _span(bad: pl.DataFrame, clean: Clean) -> tuple[int, int]:
     """First and last step to simulate: up to each rank's first bad step after the last boundary that cleaned it."""
     first = last = None
     for rank, steps in bad.group_by("rank").agg(pl.col("step").unique().sort()).iter_rows():

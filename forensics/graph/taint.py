@@ -2,8 +2,9 @@
 
 Each rank walks through its program order; a call fires when all members that are present have reached it, and its
 receivers take the union of the senders' taints. A birth on a rank without taint is a root, with taint an echo. The
-gradient-norm all_reduce that precedes every optimizer step spreads taint to every rank, seen or not. Cost: linear in
-memberships of calls that hold anything but observed clean values; clean calls are dropped before.
+gradient-norm all_reduce that precedes every optimizer step spreads taint to every rank, seen or not; so does what gathers
+sharded parameters after a step whose update was bad. Cost: linear in memberships of calls that hold anything but
+observed clean values; clean calls are dropped before.
 """
 
 from collections import deque
@@ -51,23 +52,35 @@ class Spread:
 
 @dataclass(slots=True)
 class _Item:
-    """A station on a rank's way: a birth, a call, the gradient norm of a step, or a boundary that ends taint."""
+    """A station on a rank's way: a birth, a call, what all ranks exchange in a step (the gradient norm; sharded
+    parameters), or a boundary that ends taint."""
 
-    what: Literal["birth", "call", "sync", "clean"]
+    what: Literal["birth", "call", "sync", "gather", "clean"]
     at: int = -1  # index of the operation
     call: int = -1  # index of the call
 
 
-def spread(ops: pl.DataFrame, clean: set[tuple[int, int]], expected: frozenset[int]) -> Spread:
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """(rank, step) after which the rank's parameters were seen clean: by its own update, on arrival in the next step."""
+
+    updated: frozenset[tuple[int, int]]
+    arrived: frozenset[tuple[int, int]]
+
+    def __contains__(self, key: tuple[int, int]) -> bool:
+        return key in self.updated or key in self.arrived
+
+
+def spread(ops: pl.DataFrame, clean: Clean, expected: frozenset[int]) -> Spread:
     """`ops`: operations of one launch (tensor_ops.operations), cut to the steps that matter, in program order.
 
-    `clean`: (rank, step) after which the rank's parameters were seen clean. `expected`: ranks of the job, if known.
+    `expected`: ranks of the job, if known.
     """
     return _Simulation(ops, clean, expected).run()
 
 
 class _Simulation:
-    def __init__(self, ops: pl.DataFrame, clean: set[tuple[int, int]], expected: frozenset[int]) -> None:
+    def __init__(self, ops: pl.DataFrame, clean: Clean, expected: frozenset[int]) -> None:
         self.rank: list[int] = ops["rank"].to_list()
         self.step: list[int] = ops["step"].to_list()
         self.phase: list[str | None] = ops["phase"].to_list()
@@ -112,17 +125,18 @@ class _Simulation:
             return self.state[at]
         return True if self.state[at] else self.inputs[at]
 
-    def _ways(self, clean: set[tuple[int, int]]) -> dict[int, list[_Item]]:
+    def _ways(self, clean: Clean) -> dict[int, list[_Item]]:
         """Rank → its stations in program order."""
         call_of = self.call_of
         ways: dict[int, list[_Item]] = {rank: [] for rank in self.present}
         synced: set[tuple[int, int]] = set()
         born: set[tuple[int, int]] = set()
         last: dict[int, int] = {}
+        spoiled = self._bad_updates()
         for at, rank in enumerate(self.rank):
             way, before = ways[rank], last.get(rank)
             if before is not None and self.step[before] != self.step[at]:
-                self._end_step(way, rank, self.step[before], before, synced, clean)
+                self._end_step(way, before, synced, spoiled, clean)
             key = (rank, self.step[at])
             if self.phase[at] == "optimizer" and key not in synced:
                 synced.add(key)
@@ -135,17 +149,31 @@ class _Simulation:
                 way.append(_Item("call", at, call_of[at]))
             last[rank] = at
         for rank, at in last.items():
-            self._end_step(ways[rank], rank, self.step[at], at, synced, clean)
+            self._end_step(ways[rank], at, synced, spoiled, clean)
         return ways
 
+    def _bad_updates(self) -> set[int]:
+        """Steps in which the first bad row of some rank is its optimizer's."""
+        first: dict[tuple[int, int], int] = {}
+        for at, rank in enumerate(self.rank):
+            if self.first_bad[at] is not None:
+                first.setdefault((rank, self.step[at]), at)
+        return {step for (_, step), at in first.items() if self.phase[at] == "optimizer" and self.kind[at] is None}
+
     def _end_step(
-        self, way: list[_Item], rank: int, step: int, at: int, synced: set[tuple[int, int]], clean: set[tuple[int, int]]
+        self, way: list[_Item], at: int, synced: set[tuple[int, int]], spoiled: set[int], clean: Clean
     ) -> None:
-        if (rank, step) not in synced:
-            synced.add((rank, step))
+        """`at`: the rank's last operation of the step. `spoiled`: steps whose parameters may be gathered in a bad state."""
+        key = (self.rank[at], self.step[at])
+        if key not in synced:
+            synced.add(key)
             way.append(_Item("sync", at))
-        if (rank, step) in clean:
+        if key in clean:
             way.append(_Item("clean", at))
+        if key[1] in spoiled:
+            way.append(_Item("gather", at))
+            if key in clean.arrived:
+                way.append(_Item("clean", at))
 
     # --- the walk ------------------------------------------------------------------------------------------------
 
@@ -154,11 +182,11 @@ class _Simulation:
         waiting: dict[object, set[int]] = {}
         ready = deque(sorted(self.present))
         fired: set[object] = set()
-        syncs: dict[int, set[int]] = {}
+        syncs: dict[object, set[int]] = {}
         for rank, way in self.ways.items():
             for item in way:
-                if item.what == "sync":
-                    syncs.setdefault(self.step[item.at], set()).add(rank)
+                if item.what in ("sync", "gather"):
+                    syncs.setdefault((item.what, self.step[item.at]), set()).add(rank)
         while ready or waiting:
             if not ready:
                 self._unblock(waiting, fired, ready, cursor)
@@ -175,11 +203,11 @@ class _Simulation:
                     if not self._message(item.call, rank, waiting, fired, ready):
                         break
                 else:
-                    key: object = item.call if item.what == "call" else ("sync", self.step[item.at])
+                    key: object = item.call if item.what == "call" else (item.what, self.step[item.at])
                     if key not in fired:
                         here = waiting.setdefault(key, set())
                         here.add(rank)
-                        members = self.calls[item.call].rows if item.what == "call" else syncs[self.step[item.at]]
+                        members = self.calls[item.call].rows if item.what == "call" else syncs[key]
                         if len(here) < len(members):  # none but members wait here
                             break
                         self._go(key, waiting, fired, ready, rank)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.graph.masks import without_masks
 from forensics.graph.tensor_rules import (
     COMMUNICATIONS,
     DESTINATION_FIRST,
@@ -16,9 +17,6 @@ from forensics.graph.tensor_rules import (
     HOW,
     INPUTS,
     LOCAL_TOO,
-    MASK_BUILDERS,
-    MASK_CARRIERS,
-    MASK_CONSUMERS,
     OUTPUTS,
     REGIONS,
     STATES,
@@ -248,38 +246,7 @@ def _judged(frame: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("nan").is_null() & pl.col("inf").is_null()).then(None)
         .otherwise(pl.col("nan").fill_null(False) | pl.col("inf").fill_null(False))
     )  # fmt: skip
-    return _without_masks(frame.with_columns(bad.alias("bad")))
-
-
-def _without_masks(frame: pl.DataFrame) -> pl.DataFrame:
-    """-Inf on its way from a mask builder through carriers into softmax or attention is wanted: `bad` becomes false.
-
-    Inf of unknown sign is taken for a mask's where a builder wrote it or where the consumer's output is clean.
-    """
-    signed = pl.col("min").is_infinite().fill_null(False) | pl.col("max").is_infinite().fill_null(False)
-    up = (pl.col("max").is_infinite() & (pl.col("max") > 0)).fill_null(False)
-    masky = pl.col("bad").fill_null(False) & ~pl.col("nan").fill_null(False) & ~up
-    plain = pl.col("plain")
-    every = list(MASK_BUILDERS | MASK_CARRIERS | MASK_CONSUMERS)
-    rows = frame.filter(plain.is_in(every) & (masky | pl.col("bad").fill_null(True) | (pl.col("role") == "out")))
-    if not rows.filter(masky).height:
-        return frame
-    rows = rows.with_columns(masky.alias("masky"), signed.alias("signed"))
-    of_role = (pl.col("role") == "out").fill_null(False)
-    clean = ((pl.col("bad") == False) | ~of_role).fill_null(False).all() & of_role.any()  # noqa: E712
-    fed = (pl.col("masky") & (pl.col("role") == "in") & pl.col("signed")).any()
-    build, carry, consume = (plain.is_in(list(names)) for names in (MASK_BUILDERS, MASK_CARRIERS, MASK_CONSUMERS))
-    lower = pl.col("signed") & pl.col("min").is_infinite().fill_null(False)
-    rows = rows.with_columns(
-        pl.when(pl.col("masky"))
-        .then((build & of_role) | (consume & ~of_role & (lower | clean.over("operation")))
-              | ((carry | build) & ~of_role & lower) | (carry & of_role & lower & fed.over("operation")))
-        .otherwise(False).alias("wanted")
-    )  # fmt: skip
-    wanted = rows.filter(pl.col("wanted"))["place"]
-    return frame.with_columns(
-        pl.when(pl.col("place").is_in(wanted.implode())).then(False).otherwise(pl.col("bad")).alias("bad")
-    )
+    return without_masks(frame.with_columns(bad.alias("bad")))
 
 
 def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFrame:

@@ -10,18 +10,22 @@ MASK_BUILDERS = frozenset({
     "masked_fill", "where", "full", "full_like", "new_full", "fill", "triu", "tril", "attn_mask", "attention_mask",
     "causal_mask", "mask", "alibi", "maskedfill", "build_mask", "masked_fill_scalar",
 })  # fmt: skip
-# Operators that hand a mask on: a -Inf that came in through a mask may leave them.
-MASK_CARRIERS = frozenset({
-    "add", "sub", "cat", "stack", "expand", "expand_as", "repeat", "view", "reshape", "slice", "unsqueeze", "squeeze",
-    "transpose", "permute", "contiguous", "to", "clone", "index", "index_select", "getitem", "type_as", "float", "half",
-    "bfloat16", "copy", "baddbmm", "mul", "identity", "scalemaskoperation",
-})  # fmt: skip
 # Operators that turn -Inf into weight zero.
 MASK_CONSUMERS = frozenset({
     "softmax", "log_softmax", "_softmax", "fusedscalemasksoftmax", "scaledmaskedsoftmax",
     "scaled_dot_product_attention",
     "sdpa", "attention", "coreattention", "dotproductattention", "flashattention", "flash_attn", "flash_attn_func",
-    "multiheadattention", "selfattention", "flexattention", "flex_attention", "logsumexp", "softmax_forward",
+    "multiheadattention", "selfattention", "flexattention", "flex_attention", "softmax_forward", "logsoftmax",
+})  # fmt: skip
+# Operators that leave the smaller values out, -Inf first.
+MAXIMA = frozenset({
+    "maximum", "max", "amax", "fmax", "clamp", "clamp_min", "clip", "relu", "topk", "logsumexp", "logaddexp",
+    "max_pool1d", "max_pool2d", "max_pool3d", "maxpool1d", "maxpool2d", "maxpool3d",
+})  # fmt: skip
+# Operators that return a part of what they get: a clean part says nothing of the rest.
+SELECTORS = frozenset({
+    "getitem", "__getitem", "slice", "select", "index", "index_select", "narrow", "split", "chunk", "unbind", "gather",
+    "take", "masked_select", "tensor_split", "split_with_sizes",
 })  # fmt: skip
 # Operators whose output is memory that nobody has written yet.
 UNINITIALISED = frozenset({
