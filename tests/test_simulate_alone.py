@@ -104,6 +104,16 @@ def test_ras_shows_who_is_behind_and_who_does_not_answer(form: str, tmp_path: Pa
     assert all(5 not in ranks for ranks in missing["names_ranks"])
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_ras_tells_the_dead_from_those_who_only_do_not_answer(form: str) -> None:
+    for fault, site, said in (("rank_died", None, True), ("rank_absent", "unresponsive", False)):
+        hung = simulate(JOBS[0], Fault(fault, (5,), site), 1, Noise(sources=frozenset()))  # type: ignore[arg-type]
+        report = ras.Report(form=form)  # type: ignore[arg-type]
+        (content,) = (content.decode() for _, content in ras.files(hung, report))
+        assert ('"considered_dead": true' in content or "considered dead" in content) == said
+        assert ras.answer(hung, report)["decidable"] == said
+
+
 def test_counts_of_launches_grow_and_end_with_what_the_recorder_counts() -> None:
     run = simulate(JOBS[0], Fault(), 0)
     counts = [launched(run, 3, ms) for ms in (0.0, run.draw.end_ms / 2, run.draw.end_ms)]

@@ -69,11 +69,9 @@ def _absent(run: Run, fired: dict[int, Op]) -> Answer:
     culprit = run.plan.culprits[0]
     if culprit in timeouts(run) or not _is_known(run, culprit):
         return nobody(run)
-    return (
-        named(run, "rank_absent")
-        if culprit in alive_and_missing(run, fired)
-        else suspected(run, [culprit], "rank_absent", "rank_died")
-    )
+    if culprit in alive_and_missing(run, fired):
+        return named(run, "rank_absent")
+    return suspected(run, [culprit], "rank_absent", "rank_died")
 
 
 def alive_and_missing(run: Run, fired: dict[int, Op]) -> set[int]:
@@ -99,8 +97,9 @@ def _died(run: Run, fired: dict[int, Op]) -> Answer:
     culprit = run.plan.culprits[0]
     if run.plan.how == "exception" and culprit in run.draw.kept.logs:
         return named(run, "exception", "rank_died", kinds=("crash", "hang"))
-    known = [culprit] if _is_known(run, culprit) else []
-    return suspected(run, known, "rank_died", "rank_absent", "killed") if known else nobody(run)
+    if not _is_known(run, culprit):
+        return nobody(run)
+    return suspected(run, [culprit], "rank_died", "rank_absent", "killed")
 
 
 def _mismatch(run: Run, fired: dict[int, Op]) -> Answer:
@@ -117,11 +116,8 @@ def _mismatch(run: Run, fired: dict[int, Op]) -> Answer:
     looks = {rank: (op.call.kind, numel(op)) for rank, op in shown.items() if isinstance(op.call, Call)}
     others = [rank for rank in looks if looks[rank] != looks[culprit]]
     members = run.job.groups[meeting.ops[0].group].members
-    if (
-        len(members) > 2
-        and len(others) * 2 > len(members)
-        and _has_known_members(run, meeting.ops[0].group, shown[culprit])
-    ):
+    most = len(members) > 2 and len(others) * 2 > len(members)
+    if most and _has_known_members(run, meeting.ops[0].group, shown[culprit]):
         return named(run, "collective_mismatch")
     return suspected(run, [culprit], "collective_mismatch") if others else nobody(run)
 
@@ -155,10 +151,6 @@ def _all_entered(run: Run, fired: dict[int, Op]) -> Answer:
     op = next(op for op in run.engine.ranks[rank].ops if op.index == index)
     members = set(run.job.groups[op.group].members)
     if members <= _came(op, fired) and _has_known_members(run, op.group, op):
-        return nobody(run) | {
-            "kinds": ["hang"],
-            "causes": [None],
-            "decidable": True,
-            "suspects_must_include": sorted(members),
-        }
+        proven: Answer = {"kinds": ["hang"], "causes": [None], "decidable": True}
+        return nobody(run) | proven | {"suspects_must_include": sorted(members)}
     return nobody(run)

@@ -143,6 +143,7 @@ def _text(run: Run, report: Report, ms: float) -> str:
         rows.append(
             f"{number:5d}{len(groups):10d}{nodes:10d}{size // nodes:10d}{size:10d}{size * len(groups):10d}   RUNNING{state:>12}"
         )
+    errors += _dead(run)
     per_node = min(job.gpus_per_host, job.world)
     summary = f"{len(job.hosts):7d}{per_node:11d}{1:13d}{job.world:11d}{job.world:9d}"
     parts = (
@@ -175,6 +176,14 @@ def _incomplete(run: Run, index: int, name: str, silent: set[int]) -> list[str]:
         who = _process(run.job, rank)
         lines.append(f"  Process {who['pid']} on node {who['host']} managing GPU {who['cuda_dev']}")
     return lines
+
+
+def _dead(run: Run) -> list[str]:
+    if run.plan.fault.kind != "rank_died":
+        return []
+    who = _process(run.job, run.plan.culprits[0])
+    process = f"  Process {who['pid']} on node {who['host']} managing GPU {who['cuda_dev']}"
+    return ["DEAD", "  1 job process is considered dead", process]
 
 
 def _mismatches(run: Run, index: int, name: str, counts: Counts, silent: set[int]) -> list[str]:
@@ -222,10 +231,9 @@ def answer(run: Run, report: Report) -> Answer:
     culprit, silent = run.plan.culprits[0], _silent(run, report)
     causes = ("rank_absent", "rank_died", "kernel_stuck", "gpu_fault", "collective_mismatch")
     if culprit in silent:
-        dead = run.plan.fault.kind == "rank_died" and silent == {culprit}
-        return (
-            named(run, "rank_died", "killed", kinds=("crash", "hang")) if dead else suspected(run, [culprit], *causes)
-        )
+        if run.plan.fault.kind == "rank_died" and silent == {culprit}:
+            return named(run, "rank_died", "killed", kinds=("crash", "hang"))
+        return suspected(run, [culprit], *causes)
     counts = counts_at(run, run.draw.end_ms)
     if report.form == "text" and not _is_listed(run, counts, culprit, silent):
         return nobody(run)
