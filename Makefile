@@ -5,7 +5,8 @@
 #   make check   format, lint, strict types
 #   make bench   the speed of reading beside ripgrep (which must be there), and of tensor statistics beside DuckDB
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
-#   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run)
+#   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
+#                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -44,7 +45,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --wide 10240 --duckdb $(DUCKDB)
 
 bench-accuracy: $(READY)
-	$(BIN)/python benchmarks/accuracy.py --incidents $(N)
+	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml

@@ -1,8 +1,11 @@
 """Accuracy on simulated hangs: how often an innocent rank is named, how often the culprit is, how long the lists are.
 
-Run: python benchmarks/accuracy.py [--incidents 1000] [--first 0] [--seed 0] [--only KIND] [--large] [-v]. Fixed seeds, no
-clock: the same numbers every time. Slices add up: --first 0 --incidents 500 --add-to FILE, then --first 500 with the same
-file. The evidence is handed over as tables; tests show that the way through bytes gives the same.
+Run: python benchmarks/accuracy.py [--incidents 1000] [--first 0] [--seed 0] [--only KIND] [--large] [-v]
+     python benchmarks/accuracy.py --evidence logs|stacks|ras|kernel|running [--incidents 1000] …
+
+Fixed seeds, no clock: the same numbers every time. Slices add up: --first 0 --incidents 500 --add-to FILE, then --first 500
+with the same file. The evidence is handed over as tables; tests show that the way through bytes gives the same. With
+--evidence, one kind of evidence is all there is, and it goes through bytes.
 """
 
 import random
@@ -10,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import accuracy_alone
 import click
 from tally import Tally, share, slices, together
 
@@ -17,6 +21,7 @@ from forensics.analyze import conclude_evidence
 from forensics.model.incident import Verdict
 from parsers.evidence import Evidence
 from samples.simulator import Fault, Job, Noise, simulate
+from samples.simulator.alone import EVIDENCE, EvidenceKind
 from samples.simulator.recorder import Settings
 
 # Shares of classes in hangs of real fleets, roughly: ByteRobust (2025), Aegis (2025), MegaScale (2024).
@@ -122,10 +127,16 @@ def run(first: int, incidents: int, seed: int, large: bool, only: str | None, ve
 @click.command()
 @slices(1000, CLASSES)
 @click.option("--large", is_flag=True, help="10,240 ranks.")
+@click.option("--evidence", type=click.Choice(EVIDENCE), help="One kind of evidence alone.")
 def main(
-    incidents: int, first: int, seed: int, only: str | None, kept: Path | None, verbose: bool, large: bool
-) -> None:
+    incidents: int, first: int, seed: int, only: str | None, kept: Path | None, verbose: bool, large: bool,
+    evidence: EvidenceKind | None,
+) -> None:  # fmt: skip
     """Print the report; exit 1 where an innocent rank was named."""
+    if evidence is not None:
+        numbers = range(first, first + incidents)
+        found = accuracy_alone.run(evidence, CLASSES, numbers, seed, only, verbose, accused, is_right)
+        accuracy_alone.close(together(found, kept))
     tally = together(run(first, incidents, seed, large, only, verbose), kept)
     tally.close(
         ("decidable: right", share(tally.right, tally.decidable)),

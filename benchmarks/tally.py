@@ -27,6 +27,7 @@ class Tally:
     named_anyway: int = 0
     quiet: int = 0
     quiet_right: int = 0
+    quiet_accused: int = 0
     list_share: list[float] = field(default_factory=list)
     innocent: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)

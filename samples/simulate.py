@@ -11,6 +11,7 @@ from typing import get_args
 import click
 
 from samples.simulator import KINDS, SITES, Fault, Job, Noise, Settings, simulate
+from samples.simulator.alone import EVIDENCE, EvidenceKind, simulate_alone
 from samples.simulator.job import Schedule
 
 
@@ -38,11 +39,12 @@ from samples.simulator.job import Schedule
 @click.option("--ring", default=2000, show_default=True, help="Entries that a recorder holds.")
 @click.option("--timing", is_flag=True, help="Recorders with timing on.")
 @click.option("--active", is_flag=True, help="Dumps of open operations only.")
+@click.option("--evidence", type=click.Choice(EVIDENCE), help="One kind alone; its losses and forms are drawn.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     out: Path, tp: int, pp: int, dp: int, ep: int, microbatches: int, layers: int, steps: int, schedule: Schedule,
     run_ahead: int, fault: str, ranks: tuple[int, ...], site: str | None, how: str | None, lost: float, early: float,
-    truncated: float, skew: float, ring: int, timing: bool, active: bool, seed: int,
+    truncated: float, skew: float, ring: int, timing: bool, active: bool, evidence: EvidenceKind | None, seed: int,
 ) -> None:  # fmt: skip
     """Simulate a training job with a fault and write what collectors would have gathered to OUT."""
     kind = random.Random(seed).choice(KINDS) if fault == "any" else fault
@@ -52,7 +54,11 @@ def main(
     )  # fmt: skip
     try:
         job = Job(tp, pp, dp, ep, microbatches, layers, schedule, steps=steps, run_ahead=run_ahead)
-        simulate(job, Fault(kind, ranks, site, how), seed, noise).write(out)  # type: ignore[arg-type]
+        placed = Fault(kind, ranks, site, how)  # type: ignore[arg-type]
+        if evidence is not None:
+            simulate_alone(evidence, job, placed, seed).write(out)
+        else:
+            simulate(job, placed, seed, noise).write(out)
     except (ValueError, FileExistsError) as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"{job.world} ranks, {kind}: {out}", file=sys.stderr)

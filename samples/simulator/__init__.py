@@ -9,8 +9,8 @@ Used by tests, benchmarks and samples; no detector reads it.
 
 from samples.simulator.faults import KINDS, SITES, Fault
 from samples.simulator.job import Job
-from samples.simulator.noise import SOURCES, Noise
+from samples.simulator.noise import SOURCES, LogForm, Noise
 from samples.simulator.outcome import Incident, simulate
 from samples.simulator.recorder import Settings
 
-__all__ = ["KINDS", "SITES", "SOURCES", "Fault", "Incident", "Job", "Noise", "Settings", "simulate"]
+__all__ = ["KINDS", "SITES", "SOURCES", "Fault", "Incident", "Job", "LogForm", "Noise", "Settings", "simulate"]

@@ -10,6 +10,7 @@ import polars as pl
 from parsers.tables import FRAME, TableName, conform, merge, table
 from samples.simulator import logs, recorder, stacks
 from samples.simulator.job import DESCRIPTIONS
+from samples.simulator.lines import KINDS, pid
 from samples.simulator.program import Call
 from samples.simulator.run import Run
 
@@ -89,7 +90,7 @@ def _operations(run: Run, ranks: list[int]) -> pl.DataFrame:
 
 def _split(name: str) -> tuple[str, int | None]:
     kind, _, rest = name.removeprefix("nccl:").partition(" ")
-    return logs.KINDS.get(kind, kind), int(rest.replace("<-", "->").partition("->")[2]) if rest else None
+    return KINDS.get(kind, kind), int(rest.replace("<-", "->").partition("->")[2]) if rest else None
 
 
 def _call_frames(calls: Iterable[Any]) -> pl.Series:
@@ -140,16 +141,16 @@ def _progress(run: Run, ranks: list[int]) -> Iterable[dict[str, Any]]:
 def _stacks(run: Run) -> Iterable[dict[str, Any]]:
     """As parsers.stacks reads the py-spy texts."""
     for rank in sorted(run.draw.kept.stacks):
-        pid = logs.pid(run.job, rank)
+        number = pid(run.job, rank)
         common = {
-            "rank": rank, "pid": pid, "snapshot": 0, "source": "py-spy", "file": f"stacks/pyspy_rank_{rank}.txt",
+            "rank": rank, "pid": number, "snapshot": 0, "source": "py-spy", "file": f"stacks/pyspy_rank_{rank}.txt",
         }  # fmt: skip
         main = run.frames(rank)
         yield {
-            **common, "thread": str(pid), "thread_name": "MainThread", "is_main": True, "status": "active",
+            **common, "thread": str(number), "thread_name": "MainThread", "is_main": True, "status": "active",
             "frames": _frames(main), "line": 4,
         }  # fmt: skip
         yield {
-            **common, "thread": str(pid + 211), "thread_name": "Thread-1 (_pin_memory_loop)", "is_main": False,
+            **common, "thread": str(number + 211), "thread_name": "Thread-1 (_pin_memory_loop)", "is_main": False,
             "status": "idle", "frames": _frames(stacks.helper_frames()), "line": 5 + len(main),
         }  # fmt: skip

@@ -4,8 +4,8 @@ Layout, as torchrun and a collector leave it: hosts/HOST/logs/RUN/attempt_0/LOCA
 hosts/HOST/agent.log, hosts/HOST/dmesg.txt. Each host stamps by its own clock.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -14,46 +14,15 @@ import polars as pl
 
 from parsers.tables import TableName, table
 from samples.simulator.engine import NEVER, Op
-from samples.simulator.job import DESCRIPTIONS, Job
+from samples.simulator.job import Job
+from samples.simulator.lines import MERGED, RUN, SECOND, Line, path, pid
 from samples.simulator.program import Call, Host
-from samples.simulator.recorder import at_ns, sequence
+from samples.simulator.recorder import at_ns
 from samples.simulator.run import Run
+from samples.simulator.watchdog import fires_ns, timeouts
+from samples.simulator.watchdog import lines as watchdog_lines
 
-RUN = "pretrain_4711"
-SECOND = 1_000_000_000
-ABORT_WITHIN_S = 60  # after the first watchdog has fired, the others get this long
-KINDS = {  # as the tables name what the recorder names otherwise
-    "_all_gather_base": "all_gather",
-    "_reduce_scatter_base": "reduce_scatter",
-    "all_reduce_barrier": "barrier",
-}
-_OPS = {
-    "all_reduce": "ALLREDUCE",
-    "all_reduce_barrier": "BARRIER",
-    "_all_gather_base": "_ALLGATHER_BASE",
-    "_reduce_scatter_base": "_REDUCE_SCATTER_BASE",
-    "all_to_all": "ALLTOALL_BASE",
-    "broadcast": "BROADCAST",
-    "coalesced": "COALESCED",
-    "send": "SEND",
-    "recv": "RECV",
-}
 _BUSES = ("1b", "29", "45", "4e", "9d", "a6", "c1", "ca")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One printed line, or a block of them. `row` is its row of `table`, where it makes one; `more` holds others."""
-
-    path: str
-    text: str
-    table: TableName = "events"
-    row: dict[str, Any] | None = None
-    more: tuple[tuple[TableName, dict[str, Any]], ...] = ()
-
-
-def pid(job: Job, rank: int) -> int:
-    return 41_000 + job.host_index(rank) * 97 % 9000 + rank % job.gpus_per_host
 
 
 def pci(device: int) -> str:
@@ -68,7 +37,7 @@ def address(host: str) -> str:
 def files(run: Run) -> Iterator[tuple[str, bytes]]:
     """(path, content); every kept rank has both of its files, if only empty ones."""
     texts: dict[str, list[str]] = {}
-    for rank in sorted(run.draw.kept.logs):
+    for rank in () if run.noise.form.merged else sorted(run.draw.kept.logs):
         for stream in ("stdout", "stderr"):
             texts[path(run.job, rank, stream)] = []
     for line in lines(run):
@@ -93,30 +62,36 @@ def tables(run: Run) -> dict[TableName, pl.DataFrame]:
     return {name: table(name, found) for name, found in rows.items()}
 
 
-def path(job: Job, rank: int, stream: str) -> str:
-    return f"hosts/{job.host(rank)}/logs/{RUN}/attempt_0/{rank % job.gpus_per_host}/{stream}.log"
-
-
 def lines(run: Run) -> Iterator[Line]:
     """All lines, in the order of each file."""
-    kept, noise = run.draw.kept, run.noise
-    timeouts = _timeouts(run)
-    for rank in sorted(kept.logs):
-        if run.plan.fault.kind == "store_timeout":
-            yield from _rendezvous(run, rank)
-            continue
-        if "nccl" in noise.sources:
-            yield from _nccl_init(run, rank)
-        yield from _steps(run, rank)
-        yield from _deaths(run, rank)
-        if "nccl" in noise.sources and run.plan.fault.kind == "network_fault":
-            yield from _network(run, rank)
-        if rank in timeouts:
-            yield _watchdog(run, rank, timeouts[rank])
+    kept, fired = run.draw.kept, timeouts(run)
+    printed = (line for rank in sorted(kept.logs) for line in _process(run, rank, fired))
+    yield from _merged(run.job, printed) if run.noise.form.merged else printed
     if kept.launcher:
-        yield from _launcher(run, timeouts)
+        yield from _launcher(run, fired)
     if kept.kernels:
         yield from _kernel(run)
+
+
+def _process(run: Run, rank: int, fired: dict[int, Op]) -> Iterator[Line]:
+    if run.plan.fault.kind == "store_timeout":
+        yield from _rendezvous(run, rank)
+        return
+    if "nccl" in run.noise.sources and run.noise.form.told != "nothing":
+        yield from _nccl_init(run, rank)
+    yield from _steps(run, rank)
+    yield from _deaths(run, rank)
+    if "nccl" in run.noise.sources and run.plan.fault.kind == "network_fault":
+        yield from _network(run, rank)
+    yield from watchdog_lines(run, rank, fired)
+
+
+def _merged(job: Job, printed: Iterable[Line]) -> Iterator[Line]:
+    """All processes in one file, by time; each line behind the number of its task, as `srun --label` puts it."""
+    ranks = {path(job, rank, stream): rank for rank in range(job.world) for stream in ("stdout", "stderr")}
+    for line in sorted(printed, key=lambda line: line.ns):
+        label = f"{ranks[line.path]}: "
+        yield replace(line, path=MERGED, text="\n".join(label + one for one in line.text.split("\n")))
 
 
 # --- processes -----------------------------------------------------------------------------------------------------
@@ -178,16 +153,16 @@ def _steps(run: Run, rank: int) -> Iterator[Line]:
         loss = round(2.31 - (step % 1000) * 0.0007 + rank % 7 * 0.001, 4)
         stamp = _stamp(ns, "%Y-%m-%d %H:%M:%S.%%f")
         row = {"rank": rank, "step": step, "loss": loss, "time_ns": ns // 1_000_000 * 1_000_000}
-        yield Line(out, f"{stamp} [rank{rank}] INFO train: step {step} loss {loss}", "steps", row)
+        yield Line(out, f"{stamp} [rank{rank}] INFO train: step {step} loss {loss}", "steps", row, ns=at_ns(end))
         if rank == job.world - 1:
             text = f" iteration {step:8d}/  500000 | consumed samples: {step * 512:12d} | elapsed time per iteration"
             rest = f"| learning rate: 3.000E-04 | global batch size:   512 | lm loss: {loss:.6E} | loss scale: 1.0 "
             row = {"local_rank": rank % job.gpus_per_host, "step": step, "loss": loss, "grad_norm": 0.412}
             text = f"{text} (ms): 3010.4 {rest}| grad norm: 0.412 | number of skipped iterations:   0 |"
-            yield Line(out, text, "steps", row)
+            yield Line(out, text, "steps", row, ns=at_ns(end))
     if state.finished and run.plan.fault.kind != "slow":
         stamp = _stamp(_clock(run, rank, state.clock), "%Y-%m-%d %H:%M:%S.%%f")
-        yield Line(out, f"{stamp} [rank{rank}] INFO train: training finished")
+        yield Line(out, f"{stamp} [rank{rank}] INFO train: training finished", ns=at_ns(state.clock))
 
 
 def _deaths(run: Run, rank: int) -> Iterator[Line]:
@@ -209,55 +184,8 @@ def _deaths(run: Run, rank: int) -> Iterator[Line]:
         "text": error,
         "line": len(text),
     }
-    yield Line(path(job, rank, "stderr"), "\n".join([*text, f"[rank{rank}]: {error}"]), row=row)
-
-
-def _timeouts(run: Run) -> dict[int, Op]:
-    """Ranks whose watchdog fires, with the operation that it tells of."""
-    if run.plan.fault.kind in ("none", "slow", "store_timeout"):
-        return {}
-    job, found = run.job, {}
-    dead = set(run.plan.culprits) if run.plan.fault.kind == "rank_died" else set()
-    for number, rank in enumerate(run.engine.ranks):
-        op = next((op for op in rank.ops if op.completed == NEVER and isinstance(op.call, Call)), None)
-        if op is not None and number not in dead:
-            found[number] = op
-    if not found:
-        return {}
-    first = min(fires_ns(job, op) for op in found.values())
-    return {rank: op for rank, op in found.items() if fires_ns(job, op) <= first + ABORT_WITHIN_S * SECOND}
-
-
-def fires_ns(job: Job, op: Op) -> int:
-    return at_ns(op.enqueued) + job.timeout_ms(job.groups[op.group].role) * 1_000_000
-
-
-def _watchdog(run: Run, rank: int, op: Op) -> Line:
-    job, call = run.job, op.call
-    assert isinstance(call, Call)
-    group, timeout = job.groups[op.group], job.timeout_ms(call.role)
-    ns = fires_ns(job, op) + run.draw.skew_ns[job.host(rank)] + 90_000_000
-    seq = sequence(run.history, run.plan, op)
-    numel = [_product(size) for size in call.sizes]
-    work = f"WorkNCCL(SeqNum={seq}, OpType={_OPS[call.kind]}, NumelIn={numel[0]}, NumelOut={numel[1]}, "
-    local = sorted(job.groups_of[rank].values()).index(op.group)
-    name = f"[PG ID {local} PG GUID {group.name}({DESCRIPTIONS[group.role]}) Rank {group.members.index(rank)}]"
-    when = datetime.fromtimestamp(ns // SECOND, UTC)
-    head = f"[rank{rank}]:[E{when.month}{when:%d %H:%M:%S}.{ns % SECOND:09d} ProcessGroupNCCL.cpp:685] {name}"
-    said = f"Watchdog caught collective operation timeout: {work}Timeout(ms)={timeout}) ran for {timeout + 90}"
-    text = f"{head} {said} milliseconds before timing out."
-    row = {
-        "kind": "collective_timeout", "severity": "error", "rank": rank, "rank_space": "global", "group": group.name,
-        "seq": seq, "op": KINDS.get(call.kind, call.kind), "time_ns": ns, "time_basis": "local", "text": text,
-    }  # fmt: skip
-    return Line(path(job, rank, "stderr"), text, row=row)
-
-
-def _product(size: tuple[int, ...]) -> int:
-    total = 1
-    for part in size:
-        total *= part
-    return total
+    died = at_ns(run.engine.ranks[rank].clock)
+    yield Line(path(job, rank, "stderr"), "\n".join([*text, f"[rank{rank}]: {error}"]), row=row, ns=died)
 
 
 def _network(run: Run, rank: int) -> Iterator[Line]:
@@ -267,7 +195,12 @@ def _network(run: Run, rank: int) -> Iterator[Line]:
     out = path(job, rank, "stdout")
     if mine == dead:
         text = f"{_nccl(job, rank)} WARN NET/IB : mlx5_{rank % job.gpus_per_host}:1 Got async event : port error"
-        yield Line(out, text, row={"kind": "port_error", "severity": "error", "host": mine, "text": text})
+        yield Line(
+            out,
+            text,
+            row={"kind": "port_error", "severity": "error", "host": mine, "text": text},
+            ns=at_ns(run.draw.end_ms),
+        )
     for op in run.engine.ranks[rank].ops:
         if op.completed != NEVER or op.started == NEVER or not isinstance(op.call, Call):
             continue
@@ -289,7 +222,7 @@ def _network(run: Run, rank: int) -> Iterator[Line]:
             "text": text,
         }
         row["names_hosts"] = [peer]
-        yield Line(out, text, row=row)
+        yield Line(out, text, row=row, ns=at_ns(run.draw.end_ms))
         return
 
 
@@ -311,18 +244,18 @@ def _rendezvous(run: Run, rank: int) -> Iterator[Line]:
 # --- launcher and kernel -------------------------------------------------------------------------------------------
 
 
-def _exits(run: Run, timeouts: dict[int, Op]) -> dict[int, tuple[int, int]]:
+def _exits(run: Run, fired: dict[int, Op]) -> dict[int, tuple[int, int]]:
     """rank → (exit code, ns). Of the others of a host the launcher stops who is still alive."""
     job, plan = run.job, run.plan
-    exits = {rank: (-6, fires_ns(job, op) + 20 * SECOND) for rank, op in timeouts.items()}
+    exits = {rank: (-6, fires_ns(job, op) + 20 * SECOND) for rank, op in fired.items()}
     if plan.fault.kind == "rank_died":
         code = 1 if plan.how == "exception" else -9
         exits |= {rank: (code, at_ns(run.engine.ranks[rank].clock)) for rank in plan.culprits}
     return exits
 
 
-def _launcher(run: Run, timeouts: dict[int, Op]) -> Iterator[Line]:
-    job, exits = run.job, _exits(run, timeouts)
+def _launcher(run: Run, fired: dict[int, Op]) -> Iterator[Line]:
+    job, exits = run.job, _exits(run, fired)
     by_host: dict[str, list[int]] = {}
     for rank in range(job.world):
         by_host.setdefault(job.host(rank), []).append(rank)

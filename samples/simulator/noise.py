@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from typing import Literal
 
 from samples.simulator.engine import NEVER, Engine
 from samples.simulator.faults import Plan
@@ -10,6 +11,19 @@ from samples.simulator.recorder import Settings
 from samples.simulator.truth import Kept
 
 SOURCES = frozenset({"fr", "stacks", "logs", "nccl", "kernel", "launcher"})
+
+
+@dataclass(frozen=True, slots=True)
+class LogForm:
+    """How processes log. `torch`: whose words the watchdog has. `merged`: all processes in one file, else two files each.
+    `told`: who tells the members: a line per rank and group, NCCL's lines on the world alone, or nobody. `signals`: each
+    process that lives sees the signal to dump of the first that gives up. `counters`: the watchdog's counters."""
+
+    torch: Literal["1.12", "2.1", "2.7"] = "2.7"
+    merged: bool = False
+    told: Literal["groups", "world", "nothing"] = "world"
+    signals: bool = False
+    counters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,7 @@ class Noise:
     unrelated_xid: bool = True
     sources: frozenset[str] = SOURCES
     recorder: Settings = field(default_factory=Settings)
+    form: LogForm = field(default_factory=LogForm)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """`simulate`: a job, a fault and a seed in; an incident out, which can write a bundle or give its evidence tables."""
 
-import json
 import pickle
 import random
 from collections.abc import Iterator
@@ -12,9 +11,11 @@ import polars as pl
 
 from parsers.tables import TableName
 from samples.simulator import evidence, logs
+from samples.simulator.bundle import write_bundle
 from samples.simulator.engine import Engine
 from samples.simulator.faults import Fault, Plan, plan
 from samples.simulator.job import Job
+from samples.simulator.lines import pid
 from samples.simulator.noise import Noise, draw
 from samples.simulator.program import Program, ProgramClass, build, program_class
 from samples.simulator.run import Run
@@ -40,19 +41,13 @@ class Incident(Run):
             elif rank in self.draw.empty and "fr" in self.noise.sources:
                 yield recorder_path(rank), b""
             if rank in kept.stacks:
-                text = pyspy_text(logs.pid(self.job, rank), self.frames(rank))
+                text = pyspy_text(pid(self.job, rank), self.frames(rank))
                 yield stack_path(rank), text.encode()
         yield from logs.files(self)
 
     def write(self, folder: Path) -> None:
         """Writes the bundle below `folder`/bundle and truth.json beside it. Raises FileExistsError if it is there."""
-        bundle = folder / "bundle"
-        bundle.mkdir(parents=True)
-        for path, content in self.files():
-            target = bundle / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        (folder / "truth.json").write_text(json.dumps(self.truth, indent=1) + "\n")
+        write_bundle(folder, self.files(), self.truth)
 
     def evidence(self) -> dict[TableName, pl.DataFrame]:
         """The evidence tables of the bundle, without the way through bytes."""

@@ -9,6 +9,7 @@ from samples.simulator.program import Action, Call, Sync, Where
 Frame = tuple[str, str, int]  # function, file, line
 C10D = "torch/distributed/distributed_c10d.py"
 _MAIN: tuple[Frame, ...] = (("main", "pretrain.py", 88), ("<module>", "pretrain.py", 93))
+FINISHED: tuple[Frame, ...] = (("destroy_process_group", C10D, 2118), *_MAIN)
 _TRAIN: tuple[Frame, ...] = (("train", "training/loop.py", 402), *_MAIN)
 _STEP: Frame = ("train_step", "training/loop.py", 251)
 _PHASES: dict[str, tuple[Frame, ...]] = {
@@ -86,7 +87,7 @@ def main_thread(engine: Engine, plan: Plan, rank: int) -> tuple[Frame, ...]:
     """Frames of the rank's main thread in the final state, innermost first; empty = no answer."""
     state = engine.ranks[rank]
     if state.finished:
-        return (("destroy_process_group", C10D, 2118), *_MAIN)
+        return FINISHED
     action = state.program[state.at]
     if engine.faults.stops.get(rank) == state.at:
         return site_frames(plan.site or "compute", action.where)

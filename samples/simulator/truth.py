@@ -26,12 +26,7 @@ class Kept:
 def truth(job: Job, plan: Plan, engine: Engine, kept: Kept) -> dict[str, Any]:
     """Keys as in the scorer's table: kinds, causes, ranks | ranks_any, cycle, hosts, site, steps; and beside them
     `suspects_must_include`, `undecided`, `culprit_dump_present`, `decidable`, `first_op`, `fault`."""
-    base: dict[str, Any] = {
-        "fault": {"kind": plan.fault.kind, "how": plan.how, "culprits": list(plan.culprits), "hosts": list(plan.hosts)},
-        "kinds": ["hang"], "causes": [], "ranks": [], "cycle": [], "hosts": [], "links": [], "site": [],
-        "suspects_must_include": [], "undecided": [], "decidable": not kept.early,
-        "culprit_dump_present": all(rank in kept.recorders for rank in plan.culprits), "first_op": None,
-    }  # fmt: skip
+    base = blank(plan, kept)
     makers = {
         "none": _healthy, "store_timeout": _store, "rank_absent": _absent, "rank_died": _died,
         "collective_mismatch": _mismatch, "deadlock_cycle": _cycle, "kernel_stuck": _stuck, "gpu_fault": _stuck,
@@ -41,6 +36,16 @@ def truth(job: Job, plan: Plan, engine: Engine, kept: Kept) -> dict[str, Any]:
     if plan.step is not None:
         base["steps"] = sorted({plan.step, plan.step + (plan.site in ("logging", "checkpoint_io"))})
     return base
+
+
+def blank(plan: Plan, kept: Kept) -> dict[str, Any]:
+    """An answer that names nobody and asks for nobody."""
+    return {
+        "fault": {"kind": plan.fault.kind, "how": plan.how, "culprits": list(plan.culprits), "hosts": list(plan.hosts)},
+        "kinds": ["hang"], "causes": [], "ranks": [], "cycle": [], "hosts": [], "links": [], "site": [],
+        "suspects_must_include": [], "undecided": [], "decidable": not kept.early,
+        "culprit_dump_present": all(rank in kept.recorders for rank in plan.culprits), "first_op": None,
+    }  # fmt: skip
 
 
 def _unsure(ranks: Collection[int], *causes: str) -> dict[str, Any]:

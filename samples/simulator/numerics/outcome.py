@@ -1,7 +1,6 @@
 """`simulate_numerics`: a job, a fault and a seed in; statistics, logs and the truth out."""
 
 import io
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from parsers.tables import TableName, merge, table
+from samples.simulator.bundle import write_bundle
 from samples.simulator.job import Job
 from samples.simulator.numerics import logs
 from samples.simulator.numerics.faults import LOG_ONLY, MAKERS, Injections, NumericFault, Placing, Plant, needed
@@ -46,13 +46,7 @@ class NumericIncident(NumericRun):
 
     def write(self, folder: Path, fmt: Literal["jsonl", "parquet"] = "jsonl") -> None:
         """Writes the bundle below `folder`/bundle and truth.json beside it. Raises FileExistsError if it is there."""
-        bundle = folder / "bundle"
-        bundle.mkdir(parents=True)
-        for path, content in self.files(fmt):
-            target = bundle / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        (folder / "truth.json").write_text(json.dumps(self.truth, indent=1) + "\n")
+        write_bundle(folder, self.files(fmt), self.truth)
 
     def evidence(self) -> dict[TableName, pl.DataFrame]:
         """The evidence tables of the bundle (as JSON Lines), without the way through bytes."""
