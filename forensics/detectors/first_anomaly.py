@@ -16,7 +16,7 @@ from forensics.detectors.anomaly_context import (
     step_claims,
 )
 from forensics.detectors.anomaly_jump import jump_finding
-from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, speaker, value_of, where
+from forensics.detectors.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.births import Births, find_births
 from forensics.graph.jumps import first_jump
 from forensics.graph.taint import Root
@@ -116,23 +116,23 @@ def _clean_before(births: Births, row: Row) -> Row | None:
 
 def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, clean: Row | None) -> list[Claim]:
     rank = row["rank"]
-    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for")]
+    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for"))
+        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", (ref(clean),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
-        claims.append(Claim("the forward pass of the same module was clean", "for"))
+        claims.append(Claim("the forward pass of the same module was clean", "for", (ref(forward),)))
     if answer.cause == "bad_state":
         claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for"))
     for root in roots:
         if root is not answer.lead:
             other = bad_row(births, root.at)
             text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
-            claims.append(Claim(f"{text} in {where(other)}", "for"))
+            claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for"))
+        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
         claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
     if births.spread.conflicts:
