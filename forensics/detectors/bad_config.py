@@ -35,6 +35,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             cause="exception" if has_begun(case) else "version_mismatch" if versions else "config_drift",
             domain="workload",
+            undecided=() if precise else ("tied_explanations",),
             claims=(Claim("a library refused the set-up of the job", "for", refs([first])),),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(Action(kind="check_config", target="job", command=None, reason=words[:200]),),

@@ -20,7 +20,7 @@ from forensics.detectors.log_lines import (
 from forensics.detectors.progress import step_in_progress
 from forensics.graph.operations import describe, ranks_text
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly, Reason
 
 
 def _failed_links(case: Case) -> dict[str, list[Row]]:
@@ -76,6 +76,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             cause="network_fault",
             hosts=(host,),
             domain="infrastructure",
+            undecided=_doubts(complete, _is_back(case, host, said)),
             claims=(
                 Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", refs(said)),
                 Claim(who, "for", refs(timed_out)),
@@ -89,6 +90,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=f"The network of {host} failed: {text}, and {who}.",
         ),
     )
+
+
+def _doubts(complete: bool, is_back: bool) -> tuple[Reason, ...]:
+    """Somebody may be missing; or the link was there again when the wait went on."""
+    return ("culprit_among_missing",) if not complete else ("conflicting_evidence",) if is_back else ()
 
 
 DETECTOR = Detector("link_before_wait", ("events",), detect, "waiting")

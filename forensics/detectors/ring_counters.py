@@ -178,6 +178,7 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
         detector=DETECTOR.name,
         cause="network_fault",
         # Handed to the network, and not arrived: only the way between remains.
+        undecided=() if len(counted) == len(own) and all(vote.sure for vote in own) else ("tied_explanations",),
         links=(edge,),
         suspect_ranks=tuple(sorted(edge)),
         domain="infrastructure",

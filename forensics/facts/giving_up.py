@@ -1,7 +1,7 @@
 """The first giving-up: when somebody's wait ended at its time-out. What fails afterwards followed from it.
 
-Order within one file is the order of its lines; between files, of stamps that count alike and lie further apart than clocks
-do. Nothing else orders anything.
+Stamps that count alike and lie further apart than clocks do order two ends; else, within one file, its lines. Nothing else
+orders anything.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ class GivingUp:
 
     def order(self, end: ProcessEnd) -> Order | None:
         """Did a process end before or after the first giving-up? None: nothing tells, or nobody gave up."""
+        first = self.times.get(end.time_basis or "utc")
+        if first is not None and end.time_ns is not None and abs(end.time_ns - first) > self.clocks_ns:
+            return "before" if end.time_ns < first else "after"
         for ref in end.refs:
             if ref.file in self.lines and ref.line is not None:
                 return "before" if ref.line < self.lines[ref.file] else "after"
-        first = self.times.get(end.time_basis or "utc")
-        if first is None or end.time_ns is None or abs(end.time_ns - first) <= self.clocks_ns:
-            return None
-        return "before" if end.time_ns < first else "after"
+        return None
 
 
 def giving_up(events: pl.DataFrame, skew_bound_s: float | None) -> GivingUp:

@@ -74,6 +74,8 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
     best = _decided(standing) if standing else None
     if best is not None and shown and not best.explained and best.finding.is_named:
         best = _disarmed(best)
+    if best is not None:
+        best = _with_rivals(best, standing)
     rest = [one for one in ordered if best is None or one.finding.summary != best.finding.summary]
     return Choice(best, (*([best] if best else []), *rest), shown, observers)
 
@@ -200,6 +202,30 @@ def _decided(standing: list[Candidate]) -> Candidate:
         if one.key[:3] == best.key[:3] and one is not best and _narrows(one, best):
             best = one
     return best if best.basis not in _NAMELESS or not best.finding.ranks else _as_suspects(best)
+
+
+def _with_rivals(best: Candidate, standing: Sequence[Candidate]) -> Candidate:
+    """What other records say of somebody else, of the same kind of trouble: printed beside it, never averaged."""
+    named = set(best.finding.ranks)
+    rivals = [
+        one
+        for one in standing
+        if one is not best and one.kind == best.kind and one.basis not in _NAMELESS and one.finding.ranks and named
+        and not set(one.finding.ranks) & named and not one.finding.undecided
+        and one.explained & best.explained
+    ]  # fmt: skip
+    if not rivals:
+        return best
+    against = tuple(replace(claim, direction="against") for one in rivals for claim in one.finding.claims if claim.refs)
+    words = " ".join(f"Other records say: {one.finding.summary}" for one in rivals)
+    reasons: tuple[Reason, ...] = tuple(dict.fromkeys((*best.finding.undecided, "conflicting_evidence")))
+    finding = replace(
+        best.finding,
+        claims=(*best.finding.claims, *against),
+        undecided=reasons,
+        summary=f"{best.finding.summary} {words}",
+    )
+    return replace(best, finding=finding)
 
 
 def _of_two(one: Candidate, other: Candidate) -> Candidate:

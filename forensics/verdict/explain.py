@@ -127,6 +127,8 @@ class Explainer:
             return bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
         if symptom.ranks and self._is_after(finding, symptom):
             return True
+        if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
+            return bool(finding.subjects or finding.places or finding.links) or self._is_cited(finding, symptom)
         there = self._ranks_there(finding) if not finding.subjects else frozenset()
         if symptom.ranks & there or symptom.hosts & finding.places:
             return True

@@ -27,6 +27,7 @@ _TABLES: tuple[TableName, ...] = (
     "operations", "progress", "transfers", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
 )  # fmt: skip
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
+_WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
 Place = tuple[str, int | None]
 
@@ -143,6 +144,8 @@ def _observer(name: TableName, row: Mapping[str, Any]) -> Observer:
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:
     if one.role == "process":
+        if not subjects and (one.table in _OPERATIONS or one.kind in _WAITED):
+            return ""  # that somebody waits says nothing of a host or a link
         own = one.who in subjects or (not subjects and one.host is not None and one.host in places)
         return "the process itself" if own else "its peers" if subjects or places else "processes"
     words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a sampler", "monitor": "a monitor"}

@@ -13,9 +13,10 @@ def status_of(one: Candidate, observers: Observers) -> tuple[Status, str]:
     finding = one.finding
     if one.kind == "unknown":
         return "unknown", "nothing in the bundle explains what happened"
-    doubts = [reason for reason in finding.undecided if not (finding.is_named and reason in _BESIDES)]
+    named = finding.ranks or finding.cycle
+    doubts = [reason for reason in finding.undecided if not (named and reason in _BESIDES)]
     doubts = [reason for reason in doubts if reason != "no_hang"]
-    if doubts or (finding.subjects and not finding.is_named):
+    if doubts or ((finding.subjects or finding.places) and not finding.is_named):
         return "hypothesis", "the best explanation; others remain"
     against = observers.categories(finding, "against")
     if against:

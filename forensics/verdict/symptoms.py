@@ -16,10 +16,26 @@ from forensics.facts.process_ends import is_consequence, is_stop, reference, wit
 from forensics.graph.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.incident import Ref, SymptomKind
-from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
+from forensics.model.taxonomy import CAUSES, CONSEQUENCES
 from forensics.verdict.observers import Observers
 
-_UNPLACED = ("exception", "gpu_oom", "cuda_error", "disk_full", "segfault", "host_oom", "exit", "bad_loss")
+_STORAGE = ("storage_io", "checkpoint_io")
+_UNPLACED = (
+    "exception",
+    "gpu_oom",
+    "cuda_error",
+    "disk_full",
+    "segfault",
+    "host_oom",
+    "exit",
+    "bad_loss",
+    "config_error",
+)
+_WAITS = (
+    "store_timeout", "missing_members", "barrier_missing", "desync", "fingerprint_mismatch", "size_mismatch", "ras_status",
+    "heartbeat_lost",
+)  # fmt: skip
+_BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", "comm_abort", "port_error")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
@@ -42,7 +58,8 @@ def symptoms(case: Case, findings: Sequence[Finding], observers: Observers) -> t
     found = [*_values(findings, observers), *_slow(findings, observers)]
     if not case.ended_well:
         found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
-        found += [*_never_started(case), *_hosts_alone(case), *_stopped(case)]
+        found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
+        found += _by_word(case, found)
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
 
 
@@ -78,11 +95,8 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
 def _victims(case: Case) -> Iterator[Symptom]:
     """Waits for a store, a barrier or a group, and reports of members that did not come."""
     begun = has_begun(case)
-    kinds = [kind for kind, row in EVENTS.items() if "victim" in row.roles and kind != "collective_timeout"]
-    kinds = [kind for kind in kinds if begun or kind not in _BEFORE_IT_RAN]
-    rows = case.events.filter(
-        pl.col("kind").is_in([*kinds, "ras_status"]) & pl.col("severity").is_in(["warning", "error", "fatal"])
-    )
+    kinds = [kind for kind in _WAITS if begun or kind not in _BEFORE_IT_RAN]
+    rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
@@ -94,9 +108,49 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     """Processes that stand in communication, where no record of operations tells more."""
     if _held(case) or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return
-    waiting = case.stacks.filter((pl.col("site") == "communication") & (pl.col("source") != "traceback"))
+    live = case.stacks.filter(pl.col("source") != "traceback")
+    waiting = live.filter(pl.col("site") == "communication")
     if int(waiting["count"].sum() or 0) > 1:
         yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
+    storage = live.filter(pl.col("site").is_in(_STORAGE))
+    if 2 * int(storage["count"].sum() or 0) > int(live["count"].sum()):
+        yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))
+
+
+def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
+    """The person says that the job stood still, and no record shows who waits."""
+    if case.hung and not any(one.kind == "waiting" for one in found):
+        yield Symptom("waiting", "job, by the person's word")
+
+
+def _in_calls(case: Case) -> Iterator[Symptom]:
+    """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
+    lines = case.tables["operations"].filter(
+        pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
+    )  # fmt: skip
+    if not lines.height or case.ends or _held(case):
+        return
+    last = lines.group_by("comm", "group", "rank").agg(pl.col("seq").max()).drop_nulls("seq")
+    calls = (
+        lines.sort("seq")
+        .unique(["rank", "comm"], keep="last")
+        .group_by("seq")
+        .agg(pl.col("kind").n_unique().alias("kinds"))
+    )
+    uneven = last["seq"].n_unique() > 1 or bool((calls["kinds"] > 1).any())
+    if uneven and last["rank"].n_unique() > 1:
+        front = last.filter(pl.col("seq") == last["seq"].max())["rank"].to_list()
+        yield Symptom("waiting", "calls that not all members made", frozenset(front))
+
+
+def _connections(case: Case) -> Iterator[Symptom]:
+    """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
+    rows = case.events.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
+    rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(has_begun(case)))
+    rows = rows.filter((pl.col("kind") != "port_error") | pl.col("detail").fill_null("").str.contains('"library"'))
+    if rows.height:
+        refs = tuple(reference(row) for row in rows.sort("file", "line").head(3).iter_rows(named=True))
+        yield Symptom("ended", "connections", frozenset(), refs)
 
 
 def _follows(case: Case, rank: int, code: str) -> bool:
