@@ -62,10 +62,11 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
 
     def weighed(found: tuple[Finding, tuple[str, ...]]) -> Candidate:
         finding, detectors = found
-        explained = frozenset(one for one in shown if explainer.explains(finding, one))
+        asked = about(finding)
+        explained = frozenset(one for one in shown if asked is not None and explainer.explains(finding, one))
         left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
         basis = observers.basis(finding)
-        kind = kind_of(case, finding, explained, about(finding))
+        kind = kind_of(case, finding, explained, asked)
         return Candidate(finding, kind, explained, left, basis, refuted_by(case, finding, kind), detectors)
 
     merged = _complementary(_joined(_pooled(findings)), explainer, shown)

@@ -135,7 +135,7 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
         lines.sort("seq")
         .unique(["rank", "comm"], keep="last")
         .group_by("seq")
-        .agg(pl.col("kind").n_unique().alias("kinds"))
+        .agg(pl.struct("kind", "input_dtypes").n_unique().alias("kinds"))
     )
     uneven = last["seq"].n_unique() > 1 or bool((calls["kinds"] > 1).any())
     if uneven and last["rank"].n_unique() > 1:
