@@ -36,6 +36,7 @@ _WAITS = (
     "heartbeat_lost",
 )  # fmt: skip
 _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", "comm_abort", "port_error")
+_STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
@@ -202,7 +203,7 @@ def _never_started(case: Case) -> Iterator[Symptom]:
 
 def _stopped(case: Case) -> Iterator[Symptom]:
     """Somebody or something outside ended the job."""
-    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(["time_limit", "preemption", "cancelled"])
+    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
     by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
     rows = case.events.filter(scheduler | by_hand).sort("file", "line")
     if rows.height:
