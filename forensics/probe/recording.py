@@ -84,6 +84,11 @@ class Recorder:
             self._write(operation)
             self._drain(wait=False)
 
+    def drop(self, operation: Operation) -> None:
+        """Nothing more of it is written."""
+        with self._place.lock:
+            self._open.pop(id(operation), None)
+
     def settle(self) -> None:
         """Operations that were begun are written as far as they came."""
         with self._place.lock:

@@ -49,9 +49,7 @@ class Replicas:
                 self._queued = True
                 self._queue(lambda: self._queue(self._reduced))
             if self._probe.active:
-                operation = self._probe.communication({"op": "all_reduce"}, name)
-                self._probe.recorder.note(operation, "grad_in", parameter.grad)
-                self._open[name] = operation
+                self._open[name] = self._probe.accumulated(name, parameter.grad)
 
         return hook
 
@@ -68,9 +66,9 @@ class Replicas:
             if not parameter.requires_grad:
                 continue
             call = columns(self._torch, "all_reduce", wrapper.process_group)
-            operation = operations.get(name)
-            if operation is not None:
-                operation.columns |= call | {"reduce_op": "avg"}
+            if name in operations:
+                operation = self._probe.communication(call | {"reduce_op": "avg"}, name)
+                operation.readings += [reading.renamed("grad_in") for reading in operations[name].readings]
                 self._probe.recorder.note(operation, "grad_out", parameter.grad)
                 self._probe.recorder.finish(operation)
 

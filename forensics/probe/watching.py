@@ -89,6 +89,7 @@ class Probe:
         self._queues: dict[str, deque[int]] = {}
         self._told: set[str] = set()  # modules whose parameters were written in this step
         self._updates: dict[str, Operation] = {}
+        self._kinds: dict[str, str] = {}  # module → its class
         self._replicas = Replicas(torch, self) if options.collectives and distributed else None
         self._shapes: dict[Any, list[tuple[str, Any]]] = {}  # of gradients → parameters
         self._begin_step()
@@ -136,6 +137,14 @@ class Probe:
         )
         return self.begin(**{**where, **call})
 
+    def accumulated(self, parameter: str, gradient: Any) -> Operation:
+        """A parameter's whole gradient of this rank; written by itself only where it is bad."""
+        module, _, leaf = parameter.rpartition(".")
+        operation = self.begin(phase="backward", module=module, op=self._kinds.get(module))
+        self.recorder.note(operation, f"param_grad.{leaf}", gradient)
+        self.recorder.drop(operation)
+        return operation
+
     def gradient_of(self, given: Any) -> str | None:
         """The name of the parameter whose gradient this is, if it is one."""
         found = [tensor for _, tensor in tensors(given)]
@@ -176,6 +185,7 @@ class Probe:
         yield model.register_forward_hook(self._eager(self._leave), always_call=True)
         for path, module in model.named_modules():
             name = self.name_of(path)
+            self._kinds[name] = type(module).__name__
             leaf = next(module.children(), None) is None
             if pattern.search(name) if pattern else leaf:
                 yield module.register_forward_pre_hook(self._eager(self._before(name)), with_kwargs=True)
