@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,16 @@ def run(script: str, folder: Path, *arguments: str, world: int = 1, port: int = 
         "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
         "PATH": os.environ["PATH"],
     }  # fmt: skip
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(path), str(folder), *arguments],
-            env={**shared, "RANK": str(rank)}, stderr=(folder / f"stderr_{rank}").open("w"),
-        )
-        for rank in range(world)
-    ]  # fmt: skip
-    return [process.wait(timeout=300) for process in started]
+    with ExitStack() as files:
+        started = [
+            subprocess.Popen(
+                [sys.executable, str(path), str(folder), *arguments],
+                env={**shared, "RANK": str(rank)},
+                stderr=files.enter_context((folder / f"stderr_{rank}").open("w")),
+            )
+            for rank in range(world)
+        ]
+        return [process.wait(timeout=300) for process in started]
 
 
 def complaints(folder: Path) -> str:

@@ -153,7 +153,9 @@ def test_figures_that_wait_on_a_device_are_the_same(tmp_path: Path) -> None:
 def test_a_checksum_tells_tensors_apart_that_have_equal_figures(tmp_path: Path) -> None:
     value = torch.linspace(-1, 1, 1000)
     swapped = value[torch.randperm(1000, generator=torch.Generator().manual_seed(1))]
-    found = [outputs(tmp_path / str(at), one, checksum=True)[0] for at, one in enumerate((value, value.clone(), swapped))]
+    found = [
+        outputs(tmp_path / str(at), one, checksum=True)[0] for at, one in enumerate((value, value.clone(), swapped))
+    ]
     assert found[0]["checksum"] == found[1]["checksum"] != found[2]["checksum"]
     assert found[0]["max"] == found[2]["max"]
     assert "checksum" not in outputs(tmp_path / "off", value)[0]

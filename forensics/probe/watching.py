@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,7 @@ class Probe:
         self._queues: dict[str, deque[int]] = {}
         self._told: set[str] = set()  # modules whose parameters were written in this step
         self._updates: dict[str, Operation] = {}
+        self._whole_graph = False
         self._kinds: dict[str, str] = {}  # module → its class
         self._replicas = Replicas(torch, self) if options.collectives and distributed else None
         self._shapes: dict[Any, list[tuple[str, Any]]] = {}  # of gradients → parameters
@@ -118,8 +120,11 @@ class Probe:
 
     @property
     def module(self) -> str:
-        """The innermost watched module whose forward pass this thread is in."""
-        return self._here.stack[-1][0] if self._here.stack else self.name_of("")
+        """The watched module that this thread is in: inside its forward pass, or in a hook right after it."""
+        here = self._here
+        if here.made is not None:
+            return str(here.made[0].columns["module"])
+        return here.stack[-1][0] if here.stack else self.name_of("")
 
     def begin(self, **columns: Any) -> Operation:
         """An operation of this step, by default in the forward pass of this thread's micro-batch."""
@@ -198,8 +203,23 @@ class Probe:
             yield from self._replicas.hooks(self.parameters())
 
     def _eager(self, hook: Callable[..., None]) -> Any:
-        """A hook that a compiler does not look into."""
-        return self._torch.compiler.disable(quiet(hook))
+        """A hook that a compiler runs as it is: it breaks the graph there, or leaves the hook out of a whole graph."""
+        torch, apart = self._torch, self._torch.compiler.disable(quiet(hook))
+
+        def compiled(context: Any) -> None:
+            self._whole_graph = True
+            with suppress(AttributeError):
+                translator = context._i_will_not_complain_if_bc_breaks_InstructionTranslator()
+                self._whole_graph = bool(translator.one_graph)
+
+        def run(*args: Any) -> None:
+            if torch.compiler.is_compiling():
+                torch._dynamo.comptime.comptime(compiled)  # called by the compiler, while it reads this
+                if self._whole_graph:
+                    return
+            apart(*args)
+
+        return run
 
     def _begin_step(self) -> None:
         wanted = self._options.steps is None or self._step in self._options.steps

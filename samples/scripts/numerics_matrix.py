@@ -72,7 +72,8 @@ def main() -> None:
     arguments.add_argument("--judge-only", action="store_true", help="recordings that are there already")
     given = arguments.parse_args()
     if not given.judge_only:
-        shutil.rmtree(given.folder, ignore_errors=True)
+        for earlier in given.folder.glob(f"*{given.cases}*"):
+            shutil.rmtree(earlier)
         record(given.folder, given.cases)
     counted: Counter[str] = Counter()
     for case in sorted(path.parent for path in given.folder.glob("*/truth.json") if given.cases in path.parent.name):

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
@@ -27,8 +28,8 @@ from torch.utils.checkpoint import checkpoint
 from forensics.probe import Probe, watch
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-WIDTH, LENGTH, BATCH, STEPS = 16, 8, 4, 7
-AT = 4  # the step of a fault
+WIDTH, LENGTH, BATCH, STEPS = 16, 8, 4, 4
+AT = 2  # the step of a fault
 log = logging.getLogger("train")
 
 
@@ -113,14 +114,13 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """`layers`: which of four this part of the model has; the first part has `embed`, the last one `head`."""
+    """`own`: which of `depth` layers this part of the model has; the first part has `embed`, the last one `head`."""
 
-    def __init__(self, layers: Iterable[int] = range(4), experts: bool = False, recomputed: bool = False) -> None:
+    def __init__(self, own: Sequence[int], depth: int, experts: bool = False, recomputed: bool = False) -> None:
         super().__init__()
-        own = list(layers)
         self.embed = nn.Linear(WIDTH, WIDTH) if 0 in own else nn.Identity()
         self.layers = nn.ModuleDict({str(layer): Block(experts, recomputed) for layer in own})
-        self.head = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4)) if 3 in own else nn.Identity()
+        self.head = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 4)) if depth - 1 in own else nn.Identity()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.embed(x)
@@ -169,17 +169,18 @@ def spoil_output(module: nn.Module, step_of: Callable[[], int], value: float) ->
         made = forward(*args)
         if step_of() != AT:
             return made
-        local = made.to_local() if hasattr(made, "to_local") else made
-        spoil = torch.ones_like(local)
-        spoil.view(-1)[5] = value
-        return made * (type(made).from_local(spoil, made.device_mesh, made.placements) if local is not made else spoil)
+        own = made.to_local() if isinstance(made, DTensor) else made
+        factors = torch.ones_like(own)
+        factors.view(-1)[5] = value
+        own = own * factors
+        return DTensor.from_local(own, made.device_mesh, made.placements) if isinstance(made, DTensor) else own
 
     module.forward = spoiled  # type: ignore[method-assign]
 
 
 def local(parameter: torch.Tensor) -> torch.Tensor:
     held = parameter.detach()
-    return held.to_local() if hasattr(held, "to_local") else held
+    return held.to_local() if isinstance(held, DTensor) else held
 
 
 def flip_exponent(weight: torch.Tensor) -> None:
@@ -195,8 +196,8 @@ class Training:
         self.culprits = FAULTS[fault].ranks if FAULTS[fault].ranks is not None else (1 if form == "pipeline" else 2,)
         self.hit = RANK in self.culprits and fault != "healthy"
         torch.manual_seed(7)
-        layers = [RANK] if form == "pipeline" else range(4)
-        self.model = Model(layers, experts=form == "moe", recomputed=form == "accumulate")
+        own, depth = ([RANK], WORLD) if form == "pipeline" else (range(3), 3)
+        self.model = Model(own, depth, experts=form == "moe", recomputed=form == "accumulate")
         self.runner: nn.Module = self.model
         self._parallelize()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.01)
