@@ -139,15 +139,15 @@ def test_counts_are_exact_integers(tmp_path: Path) -> None:
     assert (row["nan_count"], row["inf_count"], row["numel"]) == (2**24, 2, 2**24 + 3)
 
 
-def test_figures_that_wait_on_a_device_are_the_same(tmp_path: Path) -> None:
+def test_figures_of_a_device_come_back_exactly() -> None:
     from forensics.probe.figures import Block
 
-    block, figures = Block(torch, torch.device("cpu")), torch.tensor([-1, 2, 3.5, 2**24 + 1, 1, -1, -1])
-    block.put(figures.double().index_fill(0, torch.tensor([3]), 2**24 + 1))
+    block = Block(torch, torch.device("cpu"))
+    block.put(torch.tensor([-1, 2, 3.5, 2**24 + 1, 1, -1, -1], dtype=torch.float64))
     assert block.values(wait=False) is None
     block.ship()
     values = block.values(wait=True)
-    assert values is not None and values[0][:5] == [-1.0, 2.0, 3.5, float(2**24 + 1), 1.0]
+    assert values is not None and values[0][:5] == [-1.0, 2.0, 3.5, 2.0**24 + 1, 1.0]
 
 
 def test_a_checksum_tells_tensors_apart_that_have_equal_figures(tmp_path: Path) -> None:
@@ -159,6 +159,20 @@ def test_a_checksum_tells_tensors_apart_that_have_equal_figures(tmp_path: Path) 
     assert found[0]["checksum"] == found[1]["checksum"] != found[2]["checksum"]
     assert found[0]["max"] == found[2]["max"]
     assert "checksum" not in outputs(tmp_path / "off", value)[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("size", [1, 7, 100_003])
+def test_a_checksum_sees_every_bit_and_no_layout(tmp_path: Path, dtype: str, size: int) -> None:
+    value = torch.linspace(-2, 2, size).to(getattr(torch, dtype))
+    flipped = value.clone()
+    flipped.view(torch.uint8)[-1] ^= 1
+    shifted = torch.cat([value[:1], value])[1:]  # the same bits elsewhere in memory
+    sums = [
+        outputs(tmp_path / str(at), one, checksum=True)[0]["checksum"]
+        for at, one in enumerate((value, flipped, shifted))
+    ]
+    assert sums[0] != sums[1] and sums[0] == sums[2]
 
 
 def test_a_norm_that_overflows_is_computed_again(tmp_path: Path) -> None:

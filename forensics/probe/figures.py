@@ -5,11 +5,14 @@ without waiting; nobody asks for a figure before its copy has arrived.
 """
 
 import math
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 FIGURES = 7  # per tensor on a device: min, max, norm, NaN, Inf, and the two halves of the checksum
 _CHUNK = 64  # tensors per block: so many figures at most are missing after a kill
-_BITS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+_WORDS = 8192  # of 8 bytes, in one row of a checksum
+_ODD = -7046029254386353131  # any odd number with many bits
 Row = dict[str, Any]
 
 
@@ -97,22 +100,32 @@ class Meter:
         A tensor whose values cannot be asked for, such as two numbers packed into a byte, is read without figures.
         """
         torch = self._torch
-        value = _unwrapped(torch, value)
-        if not torch.is_tensor(value) or not (value.is_floating_point() or value.is_complex()):
-            return None
-        if value.is_meta or _is_fake(torch, value) or _is_captured(torch, value):
+        plain = type(value) in (torch.Tensor, torch.nn.Parameter)
+        if not plain or torch._C._functorch.is_functorch_wrapped_tensor(value):
+            value = _unwrapped(torch, value)
+            if not torch.is_tensor(value) or _is_fake(torch, value):
+                return None
+        if not (value.is_floating_point() or value.is_complex()) or value.is_meta or _is_captured(torch, value):
             return None
         columns = {
-            "dtype": str(value.dtype).removeprefix("torch."), "shape": _shape(value), "numel": value.numel(),
-            "device": str(value.device),
+            "dtype": _text(value.dtype).removeprefix("torch."), "shape": _shape(value), "numel": value.numel(),
+            "device": _text(value.device),
         }  # fmt: skip
-        with torch.no_grad(), torch.utils._python_dispatch._disable_current_modes():
+        place = None
+        with torch.no_grad(), self._alone():
             try:
                 data = _dense(torch, value.detach())
                 columns["numel"] = data.numel()
-                return Reading(label, columns, self._figures(data, columns))
+                place = self._figures(data, columns)
             except (RuntimeError, NotImplementedError, TypeError, AttributeError):
-                return Reading(label, columns, None)
+                pass
+        return Reading(label, columns, place)
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """Modes that watch or change every operator, such as one that counts them, do not see the probe's own."""
+        if self._torch._C._len_torch_dispatch_stack():
+            return self._torch.utils._python_dispatch._disable_current_modes()  # type: ignore[no-any-return]
+        return nullcontext()
 
     def ship(self) -> None:
         """The copy of all figures that are still on a device begins."""
@@ -161,10 +174,30 @@ def _named(low: float, high: float, norm: float, nans: int, infs: int) -> Row:
 
 
 def _checksum(torch: Any, data: Any) -> Any:
-    """Sum of the bits of all elements, each times an odd number of its own, modulo 2**64: one changed element always
-    changes it, and the order of summation never does."""
-    bits = data.contiguous().view(getattr(torch, _BITS[data.element_size()])).reshape(-1).long()
-    return (bits * torch.arange(1, 2 * bits.numel(), 2, device=bits.device)).sum()
+    """Sum of the bits, in words of 8 bytes, each times an odd number of its own place, modulo 2**64: one changed word
+    always changes it, and the order of summation never does."""
+    octets = data.contiguous().reshape(-1).view(torch.uint8)
+    if octets.numel() % 8 or octets.storage_offset() % 8:
+        octets = torch.nn.functional.pad(octets, (0, -octets.numel() % 8)).clone()
+    words = octets.view(torch.int64)
+    rows = words.numel() // _WORDS
+    weights = _weights(torch, words.device, max(_WORDS, rows + 1))
+    rest = words[rows * _WORDS :]
+    total = (rest * weights[: rest.numel()]).sum() * weights[rows]
+    if rows:
+        sums = (words[: rows * _WORDS].view(rows, _WORDS) * weights[:_WORDS]).sum(1)
+        total = total + (sums * weights[:rows]).sum()
+    return total
+
+
+@lru_cache(maxsize=8)
+def _weights(torch: Any, device: Any, length: int) -> Any:
+    return torch.arange(1, 2 * length, 2, device=device) * _ODD
+
+
+@lru_cache(maxsize=256)
+def _text(kind: Any) -> str:
+    return str(kind)
 
 
 def _unwrapped(torch: Any, value: Any) -> Any:
@@ -189,8 +222,10 @@ def _is_fake(torch: Any, value: Any) -> bool:
 
 def _is_captured(torch: Any, value: Any) -> bool:
     """While a graph of kernels is captured nothing may be added to it."""
+    if value.device.type == "cpu":
+        return False
     capturing = getattr(getattr(torch, value.device.type, None), "is_current_stream_capturing", None)
-    return capturing is not None and value.device.type != "cpu" and bool(capturing())
+    return capturing is not None and bool(capturing())
 
 
 def _shape(value: Any) -> list[int]:
