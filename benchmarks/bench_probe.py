@@ -102,9 +102,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("folder", type=Path)
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--width", type=int, help="only this one")
     given = arguments.parse_args()
     torch.set_num_threads(1)
-    for width, layers, tokens in SIZES:
+    for width, layers, tokens in [size for size in SIZES if given.width in (None, size[0])]:
         times = measure(width, layers, tokens, given.rounds, given.folder)
         print(f"\nwidth {width}, {layers} layers, {tokens} tokens a step")
         print(f"{'':34}{'wall ms':>9}{'ratio':>8}{'CPU ms':>10}{'ratio':>8}")

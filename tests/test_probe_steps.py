@@ -177,6 +177,18 @@ def test_hooks_that_change_an_output_are_an_operation_of_their_own(tmp_path: Pat
     ]  # fmt: skip
 
 
+def test_what_is_left_out_leaves_no_rows(tmp_path: Path) -> None:
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        for folder, options in (("with", {}), ("without", {"collectives": False})):
+            with watch(small(), tmp_path / folder, **options):
+                torch.distributed.all_reduce(torch.ones(2))
+    finally:
+        torch.distributed.destroy_process_group()
+    assert brief(rows(tmp_path / "with"), "op", "tensor") == [("all_reduce", "input"), ("all_reduce", "output")]
+    assert rows(tmp_path / "without") == []
+
+
 def test_a_bad_input_of_a_module_with_others_inside_is_written_before_they_run(tmp_path: Path) -> None:
     class Outer(nn.Module):
         def __init__(self) -> None:

@@ -52,9 +52,9 @@ class Taps:
             self._kept.append((owner, name, vars(owner).get(name, original)))
             setattr(owner, name, make(original))
 
-    def listener(self) -> Any:
-        """The probe that writes what belongs to no model, such as communications; None where none records now."""
-        return next((probe for probe in self.probes if probe.active), None)
+    def listener(self, calls: bool = True) -> Any:
+        """The probe that writes what belongs to no model: communications (`calls`) or a loss; None where none does."""
+        return next((probe for probe in self.probes if probe.active and (probe.collectives or not calls)), None)
 
 
 TAPS = Taps()

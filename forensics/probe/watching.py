@@ -70,7 +70,7 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.micro = 0
         self.stack: list[tuple[str, Operation, Any]] = []
-        self.made: tuple[Operation, list[Any]] | None = None  # the last operation's outputs, before further hooks
+        self.made: tuple[Operation, list[Any], list[int]] | None = None  # of the last operation, before further hooks
         self.mode: Any = None
 
 
@@ -81,6 +81,7 @@ class Probe:
         self._torch, self._model, self._options = torch, model, options
         self._step, self._micro, self._stepped = options.first_step, -1, 0
         self._here, self._lock = _Thread(), threading.Lock()
+        self.collectives = options.collectives
         distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
         rank = options.rank
         if rank is None:
@@ -301,7 +302,8 @@ class Probe:
             for slot, tensor in made:
                 self.recorder.note(operation, f"output{slot}", tensor)
             self.recorder.finish(operation)
-            self._here.made = operation, [_identity(tensor) for _, tensor in made]
+            outputs = [tensor for _, tensor in made]
+            self._here.made = operation, outputs, [_version(tensor) for tensor in outputs]
             if operation.columns["phase"] == "forward":
                 with self._lock:
                     self._queues.setdefault(name, deque()).append(operation.columns["microbatch"])
@@ -314,7 +316,7 @@ class Probe:
         """Hooks of others that change an output are an operation of their own: what the module made goes into it."""
         before, self._here.made = self._here.made, None
         made = list(tensors(output))
-        if before is None or before[1] == [_identity(tensor) for _, tensor in made]:
+        if before is None or _same(before[1], before[2], [tensor for _, tensor in made]):
             return
         operation = Operation(before[0].columns)
         for reading in before[0].readings:
@@ -374,9 +376,15 @@ class Probe:
         return result
 
 
-def _identity(tensor: Any) -> tuple[int, int]:
-    """Which tensor it is, and how often it was changed in place."""
+def _version(tensor: Any) -> int:
+    """How often a tensor was changed in place."""
     try:
-        return id(tensor), tensor._version
+        return int(tensor._version)
     except (AttributeError, RuntimeError):  # no tensor, or one of inference mode
-        return id(tensor), 0
+        return 0
+
+
+def _same(before: list[Any], versions: list[int], now: list[Any]) -> bool:
+    """Whether these are the same tensors, and none was changed in place since."""
+    pairs = zip(before, versions, now, strict=False)
+    return len(before) == len(now) and all(old is new and _version(new) == version for old, version, new in pairs)

@@ -178,6 +178,29 @@ def spoil_output(module: nn.Module, step_of: Callable[[], int], value: float) ->
     module.forward = spoiled  # type: ignore[method-assign]
 
 
+class SpoiledGradient(torch.autograd.Function):
+    """Hands a weight on; its gradient becomes NaN."""
+
+    @staticmethod
+    def forward(_: Any, weight: torch.Tensor) -> torch.Tensor:
+        return weight.view_as(weight)
+
+    @staticmethod
+    def backward(_: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * float("nan")
+
+
+def spoil_gradient(module: nn.Linear, step_of: Callable[[], int]) -> None:
+    forward = module.forward
+
+    def spoiled(x: torch.Tensor) -> torch.Tensor:
+        if step_of() != AT:
+            return forward(x)
+        return nn.functional.linear(x, SpoiledGradient.apply(module.weight), module.bias)
+
+    module.forward = spoiled  # type: ignore[method-assign]
+
+
 def local(parameter: torch.Tensor) -> torch.Tensor:
     held = parameter.detach()
     return held.to_local() if isinstance(held, DTensor) else held
@@ -226,6 +249,8 @@ class Training:
         if self.fault in ("act_nan", "act_inf", "everywhere"):
             value = float("inf") if self.fault == "act_inf" else float("nan")
             spoil_output(self.part(FEED), lambda: self.step, value)
+        elif self.fault == "grad_nan":
+            spoil_gradient(self.part(FEED), lambda: self.step)
 
     def spoil_state(self) -> None:
         """Before a step. `drift` begins one step earlier: its first sign is after the update of step AT."""
@@ -240,8 +265,6 @@ class Training:
             flip_exponent(local(weight))
         elif self.fault == "optimizer_nan":
             local(self.optimizer.state[weight]["exp_avg"]).view(-1)[3] = float("nan")
-        elif self.fault == "grad_nan":
-            weight.register_hook(lambda gradient: gradient * float("nan") if self.step == AT else gradient)
         elif self.fault == "drift":
             local(weight).mul_(1.001)
 
