@@ -7,6 +7,10 @@
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
+#   make bench-probe       what the probe adds to a training step (a few minutes)
+#   make test-probe        the tests that need PyTorch
+#   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
+#                The last three have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -19,9 +23,13 @@ MB ?= 2048
 N ?= 1000
 RANKS ?= 128
 DUCKDB ?= $(BIN)/python
+TORCH ?= torch
+TORCH_VENV := .venv-torch
+TORCH_READY := $(TORCH_VENV)/.ready
+CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy lock clean
+.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -47,12 +55,29 @@ bench: $(READY)
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))
 
+bench-probe: $(TORCH_READY)
+	$(TORCH_VENV)/bin/python benchmarks/bench_probe.py .bench/probe
+
+test-probe: $(TORCH_READY)
+	$(TORCH_VENV)/bin/python -m pytest tests/test_probe*.py
+
+numerics-matrix: $(TORCH_READY)
+	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
+
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# PyTorch is in no lock: its wheels are many and large, and any release from 2.13 on will do.
+$(TORCH_READY): requirements.lock pyproject.toml
+	test -x $(TORCH_VENV)/bin/python || $(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check numpy "$(TORCH)"
 	@touch $@
 
 lock:
@@ -64,4 +89,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock .bench demo build dist
+	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) .bench demo build dist

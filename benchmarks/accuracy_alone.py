@@ -11,10 +11,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from forensics.incident import Verdict
 from tally import Tally, share
 
 from forensics.analyze import conclude_evidence
+from forensics.model.incident import Verdict
 from parsers import read
 from samples.simulator import Fault, Job
 from samples.simulator.alone import Alone, EvidenceKind, simulate_alone

@@ -1,124 +1,135 @@
-"""Figures of tensors, computed on their device and copied to the host once per step without waiting for it."""
+"""Rows of one rank: operations are filled tensor by tensor and written as a whole, in program order.
 
-import io
-import json
-import math
-from collections.abc import Mapping
+A tensor with NaN or Inf is written before anything else goes on. An operation that others came between is written
+again as a whole, so that its rows stand together.
+"""
+
+import atexit
+import itertools
+import os
+import threading
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-FIGURES = ("min", "max", "l2norm", "nan_count", "inf_count")
-_CHUNK = 4096  # tensors per block of figures
-Row = dict[str, Any]
+from forensics.probe.figures import Meter, Reading, Row
+from forensics.probe.files import Form, RowFile
+
+
+class _Place:
+    """What probes of one process, rank and folder share: the order of rows, the newest attempt, numbers in use."""
+
+    def __init__(self) -> None:
+        self.lock, self.seq, self.attempt = threading.RLock(), 0, 0
+        self.numbers: set[int] = set()
+
+
+_PLACES: dict[tuple[int, str, int], _Place] = {}
+
+
+class Operation:
+    """Rows in the making. `columns`: what all have in common; `written`: how many are in the file; `mark`: the number
+    of rows in all files of the rank after the last of them."""
+
+    __slots__ = ("columns", "mark", "readings", "written")
+
+    def __init__(self, columns: Row) -> None:
+        self.columns, self.readings = columns, list[Reading]()
+        self.written = self.mark = 0
 
 
 class Recorder:
-    """Collects rows of one rank. `add` launches a few kernels and never waits; `flush` begins the copy of a step's
-    figures and writes those of the step before, whose copy has long arrived."""
+    """One file of rows. `number`: 0 for the first probe of the process in this folder, 1 for one beside it, …"""
 
-    def __init__(self, torch: Any, folder: Path, rank: int, form: Literal["jsonl", "parquet"]) -> None:
-        self._torch, self._form = torch, form
-        self._rank, self._seq, self._part = rank, 0, 0
-        self._path = folder / f"rank_{rank}.{form}"
-        self._rows: list[Row] = []
-        self._blocks: dict[Any, list[Any]] = {}  # device → blocks of figures
-        self._places: list[tuple[Any, int, int]] = []  # per row: device, block, place in it
-        self._used: dict[Any, int] = {}
-        self._pending: tuple[list[Row], list[tuple[Any, int, int]], dict[Any, list[Any]], list[Any]] | None = None
-        folder.mkdir(parents=True, exist_ok=True)
-        if form == "jsonl":
-            self._path.write_bytes(b"")
+    def __init__(self, torch: Any, folder: Path, rank: int, form: Form, checksum: bool, wait: bool) -> None:
+        self._rank, self._meter = rank, Meter(torch, checksum, wait)
+        self._place = _PLACES.setdefault((os.getpid(), str(folder.resolve()), rank), _Place())
+        self._open: dict[int, Operation] = {}
+        self._queue: list[tuple[Row, Reading]] = []  # written, but for figures that are still on their way
+        with self._place.lock:
+            self.number = next(number for number in itertools.count() if number not in self._place.numbers)
+            self._file = self._new_file(folder, form)
+            self._place.numbers.add(self.number)
+        atexit.register(self.close)
 
-    def add(self, value: Any, /, **columns: Any) -> None:
-        """One row. What is no floating tensor, or is empty, has no figures and is left out."""
-        torch = self._torch
-        if not torch.is_tensor(value) or not value.is_floating_point() or not value.numel() or value.is_meta:
+    def _new_file(self, folder: Path, form: Form) -> RowFile:
+        """The first probe of a process begins a new attempt where an earlier one left files; later ones join it."""
+        place = self._place
+        beside = f"_{self.number}" if self.number else ""
+        restarts = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0)
+        attempts = itertools.count(place.attempt if self.number else max(place.attempt, restarts))
+        for attempt in attempts:
+            name = f"rank_{self._rank}" + (f"_attempt_{attempt}" if attempt else "") + beside
+            try:
+                file = RowFile(folder / name, form)
+            except FileExistsError:
+                continue
+            self._attempt = place.attempt = attempt
+            return file
+        raise AssertionError
+
+    def note(self, operation: Operation, label: str, value: Any) -> None:
+        """A tensor of an operation."""
+        reading = self._meter.measure(value, label)
+        if reading is None:
             return
-        with torch.no_grad():
-            data = _dense(value.detach())
-            low, high = torch.aminmax(data)
-            norm = torch.linalg.vector_norm(data, dtype=torch.float32)
-            if data.device.type == "cpu" and bool(torch.isfinite(low) & torch.isfinite(high)):
-                counts = [torch.zeros(())] * 2  # on the host asking costs nothing: no NaN, no Inf
-            else:
-                counts = [torch.isnan(data).sum().float(), torch.isinf(data).sum().float()]
-            figures = torch.stack([low.float(), high.float(), norm, *counts])
-            device = figures.device
-            used = self._used.get(device, 0)
-            block, place = divmod(used, _CHUNK)
-            blocks = self._blocks.setdefault(device, [])
-            if block == len(blocks):
-                blocks.append(torch.empty((_CHUNK, len(FIGURES)), device=device))
-            blocks[block][place] = figures
-        self._used[device] = used + 1
-        self._places.append((device, block, place))
-        name = str(value.dtype).removeprefix("torch.")
-        row = {"rank": self._rank, "seq": self._seq, **columns, "dtype": name, "shape": list(value.shape)}
-        self._rows.append({**row, "numel": value.numel(), "device": str(device)})
-        self._seq += 1
+        with self._place.lock:
+            operation.readings.append(reading)
+            self._open[id(operation)] = operation
+            if reading.bad:
+                self._write(operation)
+
+    def finish(self, operation: Operation) -> None:
+        with self._place.lock:
+            self._open.pop(id(operation), None)
+            self._write(operation)
+            self._drain(wait=False)
+
+    def drop(self, operation: Operation) -> None:
+        """Nothing more of it is written."""
+        with self._place.lock:
+            self._open.pop(id(operation), None)
+
+    def settle(self) -> None:
+        """Operations that were begun are written as far as they came."""
+        with self._place.lock:
+            for operation in list(self._open.values()):
+                self.finish(operation)
 
     def flush(self) -> None:
         """The end of a step."""
-        ready = self._pending
-        copies, events = {}, []
-        for device, blocks in self._blocks.items():
-            copies[device] = [_to_host(self._torch, block) for block in blocks]
-            if device.type != "cpu":
-                event = getattr(self._torch, device.type).Event()
-                event.record()
-                events.append(event)
-        self._pending = (self._rows, self._places, copies, events)
-        self._rows, self._places, self._blocks, self._used = [], [], {}, {}
-        if ready is not None:
-            self._write(*ready)
+        with self._place.lock:
+            self.settle()
+            self._meter.ship()
+            self._drain(wait=False)
 
     def close(self) -> None:
-        self.flush()
-        self.flush()
+        """Everything that was measured goes to the file."""
+        atexit.unregister(self.close)
+        with self._place.lock:
+            self.flush()
+            self._drain(wait=True)
+            self._file.close()
+            self._place.numbers.discard(self.number)
 
-    def _write(
-        self, rows: list[Row], places: list[tuple[Any, int, int]], copies: Mapping[Any, list[Any]], events: list[Any]
-    ) -> None:
-        for event in events:
-            event.synchronize()
-        values = {device: [block.tolist() for block in blocks] for device, blocks in copies.items()}
-        for row, (device, block, place) in zip(rows, places, strict=True):
-            low, high, norm, nans, infs = values[device][block][place]
-            row |= {"min": low, "max": high, "l2norm": norm, "nan_count": int(nans), "inf_count": int(infs)}
-            row["absmax"] = math.nan if math.isnan(low) or math.isnan(high) else max(abs(low), abs(high))
-        if not rows:
+    def _write(self, operation: Operation) -> None:
+        if operation.written == len(operation.readings):
             return
-        if self._form == "jsonl":
-            text = "".join(
-                json.dumps({key: value for key, value in row.items() if value is not None}) + "\n" for row in rows
-            )
-            with self._path.open("a", encoding="utf-8") as out:
-                out.write(text)
-            return
-        self._write_parquet(rows)
+        place = self._place
+        if place.seq != operation.mark:
+            operation.written = 0
+        fixed: Row = {"rank": self._rank, **({"attempt": self._attempt} if self._attempt else {}), **operation.columns}
+        for reading in operation.readings[operation.written :]:
+            self._queue.append((fixed | {"seq": place.seq, "tensor": reading.label}, reading))
+            place.seq += 1
+        operation.written, operation.mark = len(operation.readings), place.seq
+        self._drain(wait=False)
 
-    def _write_parquet(self, rows: list[Row]) -> None:
-        import polars as pl
-
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        columns["shape"] = [json.dumps(shape) for shape in columns["shape"]]
-        out = io.BytesIO()
-        pl.DataFrame(columns, strict=False).write_parquet(out)
-        self._path.with_name(f"rank_{self._rank}_part_{self._part:06d}.parquet").write_bytes(out.getvalue())
-        self._part += 1
-
-
-def _dense(tensor: Any) -> Any:
-    """Sharded tensors give their own part, sparse ones their values, narrow formats a wider copy."""
-    tensor = getattr(tensor, "_local_tensor", tensor)
-    if getattr(tensor, "is_sparse", False):
-        tensor = tensor.coalesce().values()
-    return tensor.float() if tensor.element_size() == 1 else tensor
-
-
-def _to_host(torch: Any, block: Any) -> Any:
-    if block.device.type == "cpu":
-        return block
-    host = torch.empty(block.shape, dtype=block.dtype, device="cpu", pin_memory=True)
-    return host.copy_(block, non_blocking=True)
+    def _drain(self, wait: bool) -> None:
+        """Rows go to the file in order, as far as their figures have come."""
+        queue, ready = self._queue, 0
+        while ready < len(queue) and queue[ready][1].settle(wait):
+            ready += 1
+        if ready:
+            rows = [row | reading.columns for row, reading in queue[:ready]]
+            del queue[:ready]
+            self._file.append([{key: value for key, value in row.items() if value is not None} for row in rows])

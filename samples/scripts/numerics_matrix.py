@@ -1,0 +1,87 @@
+"""Real trainings with known faults, recorded by `forensics.probe`, judged by the analyzer: one table.
+
+    make numerics-matrix             all cases, in an environment of its own with PyTorch
+    make numerics-matrix CASES=ddp   those whose name has this in it
+
+The recordings lie in `.bench/numerics_matrix/FORM__FAULT/{bundle,truth.json}`; who judges reads the truth last.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from forensics import analyze
+
+HERE = Path(__file__).parent
+WORLD = 4
+
+
+def record(folder: Path, wanted: str) -> None:
+    """Runs the workload, one process per rank."""
+    shared = {
+        "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]),
+        "WORLD_SIZE": str(WORLD), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671", "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    command = [sys.executable, str(HERE / "numerics_workload.py"), str(folder), wanted]
+    started = [
+        subprocess.Popen(command, env={**os.environ, **shared, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
+        for rank in range(WORLD)
+    ]
+    errors = [process.communicate()[1] for process in started]
+    if any(process.returncode for process in started):
+        sys.exit("the workload failed:\n" + "\n".join(error[-2000:] for error in errors))
+
+
+def judge(case: Path) -> tuple[str, str]:
+    """(outcome, what was answered) for one recording."""
+    report = analyze(case / "bundle")
+    incident = report.incidents[report.primary]
+    verdict = incident.verdict
+    first = verdict.first_anomaly
+    answer = f"{verdict.kind}/{verdict.cause} ranks {list(verdict.ranks)} suspects {list(verdict.suspects.ranks)}"
+    answer += f" step {first.step} {first.module} {first.phase}" if first else ""
+    return outcome(json.loads((case / "truth.json").read_text()), verdict), answer
+
+
+def outcome(truth: dict[str, Any], verdict: Any) -> str:
+    named, suspects, culprits = set(verdict.ranks), set(verdict.suspects.ranks), set(truth["ranks"])
+    if "healthy" in truth["kinds"]:
+        return "healthy" if verdict.kind in truth["kinds"] and not named | suspects else "healthy accused"
+    if named - culprits:
+        return "innocent named"
+    if verdict.kind not in truth["kinds"]:
+        return "missed"
+    if named != culprits:
+        return "undecided, right suspects" if culprits <= suspects else "undecided, wrong suspects"
+    first = verdict.first_anomaly
+    module = first.module is not None and first.module.removesuffix(".weight").removesuffix(".bias") == truth["module"]
+    right = verdict.cause in truth["causes"] and first.step == truth["step"] and module
+    return "exact" if right else "rank right, detail differs"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--cases", default="", help="only those whose name has this in it")
+    arguments.add_argument("--judge-only", action="store_true", help="recordings that are there already")
+    given = arguments.parse_args()
+    if not given.judge_only:
+        for earlier in given.folder.glob(f"*{given.cases}*"):
+            shutil.rmtree(earlier)
+        record(given.folder, given.cases)
+    counted: Counter[str] = Counter()
+    for case in sorted(path.parent for path in given.folder.glob("*/truth.json") if given.cases in path.parent.name):
+        result, answer = judge(case)
+        counted[result] += 1
+        print(f"{case.name:28} {result:26} {answer}", flush=True)
+    print("\n" + "\n".join(f"{count:4} {result}" for result, count in counted.most_common()))
+
+
+if __name__ == "__main__":
+    main()
