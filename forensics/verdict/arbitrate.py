@@ -7,7 +7,7 @@
    one is taken if the other's subjects hold it; else both are suspects. No name, number or order of files decides.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -22,7 +22,7 @@ from forensics.verdict.symptoms import Symptom, symptoms
 
 _COUNTED: Sequence[SymptomKind] = ("waiting", "ended", "bad_value", "never_started", "slow")
 _NAMELESS: Sequence[Basis] = ("coincidence", "hint")
-Key = tuple[bool, int, int, int]
+Key = tuple[bool, int, int, int, int]
 About = Callable[[Finding], SymptomKind | None]
 
 
@@ -40,8 +40,13 @@ class Candidate:
 
     @property
     def key(self) -> Key:
-        """Smaller is better: refuted, left over, whether it explains anything, basis."""
-        return (self.refuted_by is not None, len(self.left_over), 0 if self.explained else 1, BASES.index(self.basis))
+        """Smaller is better: refuted, vague, left over, whether it explains anything, basis. Vague: it gives no cause and
+        names nobody, or it explains no wait though there are some."""
+        waits = {one.kind == "waiting" for one in self.explained}
+        told = self.finding.cause is not None or self.finding.is_named
+        vague = not told or (True not in waits and any(one.kind == "waiting" for one in self.left_over))
+        known = 0 if self.explained else 1
+        return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class Choice:
 
 def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
     """Findings of all detectors → the candidates, weighed. `about`: the question that a finding's detector asks."""
-    observers = Observers(case.tables, findings)
+    observers = Observers(case, findings)
     shown = symptoms(case, findings, observers)
     explainer = Explainer(case)
 
@@ -64,15 +69,17 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
         finding, detectors = found
         asked = about(finding)
         explained = frozenset(one for one in shown if asked is not None and explainer.explains(finding, one))
-        left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
         basis = observers.basis(finding)
+        left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
+        if basis in ("own_record", "graph") and any(one.kind == "waiting" for one in explained):
+            left = tuple(one for one in left if not explainer.leads_to_lost(one))
         kind = kind_of(case, finding, explained, asked)
         return Candidate(finding, kind, explained, left, basis, refuted_by(case, finding, kind), detectors)
 
     merged = _complementary(_joined(_located(case, _pooled(findings))), explainer, shown)
     ordered = sorted(map(weighed, merged), key=lambda one: one.key)
     standing = [one for one in ordered if one.refuted_by is None]
-    best = _decided(standing) if standing else None
+    best = _decided(case, standing) if standing else None
     if best is not None and shown and not best.explained and best.finding.is_named:
         best = _disarmed(best)
     if best is not None:
@@ -220,14 +227,15 @@ def _both(one: Merged, other: Merged) -> Merged:
 # --- choose ----------------------------------------------------------------------------------------------------------
 
 
-def _decided(standing: list[Candidate]) -> Candidate:
+def _decided(case: Case, standing: list[Candidate]) -> Candidate:
     """The best; of several alike, the narrowest if the others' subjects hold it, else all of them as suspects."""
+    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
     alike = [one for one in standing if one.key == standing[0].key]
     best = alike[0]
     for one in alike[1:]:
         best = _of_two(best, one)
     for one in standing:  # a broader statement on a better basis is narrowed by one that names whom it holds
-        if one.key[:3] == best.key[:3] and one is not best and _narrows(one, best):
+        if one.key[:4] == best.key[:4] and one is not best and (_narrows(one, best) or _places_it(one, best, place)):
             best = one
     return best if best.basis not in _NAMELESS or not best.finding.ranks else _as_suspects(best)
 
@@ -276,6 +284,13 @@ def _narrows(one: Candidate, other: Candidate) -> bool:
     """Does `one` name what is among the suspects of `other`?"""
     named = one.finding.ranks or one.finding.cycle
     return bool(named) and not other.finding.is_named and frozenset(named) <= other.finding.subjects
+
+
+def _places_it(one: Candidate, other: Candidate, place: Mapping[int, str | None]) -> bool:
+    """Does `one` name a host or a link on better grounds than time and place, where some suspect of `other` runs?"""
+    held = {place.get(rank) for rank in other.finding.subjects}
+    named = one.finding.places if one.finding.is_named and not one.finding.subjects else frozenset()
+    return bool(named & held) and not other.finding.is_named and one.basis not in _NAMELESS
 
 
 def _tied(one: Candidate, other: Candidate) -> Candidate:

@@ -37,6 +37,20 @@ class Explainer:
             return self._end(finding, symptom)
         return self._wait(finding, symptom)
 
+    def leads_to_lost(self, symptom: Symptom) -> bool:
+        """Does this wait lead to a rank that left no record? It may be a victim itself, of whatever stopped the others."""
+        if symptom.node is None or self._case.waits is None:
+            return False
+        status = self._case.waits.status
+        return any(kind == "rank" and status.get(rank) == "lost" for kind, rank in self._walk(symptom.node))  # type: ignore[call-overload]
+
+    def _walk(self, node: OpNode) -> set[tuple[str, object]]:
+        """Everything that an operation waits for, near or far."""
+        if node not in self._reached:
+            assert self._case.waits is not None
+            self._reached[node] = walk(self._case.waits.graph.successors, [node])
+        return self._reached[node]
+
     # --- what a finding is about ---------------------------------------------------------------------------------
 
     def _holds(self, finding: Finding) -> str | None:
@@ -78,10 +92,7 @@ class Explainer:
 
     def _in_graph(self, node: OpNode, subjects: frozenset[int], within: bool) -> bool:
         """Does the walk from this operation lead to a subject, or to an operation that a subject may hold from within?"""
-        if node not in self._reached:
-            assert self._case.waits is not None
-            self._reached[node] = walk(self._case.waits.graph.successors, [node])
-        reached = self._reached[node]
+        reached = self._walk(node)
         if any(("rank", rank) in reached for rank in subjects):
             return True
         if not within:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from forensics.case import Case
 from forensics.facts.process_ends import signal_of
 from forensics.identity import short_host
 from forensics.model.finding import Finding
@@ -43,16 +44,19 @@ class Observer:
     kind: str = ""
     names: frozenset[int] = frozenset()
     host: str | None = None
+    is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
 
 
 class Observers:
     """Observers of all places that findings point to: one pass over each table."""
 
-    def __init__(self, tables: Mapping[TableName, pl.DataFrame], findings: Iterable[Finding]) -> None:
+    def __init__(self, case: Case, findings: Iterable[Finding]) -> None:
+        tables = case.tables
         places = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
         self._has_ranks = any(
             tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
         )
+        self._records = {(one.row["file"], one.row["line"], one.kind): one for one in case.hardware}
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
@@ -61,7 +65,7 @@ class Observers:
     def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
         columns = [
             c
-            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks")
+            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail")
             if c in frame.columns
         ]
         frame = frame.select("file", "line", "record", *columns).join(
@@ -70,7 +74,7 @@ class Observers:
         for place in ("line", "record"):
             rows = frame.join(wanted, left_on=["file", place], right_on=["file", "_at"], how="semi")
             for row in rows.iter_rows(named=True):
-                self._at[row["file"], row[place]].add(_observer(name, row))
+                self._at[row["file"], row[place]].add(self._observer(name, row))
 
     def of(self, refs: Iterable[Ref]) -> frozenset[Observer]:
         """Everybody whom these places show."""
@@ -97,7 +101,9 @@ class Observers:
             return "own_record"
         if one.role == "kernel":
             holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
-            own = one.names & subjects or (subjects and finding.devices) or (one.host in places and holds == "link")
+            if not one.is_serious:
+                return "hint"
+            own = one.names & subjects or (one.host in places and holds == "link")
             return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
         if one.table in _OPERATIONS:
             return "graph"
@@ -105,7 +111,36 @@ class Observers:
             return "others_record"
         if one.role == "monitor":
             return "hint"
-        return "others_record" if one.role == "process" else "hint"
+        return "others_record" if one.role == "process" and not subjects else "hint"
+
+    def _observer(self, name: TableName, row: Mapping[str, Any]) -> Observer:
+        rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None
+        host = short_host(row["host"]) if row.get("host") else None
+        names = frozenset(row.get("names_ranks") or ())
+        kind = str(row.get("kind") or "")
+        if name == "stacks" and row.get("source") not in _SAMPLERS:
+            return Observer("sampler", rank, name, kind, frozenset(() if rank is None else (rank,)), host)
+        if name == "devices":
+            return Observer("monitor", rank, name, kind, names, host)
+        if name != "events" or kind not in EVENTS:
+            return Observer("process", rank, name, kind, names, host)
+        role: Role = EVENTS[kind].printer
+        is_own = rank is not None and row.get("pid") is None
+        by_library = '"library"' in (row.get("detail") or "")
+        if role == "kernel" and (is_own or by_library):
+            role = "process"
+        if role == "kernel":
+            record = self._records.get((row["file"], row["line"], kind))
+            known = rank if rank is not None else record.rank if record is not None else None
+            serious = record is not None and record.counts and record.on_job is not False and not record.common
+            serious = serious and record is not None and record.severity in ("error", "fatal", "warning", None)
+            place = host if host is not None else record.host if record is not None else None
+            return Observer("kernel", place, name, kind, frozenset(() if known is None else (known,)), place, serious)
+        if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
+            role = "process"  # its own traceback of Ctrl-C
+        if role == "launcher":
+            return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
+        return Observer(role, rank, name, kind, names, host)
 
     def shows_values(self, finding: Finding) -> bool:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
@@ -116,30 +151,6 @@ class Observers:
         """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""
         backing = self.backing(finding)
         return any(one.table in ("timings", "steps", "stacks") or one.kind == "straggler" for one in backing)
-
-
-def _observer(name: TableName, row: Mapping[str, Any]) -> Observer:
-    rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None
-    host = short_host(row["host"]) if row.get("host") else None
-    names = frozenset(row.get("names_ranks") or ())
-    kind = str(row.get("kind") or "")
-    if name == "stacks" and row.get("source") not in _SAMPLERS:
-        return Observer("sampler", rank, name, kind, frozenset(() if rank is None else (rank,)), host)
-    if name == "devices":
-        return Observer("monitor", rank, name, kind, names, host)
-    if name != "events" or kind not in EVENTS:
-        return Observer("process", rank, name, kind, names, host)
-    role: Role = EVENTS[kind].printer
-    is_own = rank is not None and row.get("pid") is None
-    if role == "kernel" and is_own:
-        role = "process"
-    if role == "kernel":
-        return Observer("kernel", host, name, kind, frozenset(() if rank is None else (rank,)), host)
-    if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
-        role = "process"  # its own traceback of Ctrl-C
-    if role == "launcher":
-        return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
-    return Observer(role, rank, name, kind, names, host)
 
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:
