@@ -60,7 +60,7 @@ from parsers.numerics import (
     tensor_stats,
 )
 from parsers.parser import Parser
-from parsers.pytorch import desync, elastic, error_json, flight_recorder, process_group, traceback
+from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
 from parsers.scheduling import (
     checkpoint,
     deepspeed_launcher,
@@ -118,6 +118,7 @@ PARSERS: tuple[Parser, ...] = (
     kernel_log.PARSER,
     process_group.PARSER,
     desync.PARSER,
+    fr_report.PARSER,
     nccl.PARSER,
     hccl.PARSER,
     cann.PARSER,
