@@ -75,10 +75,19 @@ _VALUE = re.compile(
 _NO_VALUE = re.compile(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 
 
+# What a line must hold to be looked at closely: a level that may be a field, or one of the words.
+_LIKELY = (
+    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
+    r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
+    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
+)
+
+
 def parse(lines: pl.DataFrame) -> Tables:
     """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert."""
     rows: list[dict[str, Any]] = []
-    for row in lines.iter_rows(named=True):
+    is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
+    for row in lines.filter(is_likely).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
         if made := _events(row, found or Record("", row["text"][:2000])):
@@ -184,7 +193,8 @@ PARSER = LineParser(
     anchors=(
         b"ERROR", b"CRITICAL", b"FATAL", b"SEVERE", b"EMERG", b"PANIC", b"[E ", b": E ", b" E ", b"E external/", b"E tensorflow/",
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
-        b"rror: ", b"atal: ", b"error", b"Error]", b"fatal", b"critical",
+        b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
+        b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
         b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,
