@@ -5,6 +5,7 @@ for how a process ended, for a wait that was given up, and for a loss that is no
     [2026-01-31 10:11:12,689][app][ERROR] - OSError: [Errno 5] Input/output error
     worker 3 (pid 4711) exited with exit code 1  |  process 4711 was killed by signal 9
     2026-01-31 10:11:12 host rendezvous timed out after 600 s  |  heartbeat of worker 3 lost for 60 s
+    *** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
 The level field decides, not the word ERROR in a sentence (parsers/records.py). An error whose message begins with a class
@@ -50,6 +51,7 @@ _ENDED = re.compile(
 _SIGNALLED = re.compile(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
+    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
 )
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _TIMED_OUT = re.compile(
@@ -57,7 +59,7 @@ _TIMED_OUT = re.compile(
 )
 _COLLECTIVE = re.compile(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
-    r"|\b[NMRHEX]CCL\b|\bgloo\b|process ?group|\bbatch_isend_irecv"
+    r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
 _STORE = re.compile(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
 _STALLED = re.compile(r"(?i)\bstalled\b")
@@ -130,7 +132,13 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     if _HEARTBEAT.search(text):
         return {"kind": "heartbeat_lost", "severity": severity}
     if _TIMED_OUT.search(text):
-        kind = "collective_timeout" if _COLLECTIVE.search(text) else "store_timeout" if _STORE.search(text) else None
+        kind = (
+            "collective_timeout"
+            if _COLLECTIVE.search(row["text"])
+            else "store_timeout"
+            if _STORE.search(text)
+            else None
+        )
         return (
             {"kind": kind, "severity": "error"}
             if kind
@@ -146,7 +154,8 @@ def _end(row: Row, text: str) -> dict[str, Any] | None:
     if _SUBJECT.search(text) is None:
         return None
     if killed := _SIGNALLED.search(text):
-        code = killed["name"].upper() if killed["name"] else _signal(int(killed["number"]))
+        name = killed["name"] or killed["own"]
+        code = name.upper() if name else _signal(int(killed["number"]))
     elif ended := _ENDED.search(text):
         number = int(next(group for group in ended.groups() if group is not None))
         code = _signal(-number) if number < 0 else str(number)

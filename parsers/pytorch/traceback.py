@@ -113,6 +113,7 @@ class _Reader:
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
         self._quoted: tuple[int, dict[str, int]] | None = None  # line, whose
+        self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
@@ -124,7 +125,11 @@ class _Reader:
 
     def _of_quoted(self, row: Row) -> Row:
         """A line as of the process that a launcher quotes, where the line says no rank of its own."""
-        if found := _QUOTED.search(row["text"]):
+        text = row["text"]
+        if self._is_told and text.strip():
+            self._quoted = self._quoted if _LINK.search(text) or _HEAD.match(text) else None
+            self._is_told = False
+        if found := _QUOTED.search(text):
             self._quoted = (row["line"], _whose(found))
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
             return row
@@ -194,6 +199,7 @@ class _Reader:
         block, self._block = self._block, None
         if block is None:
             return
+        self._is_told = code is not None
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         detail: dict[str, Any] = {"frames": listed, "source": _user_source(block)}

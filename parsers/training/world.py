@@ -67,6 +67,7 @@ _FORMS = tuple(
     )
 )
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
+_PID = re.compile(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _STARTS = re.compile(
     r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b"
 )
@@ -83,7 +84,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
         if found is None or (found[1] in _LOOSE and _OTHERS.search(text)):
             continue
-        if found[1] == "start line" and not _STARTS.search(text):
+        if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
         who, said = reporter(row), found[0].groupdict()
         world = integer(said["world"]) if "world" in said else None
