@@ -30,6 +30,7 @@ from parsers.tables import Tables, table
 
 _ROWS = 2_000_000
 _HEAD = re.compile(rb"\AV\|\d+\|base_timestamp=\d")
+_BASE = re.compile(r"^V\|\d{1,9}\|base_timestamp=(\d{1,12}(?:\.\d{1,9})?)$")
 _EVENT = re.compile(
     r"^(?:G\d+\|)?C(?P<id>\d{1,9})\|(?P<what>[QSEW])(?:\|work_id=(?P<work>\d{1,18}))?\|\+(?P<at>\d{1,12}(?:\.\d{1,9})?)$"
 )
@@ -109,8 +110,8 @@ def _line(read: _File, text: str, place: dict[str, Any]) -> bool:
         read.members[pairs.get("child", "")] = [
             int(rank) for rank in pairs.get("ranks", "").split(",") if rank.isdigit()
         ]
-    elif text.startswith("V|"):
-        read.base_ns = round(float(text.rpartition("=")[2]) * 1e3) * 10**6
+    elif base := _BASE.match(text):
+        read.base_ns = round(float(base[1]) * 1e3) * 10**6
     else:
         return re.match(r"G\d+\|R\d+\|", text) is not None
     return True
