@@ -107,9 +107,7 @@ def _line(read: _File, text: str, place: dict[str, Any]) -> bool:
         read.comms[pairs.get("comm", "")] = whole(pairs.get("rank")), whole(pairs.get("world_size"))
     elif text.startswith("split|"):
         pairs = dict(part.split("=", 1) for part in text.split("|") if "=" in part)
-        read.members[pairs.get("child", "")] = [
-            int(rank) for rank in pairs.get("ranks", "").split(",") if rank.isdigit()
-        ]
+        read.members[pairs.get("child", "")] = integers(pairs.get("ranks", ""))
     elif base := _BASE.match(text):
         read.base_ns = round(float(base[1]) * 1e3) * 10**6
     else:
