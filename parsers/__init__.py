@@ -60,13 +60,14 @@ from parsers.numerics import (
     tensor_stats,
 )
 from parsers.parser import Parser
-from parsers.pytorch import desync, elastic, error_json, flight_recorder, process_group, traceback
+from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
 from parsers.scheduling import (
     checkpoint,
     deepspeed_launcher,
     dlrover,
     heartbeat,
     kubernetes,
+    mpi,
     pod_description,
     preemption,
     preflight,
@@ -118,6 +119,7 @@ PARSERS: tuple[Parser, ...] = (
     kernel_log.PARSER,
     process_group.PARSER,
     desync.PARSER,
+    fr_report.PARSER,
     nccl.PARSER,
     hccl.PARSER,
     cann.PARSER,
@@ -152,6 +154,7 @@ PARSERS: tuple[Parser, ...] = (
     dlrover.PARSER,
     slurm.PARSER,
     deepspeed_launcher.PARSER,
+    mpi.PARSER,
     serving.PARSER,
     preemption.PARSER,
     shell.PARSER,

@@ -44,6 +44,10 @@ def test_level(text: str, expected: list[tuple[Any, ...]]) -> None:
         ("['python', 'a.py'] exits with return code = -11", [("exit", "SIGSEGV", "error", None)]),
         ("global_rank=12: process 4711 was killed by signal 9", [("exit", "SIGKILL", "error", 12)]),
         ("the job died with <Signals.SIGSEGV: 11>", [("exit", "SIGSEGV", "error", None)]),
+        (
+            "*** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***",
+            [("exit", "SIGABRT", "error", None)],
+        ),
         ("worker 3 exited with exit code 0", []),
         ("worker 3 was terminated by signal 15", []),
         ("the tests know exit code 3", []),
@@ -65,6 +69,10 @@ def test_an_end_says_its_process() -> None:
         (f"{AT} ERROR comm: all_reduce timed out after 600 s", [("collective_timeout", None, "error", None)]),
         ("barrier: time-out exceeded, giving up", [("collective_timeout", None, "error", None)]),
         ("tcp store: get timed out", [("store_timeout", None, "error", None)]),
+        (
+            "2026:01:31-10:11:12:( 4711) |CCL_ERROR| ofi.cpp:3: update: timed out",
+            [("collective_timeout", None, "error", None)],
+        ),
         (f"{AT} WARNING loader: request timed out", [("other", "timed_out", "warning", None)]),
         (f"{AT} INFO loader: request timed out, again", []),
         ("barrier timeout is 600 s", []),

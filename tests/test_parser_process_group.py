@@ -251,3 +251,23 @@ def test_the_rank_that_asks_for_a_dump_waited_itself() -> None:
     assert (own["kind"], own["code"], own["rank"]) == ("collective_timeout", "dump_signal", 1)
     [other] = _events(text.format(" ", " 3"), rank=1)
     assert (other["kind"], other["names_ranks"]) == ("dump_signal", [3])
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("Timed out initializing process group in store based barrier on rank: 3, for key: k:1 (world_size=16, worker_count=12, "
+         "timeout=0:30:00)", "error"),
+        ("Timed out initializing process group in store based barrier on rank 3, for key: k:1 (world_size=16, num_workers_joined=12, "
+         "timeout=0:30:00 error=x)", "error"),
+        ("Waiting in store based barrier to initialize process group for rank: 3, key: k:1 (world_size=16, worker_count=12, "
+         "timeout=0:30:00)", "info"),
+        ("Waiting in store based barrier to initialize process group for 600 seconds, rank: 3, key: k:1 (world_size=16, "
+         "num_workers_joined=12, timeout=0:30:00)", "info"),
+    ],
+    ids=["until 2.1", "since 2.2", "waiting", "waiting since 2.2"],
+)  # fmt: skip
+def test_store_based_barriers(text: str, severity: str) -> None:
+    [row] = _events(text)
+    assert (row["kind"], row["code"], row["rank"], row["severity"]) == ("missing_members", "store_barrier", 3, severity)
+    assert json.loads(row["detail"])["joined"] == "12"

@@ -302,5 +302,9 @@ def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
     assert (row["kind"], row["rank"], row["local_rank"]) == ("exception", None, 3)
     [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x")
     assert (row["rank"], row["rank_space"]) == (2, "global")
+    _, later = _events(
+        f"-- Process 3 terminated with the following error:\n{HEAD}ValueError: x\n\nend\n{HEAD}ValueError: y"
+    )
+    assert later["local_rank"] is None
     [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x", rank=5)
     assert row["rank"] == 5

@@ -18,6 +18,11 @@ from tests.lines import lines
         ),
         ("Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.", [(3, 16)]),
         ("Rank 3: Completed store-based barrier for key:store_based_barrier_key:2 with 4 nodes.", []),
+        (
+            "Waiting in store based barrier to initialize process group for 600 seconds, rank: 3, key: store_based_barrier_key:1 "
+            "(world_size=16, num_workers_joined=12, timeout=0:30:00)",
+            [(3, 16)],
+        ),
         ("Setting up process group for: env:// [rank=3, world_size=16]", [(3, 16)]),
         ("- (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0", [(3, None)]),
         ("init done rank=3 world_size=16 backend=nccl", [(3, 16)]),

@@ -25,13 +25,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import text_lines, whole
+from parsers.reading import integers, text_lines, whole
 from parsers.tables import Tables, table
 
 _ROWS = 2_000_000
 _HEAD = re.compile(rb"\AV\|\d+\|base_timestamp=\d")
+_BASE = re.compile(r"^V\|\d{1,9}\|base_timestamp=([0-3]?\d{1,9}(?:\.\d{1,9})?)$")
 _EVENT = re.compile(
-    r"^(?:G\d+\|)?C(?P<id>\d{1,9})\|(?P<what>[QSEW])(?:\|work_id=(?P<work>\d{1,18}))?\|\+(?P<at>\d{1,12}(?:\.\d{1,9})?)$"
+    r"^(?:G\d+\|)?C(?P<id>\d{1,9})\|(?P<what>[QSEW])(?:\|work_id=(?P<work>\d{1,18}))?\|\+(?P<at>\d{1,9}(?:\.\d{1,9})?)$"
 )
 _SIGNATURE = re.compile(r"^C(?P<id>\d{1,9})\|sig\|(?P<op>\w{1,40})\|(?P<rest>.*)$")
 _NAMES = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i32": "Int", "i64": "Long", "i16": "Short",
@@ -106,11 +107,9 @@ def _line(read: _File, text: str, place: dict[str, Any]) -> bool:
         read.comms[pairs.get("comm", "")] = whole(pairs.get("rank")), whole(pairs.get("world_size"))
     elif text.startswith("split|"):
         pairs = dict(part.split("=", 1) for part in text.split("|") if "=" in part)
-        read.members[pairs.get("child", "")] = [
-            int(rank) for rank in pairs.get("ranks", "").split(",") if rank.isdigit()
-        ]
-    elif text.startswith("V|"):
-        read.base_ns = round(float(text.rpartition("=")[2]) * 1e3) * 10**6
+        read.members[pairs.get("child", "")] = integers(pairs.get("ranks", ""))
+    elif base := _BASE.match(text):
+        read.base_ns = round(float(base[1]) * 1e3) * 10**6
     else:
         return re.match(r"G\d+\|R\d+\|", text) is not None
     return True
@@ -152,10 +151,10 @@ def _call(read: _File, key: str, place: dict[str, Any]) -> dict[str, Any]:
 
 
 def _groups(read: _File, source: Source, rank: int | None) -> list[dict[str, Any]]:
-    names = dict.fromkeys([*read.comms, *read.members])
+    names = [name for name in dict.fromkeys([*read.comms, *read.members]) if name]
     return [
         {
-            "rank": rank, "group": name, "desc": name, "comm": name, "size": (read.comms.get(name) or (None, None))[1] or len(read.members[name]),
+            "rank": rank, "group": name, "desc": name, "comm": name, "size": (read.comms.get(name) or (None, None))[1] or len(read.members.get(name, [])) or None,
             "members": read.members.get(name), "members_space": "global" if name in read.members else None, "backend": "torchcomms", "how": "clog",
             "file": source.path, "line": 1,
         }

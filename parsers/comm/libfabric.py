@@ -27,7 +27,7 @@ from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
 _HEAD = (
-    r"libfabric:(?P<pid>\d{1,10}):(?:(?P<at>\d{9,10}):)?:?(?:\w{0,20}:)?(?P<provider>[\w;-]{1,60}):(?P<subsystem>\w{1,20}):"
+    r"libfabric:(?P<pid>\d{1,10}):(?:(?P<at>[0-3]?\d{9}):)?:?(?:\w{0,20}:)?(?P<provider>[\w;-]{1,60}):(?P<subsystem>\w{1,20}):"
     r"(?P<function>\w{1,80})\(\):\d{1,6}(?:<(?P<level>\w{1,8})>|) "
 )
 _PEERS = (re.compile(r"[Pp]eer host id: ([\w.-]{1,80})"), re.compile(r"[Pp]eer (?:EFA )?addr(?:ess)?: (\S{1,120})"))

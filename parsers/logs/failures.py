@@ -5,6 +5,7 @@ for how a process ended, for a wait that was given up, and for a loss that is no
     [2026-01-31 10:11:12,689][app][ERROR] - OSError: [Errno 5] Input/output error
     worker 3 (pid 4711) exited with exit code 1  |  process 4711 was killed by signal 9
     2026-01-31 10:11:12 host rendezvous timed out after 600 s  |  heartbeat of worker 3 lost for 60 s
+    *** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
 The level field decides, not the word ERROR in a sentence (parsers/records.py). An error whose message begins with a class
@@ -50,6 +51,7 @@ _ENDED = re.compile(
 _SIGNALLED = re.compile(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
+    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
 )
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _TIMED_OUT = re.compile(
@@ -57,7 +59,7 @@ _TIMED_OUT = re.compile(
 )
 _COLLECTIVE = re.compile(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
-    r"|\b[NMRHEX]CCL\b|\bgloo\b|process ?group|\bbatch_isend_irecv"
+    r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
 _STORE = re.compile(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
 _STALLED = re.compile(r"(?i)\bstalled\b")
@@ -75,10 +77,19 @@ _VALUE = re.compile(
 _NO_VALUE = re.compile(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 
 
+# What a line must hold to be looked at closely: a level that may be a field, or one of the words.
+_LIKELY = (
+    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
+    r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
+    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
+)
+
+
 def parse(lines: pl.DataFrame) -> Tables:
     """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert."""
     rows: list[dict[str, Any]] = []
-    for row in lines.iter_rows(named=True):
+    is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
+    for row in lines.filter(is_likely).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
         if made := _events(row, found or Record("", row["text"][:2000])):
@@ -121,7 +132,13 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     if _HEARTBEAT.search(text):
         return {"kind": "heartbeat_lost", "severity": severity}
     if _TIMED_OUT.search(text):
-        kind = "collective_timeout" if _COLLECTIVE.search(text) else "store_timeout" if _STORE.search(text) else None
+        kind = (
+            "collective_timeout"
+            if _COLLECTIVE.search(row["text"])
+            else "store_timeout"
+            if _STORE.search(text)
+            else None
+        )
         return (
             {"kind": kind, "severity": "error"}
             if kind
@@ -137,7 +154,8 @@ def _end(row: Row, text: str) -> dict[str, Any] | None:
     if _SUBJECT.search(text) is None:
         return None
     if killed := _SIGNALLED.search(text):
-        code = killed["name"].upper() if killed["name"] else _signal(int(killed["number"]))
+        name = killed["name"] or killed["own"]
+        code = name.upper() if name else _signal(int(killed["number"]))
     elif ended := _ENDED.search(text):
         number = int(next(group for group in ended.groups() if group is not None))
         code = _signal(-number) if number < 0 else str(number)
@@ -184,7 +202,8 @@ PARSER = LineParser(
     anchors=(
         b"ERROR", b"CRITICAL", b"FATAL", b"SEVERE", b"EMERG", b"PANIC", b"[E ", b": E ", b" E ", b"E external/", b"E tensorflow/",
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
-        b"rror: ", b"atal: ", b"error", b"Error]", b"fatal", b"critical",
+        b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
+        b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
         b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,

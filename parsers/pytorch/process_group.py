@@ -295,6 +295,11 @@ def _store_barrier(row: Row, found: re.Match[str]) -> dict[str, Any]:
     return made | {"detail": json.dumps(said)}
 
 
+def _store_wait(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    """It is said every few seconds until all have come: no failure yet."""
+    return _store_barrier(row, found) | {"severity": "info"}
+
+
 def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
     own = reporter(row)["rank"]
     return {"kind": "dump_signal", "severity": "info", "names_ranks": None if own is None else [own]}
@@ -336,8 +341,10 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
     (re.compile(rf"\[(?P<rank>{_N})\] is setting up [NM]CCL communicator and retr\w+ \w+ from \[0\].*?"
                 r"by key '(?P<key>[^']*)'"),
      _no_leader),
-    (re.compile(rf"store based barrier on rank: (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
-                rf"worker_count=(?P<joined>{_N})"), _store_barrier),
+    (re.compile(rf"store based barrier on rank:? (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+                rf"(?:worker_count|num_workers_joined)=(?P<joined>{_N})"), _store_barrier),
+    (re.compile(rf"Waiting in store based barrier .{{0,80}}?rank: (?P<rank>{_N}), key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+                rf"(?:worker_count|num_workers_joined)=(?P<joined>{_N})"), _store_wait),
     (re.compile(rf"Timed out after (?P<seconds>{_N}) seconds waiting for clients"
                 rf"\. (?P<joined>{_N})/(?P<expected>{_N})"),
      _plain("missing_members", "store_clients")),

@@ -128,6 +128,7 @@ class _Reader:
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, int]] | None = None  # line, whose
+        self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
@@ -142,7 +143,11 @@ class _Reader:
 
     def _of_quoted(self, row: Row) -> Row:
         """A line as of the process that a launcher quotes, where the line says no rank of its own."""
-        if found := _QUOTED.search(row["text"]):
+        text = row["text"]
+        if self._is_told and text.strip():
+            self._quoted = self._quoted if _LINK.search(text) or _HEAD.match(text) else None
+            self._is_told = False
+        if found := _QUOTED.search(text):
             self._quoted = (row["line"], _whose(found))
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
             return row
@@ -224,6 +229,7 @@ class _Reader:
         block, self._block = self._block, None
         if block is None:
             return
+        self._is_told = code is not None
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         detail: dict[str, Any] = {"frames": listed, "source": _user_source(block)}

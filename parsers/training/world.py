@@ -4,6 +4,7 @@
     [rank: 3] … GLOBAL_RANK: 3, MEMBER: 4/16                                                Lightning
     Distributed environment: MULTI_GPU  Backend: nccl / Num processes: 16 / Process index: 3 / Local process index: 1   accelerate
     Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.       timm
+    Waiting in store based barrier … for rank: 3, key: store_based_barrier_key:1 (world_size=16, worker_count=12, …   PyTorch
     Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.  PyTorch 1.9 to 2.1
     | distributed init (rank 3): env://, gpu 3  ·  (rank 3, world 16)                       detection recipes
     Setting up process group for: env:// [rank=3, world_size=16]                            Ray Train
@@ -43,6 +44,10 @@ _FORMS = tuple(
             rf"Rank {_RANK}: Completed store-based barrier for key:store_based_barrier_key:1 with {_WORLD} nodes",
             "store-based barrier",
         ),
+        (
+            rf"store based barrier .{{0,100}}?rank:? {_RANK}, (?:for )?key: store_based_barrier_key:1 \(world_size={_WORLD}",
+            "store-based barrier",
+        ),
         (rf"\[rank=(?P<rank>\d{{1,7}}), world_size={_WORLD}\]", "Ray Train"),
         (rf"\bip=(?P<address>[\w.:]+), pid=(?P<pid>\d{{1,9}})\) world_rank={_RANK}, local_rank={_LOCAL}", "Ray Train"),
         (
@@ -67,6 +72,7 @@ _FORMS = tuple(
     )
 )
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
+_PID = re.compile(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _STARTS = re.compile(
     r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b"
 )
@@ -83,7 +89,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
         if found is None or (found[1] in _LOOSE and _OTHERS.search(text)):
             continue
-        if found[1] == "start line" and not _STARTS.search(text):
+        if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
         who, said = reporter(row), found[0].groupdict()
         world = integer(said["world"]) if "world" in said else None
@@ -104,7 +110,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"world_size=", b"world_size:",
+        b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
     ),
     parse=parse,
