@@ -43,7 +43,7 @@ class Candidate:
         """Smaller is better: refuted, vague, left over, whether it explains anything, basis. Vague: it gives no cause and
         names nobody, or it explains no wait though there are some."""
         waits = {one.kind == "waiting" for one in self.explained}
-        told = self.finding.cause is not None or self.finding.is_named
+        told = self.finding.cause is not None or bool(self.finding.ranks)
         vague = not told or (True not in waits and any(one.kind == "waiting" for one in self.left_over))
         known = 0 if self.explained else 1
         return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
