@@ -74,7 +74,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
         ranks=ranks,
         gapped=frozenset(gapped["rank"].to_list()),
         silent=(expected | frozenset(range(max(ranks) + 1))) - ranks,  # ranks are numbered without holes
-        recorded_calls=bool(frame["kind"].is_not_null().any()),
+        recorded_calls=bool(frame.select((pl.col("kind").is_not_null() & ~pl.col("inferred")).any()).item()),
         warnings=read.warnings,
     )
 

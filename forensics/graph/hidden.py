@@ -143,7 +143,7 @@ def _is_shown(births: Births, step: int) -> bool:
     """Whether some rank shows a call before the last operation of its forward pass."""
     rows = births.rows.filter((pl.col("step") == step) & pl.col("role").is_not_null())
     forward = pl.col("kind").is_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
-    called = pl.col("kind").is_not_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
+    called = pl.col("kind").is_not_null() & ~pl.col("inferred") & ~pl.col("phase").is_in(_AFTER).fill_null(False)
     ends = rows.group_by("rank").agg(
         pl.col("place").filter(forward).max().alias("end"), pl.col("place").filter(called).min().alias("call")
     )  # fmt: skip
