@@ -346,7 +346,7 @@ def _cause(births: Births, root: Root) -> Cause | None:
         return "overflow"
     if root.birth == "comm":
         return "comm_corruption"
-    row = bad_row(births, root.at)
+    row = first_row(births, root)
     if row["base"] in STATES:
         return "bad_state"
     if root.birth == "input":
@@ -361,6 +361,19 @@ def _is_exhausted(births: Births, at: int, row: Row) -> bool:
     peak = births.ops["peak"][at]
     bits = headroom_bits(peak, row) if peak is not None and births.ops["kind"][at] is None else None
     return bits is not None and bits < 1
+
+
+def first_row(births: Births, root: Root) -> Row:
+    """The root's first bad row; where an operator took a parameter as an input, and the module around it shows that same
+    parameter, the row of the parameter."""
+    row = bad_row(births, root.at)
+    if row["role"] != "in" or row["shape"] is None:
+        return row
+    here = [pl.col(name) == row[name] for name in ("rank", "step", "shape")]
+    params = births.rows.filter(pl.all_horizontal(*here, pl.col("base") == "param", pl.col("role") == "state"))
+    after = params.filter(pl.col("bad") & (pl.col("place") > row["place"])).head(1)
+    figures = [after[name].eq_missing(pl.Series([row[name]])).all() for name in ("nan", "inf")]
+    return after.row(0, named=True) if after.height and all(figures) else row
 
 
 def bad_row(births: Births, at: int) -> Row:

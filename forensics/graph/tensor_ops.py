@@ -307,14 +307,16 @@ def _with_way(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _openings(frame: pl.DataFrame) -> pl.Series:
     """Operations whose input is a batch: the first forward input of a micro-batch, whichever module it goes into, unless
-    a call before it brought it from another rank, or an output of the same shape came before it."""
+    a call before it brought it from another rank, or an output of the same shape came before it. Indices, masks and
+    parameters that an operator takes as inputs are none."""
     way = ["rank", "launch", "step"]
     forward = frame.filter((pl.col("phase").fill_null("forward") == "forward") | pl.col("kind").is_not_null())
     local, brings = pl.col("kind").is_null(), pl.col("kind").is_in(_BRINGING)
     before = [pl.when(which).then("place").forward_fill().shift(1).over(way).fill_null(-1) for which in (brings, local)]
     other = pl.col("microbatch") != pl.when(brings).then("microbatch").forward_fill().shift(1).over(way)
     forward = forward.with_columns(((before[0] > before[1]) & ~other.fill_null(False)).alias("brought"))
-    into = forward.filter(local & (pl.col("role") == "in")).unique("operation", keep="first", maintain_order=True)
+    into = _without_parameters(forward.filter(local & (pl.col("role") == "in") & ~_is_no_batch()), frame)
+    into = into.unique("operation", keep="first", maintain_order=True)
     into = into.with_columns(pl.col("place").shift(1).over(way).fill_null(-1).alias("since"))
     if frame["microbatch"].null_count() < frame.height:
         firsts = into.filter(pl.col("place") == pl.col("place").min().over(*way, "microbatch", "chunk"))
@@ -327,3 +329,16 @@ def _openings(frame: pl.DataFrame) -> pl.Series:
     pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"], how="inner")
     derived = pairs.filter((pl.col("made") > pl.col("since")) & (pl.col("made") < pl.col("place")))["operation"]
     return firsts.filter(~pl.col("operation").is_in(derived.implode()))["operation"]
+
+
+def _is_no_batch() -> pl.Expr:
+    """Integers and truth values index; what holds Inf and is not bad is a mask."""
+    whole = pl.col("dtype").str.contains(r"^(?:torch\.)?(?:u?int|bool|long)").fill_null(False)
+    return whole | (pl.col("inf").fill_null(False) & ~pl.col("bad").fill_null(True))
+
+
+def _without_parameters(into: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """Input rows but those with shape and figures of a parameter of that rank and step."""
+    same = ["rank", "launch", "step", "shape", "min", "max"]
+    params = frame.filter((pl.col("base") == "param") & pl.col("shape").is_not_null()).select(same).unique()
+    return into.join(params, on=same, how="anti", maintain_order="left") if params.height else into
