@@ -39,6 +39,12 @@ class Site:
         found = {self.parts.get(rank) for rank in ranks}
         return len(found) == 1 and None not in found
 
+    @property
+    def is_uneven(self) -> bool:
+        """Some part has fewer holders than another: a rank that held it left nothing."""
+        numbers = list(self.parts.values())
+        return len({numbers.count(number) for number in numbers}) > 1
+
     def may_be_joint(self, ranks: Iterable[int]) -> bool:
         """Whether these ranks may have made the result together, unseen."""
         if self.shown:

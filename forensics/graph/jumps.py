@@ -31,7 +31,7 @@ def first_jump(frame: pl.DataFrame) -> Mapping[str, Any] | None:
     rows = frame.lazy().filter(wanted).select(
         *_TENSOR, "rank", "place", "operation", "role", "min", "max", size.alias("size"), state.alias("state")
     )  # fmt: skip
-    usual = pl.col("size").median().over(_SERIES)
+    usual = pl.col("size").filter(pl.col("size") > 0).min().over(_SERIES)
     names = rows.filter(pl.col("size") > _REPLICA * usual).select(_SERIES).unique().collect()
     if not names.height:
         return None
