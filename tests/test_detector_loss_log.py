@@ -9,7 +9,7 @@ from forensics.case import Case
 from forensics.detectors import loss_log, loss_scale
 from parsers.tables import empty, table
 from tests.log_cases import judged
-from tests.tensor_rows import case_of
+from tests.tensor_rows import Job, case_of
 
 NAN = float("nan")
 
@@ -218,3 +218,20 @@ def test_reporters_tell_the_stage_by_the_layout(events: list[dict[str, Any]], su
 def test_without_a_layout_reporters_are_the_suspects() -> None:
     (found,) = loss_log.DETECTOR.detect(log([], reports("grad_norm", 2, 6, 10)))
     assert found.suspect_ranks == (2, 6, 10)
+
+
+def test_a_step_that_the_scaler_skipped_is_no_nan() -> None:
+    rows = [{"loss": 2.0, "grad_norm": 1.0, "loss_scale": 1024.0}, {"loss": 2.0, "grad_norm": NAN, "loss_scale": 512.0}]
+    well = {"loss": 2.0, "grad_norm": 1.0, "loss_scale": 512.0}
+    assert loss_log.DETECTOR.detect(log([rows[0], *rows, well])) == ()
+    (found,) = loss_log.DETECTOR.detect(log([rows[0], *rows, {**well, "loss": NAN}]))
+    assert found.first_anomaly.step == 3
+
+
+def test_statistics_of_the_step_outrank_its_line() -> None:
+    lines = log([{"loss": 2.0}, {"loss": 2.0}, {"loss": NAN}])
+    for step, told in ((3, 0), (2, 1)):
+        job = Job()
+        job.op(0, "fc", "ok", "nan", step=step)
+        case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
+        assert len(loss_log.DETECTOR.detect(case)) == told

@@ -118,8 +118,9 @@ def _everywhere(births: Births, hit: Sequence[Root], roots: Sequence[Root]) -> A
     cause, gap = _cause(births, lead), births.gapped
     site = site_of(births, name_of(births, lead))
     if _is_arrival(births, lead, site):
-        reason: Reason = "sampled_statistics" if gap else "tied_explanations"
-        return Answer(lead, suspects=tuple(sorted(_unproven(births, roots))), undecided=(reason,), cause=cause)
+        held = _unproven(births, roots)
+        reason: Reason = "sampled_statistics" if gap else "tied_explanations" if held else "culprit_among_missing"
+        return Answer(lead, suspects=tuple(sorted(held)), undecided=(reason,), cause=cause)
     ranks = {root.rank for root in hit if root.rank is not None}
     if _is_joint(births, lead, site, ranks):
         return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
@@ -199,7 +200,8 @@ class _Clear:
         """A parameter that arrived bad: the rank's own where another rank has it clean; else it may be gathered."""
         if self._births.ops["phase"][root.at] == "optimizer" or site.ran - site.fed:
             return None
-        return set(site.fed) if lost or len(site.fed) > 1 else None
+        many = lost or len(site.fed) > 1 or not (self._births.counted or root.rank in _unproven(self._births, [root]))
+        return set(site.fed) if many else None
 
     def _made(self, root: Root, site: Site, together: set[int], lost: frozenset[int]) -> set[int] | None:
         """A bad output from clean inputs: the rank's own unless ranks with other parts of the module share in it."""
@@ -208,13 +210,14 @@ class _Clear:
         if root.rank in site.parts and apart and (apart & together or site.scatters):
             return apart if site.scatters else apart & together
         alone = set(site.parts) == {root.rank} and len(lost) >= len(self._lone)
-        return set() if lost and (alone or (root.rank in site.parts and apart)) else None
+        parted = root.rank in site.parts and bool(apart)
+        return set() if (lost and alone) or ((lost or site.is_uneven) and parted) else None
 
 
 def _doubted(births: Births, clear: _Clear) -> Answer:
     lead = clear.doubtful[0]
     suspects = {root.rank for root in clear.doubtful if root.rank is not None} | clear.others
-    if clear.lost:
+    if clear.lost or len(suspects) == 1:  # one alone is suspected only where another one may be missing
         return Answer(lead, suspects=tuple(sorted(suspects)), undecided=("culprit_among_missing",))
     reason: Reason = "sampled_statistics" if births.gapped else "tied_explanations"
     return Answer(lead, suspects=tuple(sorted(suspects)), undecided=(reason,), cause=_cause(births, lead))
@@ -273,7 +276,7 @@ def _suspected(births: Births, roots: Sequence[Root]) -> Answer:
     lead = roots[0]
     window = any(root.birth == "window" for root in roots)
     sampled = is_sampled(births, roots)
-    unseen = births.unseen_at(births.ops["step"][lead.at]) if window else frozenset()
+    unseen = _lost(births, lead) if window else frozenset()
     alone = _first_window(births, roots) if window and not unseen else None
     if alone is not None and alone.rank is not None:
         reasons: tuple[Reason, ...] = ("sampled_statistics",) if sampled else ()
@@ -308,6 +311,8 @@ def _first_window(births: Births, roots: Sequence[Root]) -> Root | None:
     if others or lead.rank is None or lead.suspects != {lead.rank}:
         return None
     came_in = births.ops["first_role"][lead.at] == "in"
+    if came_in and births.ops["phase"][lead.at] == "optimizer" and not births.recorded_calls:
+        return None  # a gradient that others may have added to
     parts = whole_parts(births, births.ops["step"][lead.at]) if came_in and not births.recorded_calls else {}
     return None if has_parts(parts) else lead
 
@@ -346,7 +351,7 @@ def _cause(births: Births, root: Root) -> Cause | None:
         return "overflow"
     if root.birth == "comm":
         return "comm_corruption"
-    row = bad_row(births, root.at)
+    row = first_row(births, root)
     if row["base"] in STATES:
         return "bad_state"
     if root.birth == "input":
@@ -361,6 +366,19 @@ def _is_exhausted(births: Births, at: int, row: Row) -> bool:
     peak = births.ops["peak"][at]
     bits = headroom_bits(peak, row) if peak is not None and births.ops["kind"][at] is None else None
     return bits is not None and bits < 1
+
+
+def first_row(births: Births, root: Root) -> Row:
+    """The root's first bad row; where an operator took a parameter as an input, and the module around it shows that same
+    parameter, the row of the parameter."""
+    row = bad_row(births, root.at)
+    if row["role"] != "in" or row["shape"] is None:
+        return row
+    here = [pl.col(name) == row[name] for name in ("rank", "step", "shape")]
+    params = births.rows.filter(pl.all_horizontal(*here, pl.col("base") == "param", pl.col("role") == "state"))
+    after = params.filter(pl.col("bad") & (pl.col("place") > row["place"])).head(1)
+    figures = [after[name].eq_missing(pl.Series([row[name]])).all() for name in ("nan", "inf")]
+    return after.row(0, named=True) if after.height and all(figures) else row
 
 
 def bad_row(births: Births, at: int) -> Row:

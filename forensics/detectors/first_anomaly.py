@@ -7,7 +7,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.anomaly_actions import actions_for, to_collect
-from forensics.detectors.anomaly_answer import Answer, answer_of, bad_row, disagreeing_forward, order
+from forensics.detectors.anomaly_answer import Answer, answer_of, bad_row, disagreeing_forward, first_row, order
 from forensics.detectors.anomaly_context import (
     checkpoint_before,
     growth_claims,
@@ -70,7 +70,7 @@ def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
 
 def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) -> Finding:
     lead = answer.lead
-    row = bad_row(births, lead.at)
+    row = first_row(births, lead)
     clean = _clean_before(births, row)
     local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])

@@ -23,6 +23,7 @@ class Births:
     ranks: frozenset[int]
     gapped: frozenset[int]
     silent: frozenset[int]  # ranks without any row
+    counted: bool  # how many ranks there are is known
     recorded_calls: bool  # the dump holds communications at all
     warnings: tuple[str, ...]
 
@@ -74,7 +75,8 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
         ranks=ranks,
         gapped=frozenset(gapped["rank"].to_list()),
         silent=(expected | frozenset(range(max(ranks) + 1))) - ranks,  # ranks are numbered without holes
-        recorded_calls=bool(frame["kind"].is_not_null().any()),
+        counted=expected >= ranks,
+        recorded_calls=bool(frame.select((pl.col("kind").is_not_null() & ~pl.col("inferred")).any()).item()),
         warnings=read.warnings,
     )
 

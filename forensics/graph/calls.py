@@ -171,5 +171,5 @@ def _join(call: Call, row: Mapping[str, Any], groups: _Groups) -> None:
         call.root = row["peer"]
     members, conflict = groups.members(row)
     if members is not None:
-        call.members, call.stated = members, True
+        call.members, call.stated = members, not row["inferred"]
     call.conflict |= conflict

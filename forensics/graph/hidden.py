@@ -39,6 +39,12 @@ class Site:
         found = {self.parts.get(rank) for rank in ranks}
         return len(found) == 1 and None not in found
 
+    @property
+    def is_uneven(self) -> bool:
+        """Some part has fewer holders than another: a rank that held it left nothing."""
+        numbers = list(self.parts.values())
+        return len({numbers.count(number) for number in numbers}) > 1
+
     def may_be_joint(self, ranks: Iterable[int]) -> bool:
         """Whether these ranks may have made the result together, unseen."""
         if self.shown:
@@ -143,7 +149,7 @@ def _is_shown(births: Births, step: int) -> bool:
     """Whether some rank shows a call before the last operation of its forward pass."""
     rows = births.rows.filter((pl.col("step") == step) & pl.col("role").is_not_null())
     forward = pl.col("kind").is_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
-    called = pl.col("kind").is_not_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
+    called = pl.col("kind").is_not_null() & ~pl.col("inferred") & ~pl.col("phase").is_in(_AFTER).fill_null(False)
     ends = rows.group_by("rank").agg(
         pl.col("place").filter(forward).max().alias("end"), pl.col("place").filter(called).min().alias("call")
     )  # fmt: skip

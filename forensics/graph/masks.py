@@ -2,9 +2,10 @@
 
 No row says which operation reads a tensor, so an -Inf is taken to go into the next operation of its rank and step that
 has an -Inf input: one whose outputs are all clean has absorbed it, one that gives -Inf again hands it on, one that
-makes NaN or +Inf of it broke it. What was absorbed is no birth. What broke is none either where it is a mask all the
-same: the same tensor was absorbed in another step or on another rank, its operator builds masks by name, or it holds
-0 and -Inf alone and came from no tensor. Then the operation that broke it is the birth (a row that is masked wholly).
+makes NaN or +Inf of it broke it, and what a call took to another rank was not absorbed here. What was absorbed is no
+birth. What broke is none either where it is a mask all the same: the same tensor was absorbed in another step or on
+another rank, its operator builds masks by name, or it holds 0 and -Inf alone and came from no tensor. Then the operation
+that broke it is the birth (a row that is masked wholly).
 """
 
 import polars as pl
@@ -43,7 +44,7 @@ def _readers(near: pl.DataFrame) -> pl.DataFrame:
     out, into = pl.col("role") == "out", pl.col("role") == "in"
     unsigned = (pl.col("masky") & into & (pl.col("min") != float("-inf")).fill_null(True)).any()
     ops = near.filter(pl.col("operation").is_in(fed.implode())).group_by("operation", maintain_order=True).agg(
-        pl.col(*_WAY, "plain").first(), pl.col("place").min().alias("start"), unsigned.alias("unsigned"),
+        pl.col(*_WAY, "plain", "kind").first(), pl.col("place").min().alias("start"), unsigned.alias("unsigned"),
         (out & pl.col("masky")).any().alias("again"),
         (out & pl.col("bad").fill_null(False) & ~pl.col("masky")).any().alias("broke"),
         (out & (pl.col("bad") == False)).any().alias("clean"),  # noqa: E712
@@ -53,7 +54,7 @@ def _readers(near: pl.DataFrame) -> pl.DataFrame:
     ops = ops.with_columns(named.alias("named"))
     takes = pl.when("unsigned").then("named").otherwise(~pl.col("plain").is_in(list(SELECTORS)))
     absorbs = (
-        pl.when("broke").then(False)
+        pl.when(pl.col("broke") | (pl.col("kind").is_not_null() & ~pl.col("again"))).then(False)
         .when("again").then(None)
         .when(pl.col("clean") & ~pl.col("dark") & takes).then(True)
         .when(~pl.col("clean") & pl.col("plain").is_in(list(MASK_CONSUMERS))).then(~pl.col("unsigned"))

@@ -29,7 +29,9 @@ class Divergence:
 
 def first_divergence(frame: pl.DataFrame) -> Divergence | None:
     """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order."""
-    comms = frame.filter(pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null())
+    comms = frame.filter(
+        pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
+    )
     params = frame.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
     if not comms.height:
         return None

@@ -93,6 +93,7 @@ class _Simulation:
         self.prev_ok: list[int | None] = ops["prev_ok"].to_list()
         self.kind: list[str | None] = ops["kind"].to_list()
         self.ops = ops
+        self.fed = {rank for rank, ins in zip(self.rank, self.ins, strict=True) if ins}  # inputs are recorded
         self.present = frozenset(self.rank)
         self.known = expected >= self.present
         self.expected = expected | frozenset(range(max(self.present) + 1))  # ranks are numbered without holes
@@ -280,8 +281,9 @@ class _Simulation:
         role = self.ops["first_role"][at]
         if role == "state" or self.ops["first_base"][at] in STATES:
             return "state", own
-        if role == "out" and self.inputs[at] is False and self.kind[at] is None:
-            return "op", own
+        none = not self.ins[at] and rank in self.fed and self.phase[at] != "optimizer"
+        if role == "out" and (self.inputs[at] is False or none) and self.kind[at] is None:
+            return "op", own  # the rows of one operation are complete: without an input row it has no such input
         if role == "in" and self.ops["opens"][at]:
             return "input", own
         return "window", own | self._window(rank, at)
@@ -302,7 +304,8 @@ class _Simulation:
 
     def _members(self, call: Call) -> set[int]:
         if call.members is not None:
-            return set(call.members) | set(call.rows)
+            unseen = set() if call.stated else self.expected - self.present
+            return set(call.members) | set(call.rows) | unseen
         return self.callers[(call.kind, *call.site)] | set(call.rows) | (self.expected - self.present)
 
     def _senders(self, call: Call, members: set[int]) -> set[int]:

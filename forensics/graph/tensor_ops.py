@@ -23,10 +23,12 @@ from forensics.graph.tensor_rules import (
     UNINITIALISED,
     WHERE,
 )  # fmt: skip
+from forensics.graph.unnamed import with_unnamed_calls
 from parsers.rank_list import rank_list
 from parsers.tables import sort_if_needed
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
+_BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their output may be a stage's input
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
 _AFTER_NAME = r"(?:\.\d+|\.forward|\.backward|\.default)+$"  # number of the call, direction, overload
@@ -57,7 +59,7 @@ def read_rows(tensors: pl.DataFrame) -> Rows:
         return known[1]
     frame = _numbered(tensors.filter(pl.col("phase").fill_null("") != "eval"))
     frame, warnings = _one_copy(frame)
-    rows = Rows(_judged(_with_roles(_in_order(frame))), warnings)
+    rows = Rows(with_unnamed_calls(_judged(_with_roles(_in_order(frame)))), warnings)
     _LAST["rows"] = (tensors, rows)
     return rows
 
@@ -272,7 +274,7 @@ def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFra
     return (
         frame.group_by("operation", maintain_order=True)
         .agg(
-            pl.col("rank", *_RUN, "kind", "plain", "group_ranks", "reduce_op").first(),
+            pl.col("rank", *_RUN, "kind", "plain", "group_ranks", "inferred", "reduce_op").first(),
             pl.col("place").first(),
             pl.col("place").last().alias("end"),
             three("in").alias("in_bad"), three("state").alias("state_bad"), three("out").alias("out_bad"),
@@ -293,25 +295,50 @@ def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFra
 
 def _with_way(frame: pl.DataFrame) -> pl.DataFrame:
     """Adds `prev_ok` and `opens` of an operation to its first row: what came before it on its rank's way."""
-    place, way = pl.col("place"), ("rank", "launch", "step")
+    place = pl.col("place")
     clean = pl.when(pl.col("role").is_not_null() & (pl.col("bad") == False)).then(place)  # noqa: E712
     begin = pl.when(~_same("rank", "launch")).then(place).forward_fill()
     before = clean.forward_fill().shift(1)
-    batch = [*way, *(name for name in ("microbatch", "chunk") if frame[name].null_count() < frame.height)]
-    firsts = frame.group_by(batch).agg(place.min())["place"]
-    first = place.is_in(firsts.implode())
-    if "microbatch" not in batch:  # a batch begins where the module that began the step comes again
-        here = [pl.col(name) == pl.when(~_same(*way)).then(name).forward_fill() for name in ("module", "op")]
-        first |= pl.all_horizontal(here).fill_null(False)
-    kind = pl.when(_same(*way)).then(pl.col("kind").shift(1))
-    another = (pl.col("microbatch") != pl.col("microbatch").shift(1)).fill_null(False)
     return frame.with_columns(
         pl.when(before >= begin).then(before).alias("prev_ok"),
-        (
-            (pl.col("phase").fill_null("forward") == "forward")
-            & pl.col("kind").is_null()
-            & (pl.col("chunk").fill_null(0) == 0)
-            & first
-            & ~(kind.is_in(["recv", "broadcast", "scatter", "all_to_all", "other"]) & ~another).fill_null(False)
-        ).alias("opens"),
+        pl.col("operation").is_in(_openings(frame).implode()).alias("opens"),
     )
+
+
+def _openings(frame: pl.DataFrame) -> pl.Series:
+    """Operations whose input is a batch: the first forward input of a micro-batch, whichever module it goes into, unless
+    a call before it brought it from another rank, or an output of the same shape came before it. Indices, masks and
+    parameters that an operator takes as inputs are none."""
+    way = ["rank", "launch", "step"]
+    forward = frame.filter((pl.col("phase").fill_null("forward") == "forward") | pl.col("kind").is_not_null())
+    local, brings = pl.col("kind").is_null(), pl.col("kind").is_in(_BRINGING)
+    before = [pl.when(which).then("place").forward_fill().shift(1).over(way).fill_null(-1) for which in (brings, local)]
+    other = pl.col("microbatch") != pl.when(brings).then("microbatch").forward_fill().shift(1).over(way)
+    forward = forward.with_columns(((before[0] > before[1]) & ~other.fill_null(False)).alias("brought"))
+    into = _without_parameters(forward.filter(local & (pl.col("role") == "in") & ~_is_no_batch()), frame)
+    into = into.unique("operation", keep="first", maintain_order=True)
+    into = into.with_columns(pl.col("place").shift(1).over(way).fill_null(-1).alias("since"))
+    if frame["microbatch"].null_count() < frame.height:
+        firsts = into.filter(pl.col("place") == pl.col("place").min().over(*way, "microbatch", "chunk"))
+    else:  # a batch begins where the module that began the step comes again
+        first = [pl.col(name).eq_missing(pl.col(name).first().over(way)) for name in ("module", "op")]
+        firsts = into.filter(pl.all_horizontal(first))
+    firsts = firsts.filter((pl.col("chunk").fill_null(0) == 0) & ~pl.col("brought"))
+    made = forward.filter(local & (pl.col("role") == "out") & pl.col("shape").is_not_null())
+    made = made.select(*way, "shape", pl.col("place").alias("made"))
+    pairs = firsts.select(*way, "operation", "shape", "place", "since").join(made, on=[*way, "shape"], how="inner")
+    derived = pairs.filter((pl.col("made") > pl.col("since")) & (pl.col("made") < pl.col("place")))["operation"]
+    return firsts.filter(~pl.col("operation").is_in(derived.implode()))["operation"]
+
+
+def _is_no_batch() -> pl.Expr:
+    """Integers and truth values index; what holds Inf and is not bad is a mask."""
+    whole = pl.col("dtype").str.contains(r"^(?:torch\.)?(?:u?int|bool|long)").fill_null(False)
+    return whole | (pl.col("inf").fill_null(False) & ~pl.col("bad").fill_null(True))
+
+
+def _without_parameters(into: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """Input rows but those with shape and figures of a parameter of that rank and step."""
+    same = ["rank", "launch", "step", "shape", "min", "max"]
+    params = frame.filter((pl.col("base") == "param") & pl.col("shape").is_not_null()).select(same).unique()
+    return into.join(params, on=same, how="anti", maintain_order="left") if params.height else into
