@@ -74,12 +74,16 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _read(bundle: str) -> "Evidence":
-    from parsers import BundleError, read
+def _read(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
+    from parsers import BundleError, Limits, read
 
+    try:
+        bounds = Limits.of(dict(limit.partition("=")[::2] for limit in limits))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--limit") from error
     with _progress() as progress:
         try:
-            return read(bundle, progress=progress)
+            return read(bundle, progress=progress, limits=bounds)
         except BundleError as error:
             raise Unreadable(str(error)) from error
 
@@ -177,6 +181,13 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+)
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
@@ -193,6 +204,7 @@ def analyze(
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
+    limits: tuple[str, ...],
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
@@ -201,7 +213,7 @@ def analyze(
         raise click.UsageError("only one of --json - and --markdown - can have standard output")
     from forensics.analyze import conclude_evidence
 
-    evidence = _read(bundle)
+    evidence = _read(bundle, limits)
     report = conclude_evidence(evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology)
     wrote = _outputs(report, html, json_file, markdown)
     if tables:
