@@ -81,6 +81,8 @@ def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None) -> B
 
 def _fill(bundle: Bundle, path: str) -> None:
     if path == "-":
+        if sys.stdin is None:
+            raise BundleError("standard input is closed")
         _fill_from_stream(bundle, sys.stdin.buffer)
         return
     mode = os.stat(path).st_mode
