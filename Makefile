@@ -6,6 +6,7 @@
 #   make bench   the speed of reading beside ripgrep (which must be there), and of tensor statistics beside DuckDB
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run)
+#   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -16,11 +17,13 @@ READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
 MB ?= 2048
 N ?= 1000
+SECONDS ?= 60
+SEED ?= 1
 RANKS ?= 128
 DUCKDB ?= $(BIN)/python
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy lock clean
+.PHONY: demo test check format bench bench-accuracy fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -45,6 +48,9 @@ bench: $(READY)
 
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N)
+
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml

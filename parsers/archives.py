@@ -150,14 +150,27 @@ class Unfolded(io.RawIOBase):
         return chunk
 
     def _carefully(self, start: int) -> Iterator[bytes]:
-        """From the start again, and what was not given yet."""
+        """From the start again, and what was not given yet, in pieces of BLOCK bytes: whoever peeks sees a header whole."""
         self._source.inner.seek(start)
         self._source = _Counting(self._source.inner, fine_from=self._source.before)
-        skip = self._out
-        for chunk in _chunks(self._name, self._source):
-            if chunk[skip:]:
-                yield chunk[skip:]
+        skip, held, chunks = self._out, bytearray(), _chunks(self._name, self._source)
+        problem: Exception | None = None
+        while problem is None:
+            try:
+                chunk = next(chunks)
+            except StopIteration:
+                break
+            except _DAMAGE as error:
+                problem, chunk = error, b""
+            held += chunk[skip:]
             skip = max(0, skip - len(chunk))
+            if len(held) >= BLOCK:
+                yield bytes(held)
+                held.clear()
+        if held:
+            yield bytes(held)
+        if problem is not None:
+            raise problem
 
     def close(self) -> None:
         if not self.closed:

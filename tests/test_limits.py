@@ -190,3 +190,9 @@ def test_a_damaged_tar_leaves_the_members_before(tmp_path: Path, kind: str) -> N
     path = tmp_path / "x"
     path.write_bytes(_damaged(PACKERS[kind](_tar({f"{n}.log": NOISE for n in range(3)} | {"z.log": NOISE[::-1]})), 0.9))
     assert _read(path)[0]["0.log"] == 20_000
+
+
+def test_a_small_tar_with_a_wrong_sum_is_still_a_tar(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(_tar(FILES))[:-8] + bytes(8))
+    assert sum(_read(path)[0].values()) == 9000
