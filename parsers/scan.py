@@ -9,7 +9,7 @@ and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits
 import codecs
 import re
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -213,7 +213,7 @@ class _Scanner:
         self._anchors, self._wanted = _wanted(tuple(parsers))
         self._find = finder(self._anchors)
         self._counts = [0] * len(self._anchors)
-        self._kept = [_Kept() for _ in parsers]
+        self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
         self._following = {number: _Following() for number, parser in enumerate(parsers) if parser.after}
         self._result = Scanned()
         self._windows = 0
@@ -273,10 +273,11 @@ class _Scanner:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
-        for number, kept in enumerate(self._kept):
+        result.candidates = [[] for _ in self._parsers]
+        for number, kept in sorted(self._kept.items()):
             rows = sorted((*kept.head, *kept.tail), key=lambda row: row[0])
             result.texts.update({place: text for place, text, _ in rows})
-            result.candidates.append([(place, is_hit) for place, _, is_hit in rows])
+            result.candidates[number] = [(place, is_hit) for place, _, is_hit in rows]
             if kept.lost:
                 reason = f"{kept.lost} candidate lines of {self._parsers[number].name} beyond the limit were not read"
                 result.unread.append({"reason": reason})
@@ -330,6 +331,8 @@ class _Scanner:
 
     def _follow(self, block: bytes | bytearray, size: int, number: int, following: _Following, before: int) -> None:
         """Deliver the lines after the last hit, up to the line `before`."""
+        if following.line > following.until:
+            return
         early = len(self._kept[number].head) < KEPT_HITS // 2
         belongs = self._parsers[number].follows
         while following.line <= min(following.until, before - 1) and following.offset < size:
