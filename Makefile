@@ -11,6 +11,7 @@
 #   make test-probe        the tests that need PyTorch
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
 #                The last three have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
+#   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -21,6 +22,8 @@ READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
 MB ?= 2048
 N ?= 1000
+SECONDS ?= 60
+SEED ?= 1
 RANKS ?= 128
 DUCKDB ?= $(BIN)/python
 TORCH ?= torch
@@ -29,7 +32,7 @@ TORCH_READY := $(TORCH_VENV)/.ready
 CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix lock clean
+.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -63,6 +66,9 @@ test-probe: $(TORCH_READY)
 
 numerics-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
+
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml

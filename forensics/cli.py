@@ -4,18 +4,19 @@ Imports are made where they are used: `forensics --help` must not pay for polars
 """
 
 import os
+import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from forensics import __version__
+from forensics import __version__, outputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
     from parsers import Evidence
 
-EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 3, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
 _AXES = ("tp", "cp", "ep", "dp", "pp")
 
@@ -36,23 +37,44 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130, else the command's
-    own code, which click hands back where it does not exit itself."""
-    code: int | None = None
+    """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
+    outputs.reopen_closed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
     try:
-        code = cli.main(standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
+        status = _run()
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        status = EXIT_INTERRUPTED
+    sys.exit(status)
+
+
+def _run() -> int:
+    try:
+        status = cli.main(standalone_mode=False)  # what was given to context.exit, else None
+        sys.stdout.flush()
+        return int(status or 0)
+    except SystemExit as leave:
+        if leave.code == EXIT_TERMINATED:
+            raise
+        outputs.silence()  # it is click's answer to a closed pipe
+        return 0
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+        return error.exit_code
+    except click.Abort:
         click.echo("interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    sys.exit(code)
+        outputs.silence()
+        return 0
+    except outputs.CannotWrite as error:
+        click.echo(f"Error: {error}", err=True)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        outputs.silence()
+        click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
+    return EXIT_INTERNAL
 
 
 class Unreadable(click.ClickException):
@@ -76,12 +98,16 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _read(bundle: str) -> "Evidence":
-    from parsers import BundleError, read
+def _read(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
+    from parsers import BundleError, Limits, read
 
+    try:
+        bounds = Limits.of(dict(limit.partition("=")[::2] for limit in limits))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--limit") from error
     with _progress() as progress:
         try:
-            return read(bundle, progress=progress)
+            return read(bundle, progress=progress, limits=bounds)
         except BundleError as error:
             raise Unreadable(str(error)) from error
 
@@ -97,29 +123,6 @@ def _cases(bundle: str) -> "list[Case]":
     from forensics.attempts import split_attempts
 
     return [case_of(tables, attempt) for attempt, tables in split_attempts(_read(bundle).tables).items()]
-
-
-def _write(target: str, content: bytes) -> None:
-    """To standard output for "-"; else the file appears whole or not at all."""
-    if target == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    path = Path(target)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {target}: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
@@ -152,8 +155,9 @@ def _of_bearable_size(_: click.Context, __: click.Parameter, ranks: int | None) 
 
 def _stamp() -> str | None:
     """Time of generation for the page's footer, fixed by SOURCE_DATE_EPOCH."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch and epoch.isdigit() else datetime.now(UTC)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    is_time = epoch.isascii() and epoch.isdigit() and len(epoch) < 12  # a year of four digits
+    moment = datetime.fromtimestamp(int(epoch), UTC) if is_time else datetime.now(UTC)
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -188,6 +192,13 @@ def _primary(report: "Report") -> "Incident":
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+)
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
@@ -205,22 +216,27 @@ def analyze(
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
     hung: bool,
+    limits: tuple[str, ...],
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
-    if json_file == "-" and markdown == "-":
-        raise click.UsageError("only one of --json - and --markdown - can have standard output")
+    targets = [target for target in (html, json_file, markdown) if target]
+    if targets.count("-") > 1:
+        raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
+    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or _refused_tables(bundle, tables)
+    if inside:
+        raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
 
-    evidence = _read(bundle)
+    evidence = _read(bundle, limits)
     report = conclude_evidence(
         evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung
     )
     wrote = _outputs(report, html, json_file, markdown)
     if tables:
         wrote += _write_tables(evidence, tables)
-    if "-" not in (json_file, markdown):
+    if "-" not in targets:
         from reports import terminal
 
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -237,25 +253,33 @@ def _outputs(report: "Report", html: str | None, json_file: str | None, markdown
     if html:
         from reports import html as page
 
-        _write(html, page.render(report, generated=_stamp()).encode())
+        outputs.write(html, page.render(report, generated=_stamp()).encode())
         wrote.append(html)
     if json_file:
         from reports import json
 
-        _write(json_file, json.render(report))
+        outputs.write(json_file, json.render(report))
         wrote.append(json_file)
     if markdown:
         from reports import markdown as text
 
-        _write(markdown, text.render(report).encode())
+        outputs.write(markdown, text.render(report).encode())
         wrote.append(markdown)
     return [name for name in wrote if name != "-"]
 
 
+def _refused_tables(bundle: str, folder: str | None) -> str | None:
+    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
+
+
 def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
     for name, frame in evidence.tables.items():
-        frame.write_parquet(Path(folder) / f"{name}.parquet")
+        with outputs.replacing(str(Path(folder) / f"{name}.parquet")) as stream:
+            frame.write_parquet(stream)
     return [folder]
 
 
@@ -316,11 +340,15 @@ def events(bundle: str, where: str | None, form: str) -> None:
         _print_table(frame.select("time_ns", "rank", "host", "kind", "code", "file", "line", "text"))
     elif form == "csv":
         flat = frame.with_columns(pl.col(pl.List).cast(pl.List(pl.String)).list.join(" "))
-        _write("-", flat.write_csv().encode())
+        acts = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")  # in a spreadsheet
+        safe = flat.with_columns(pl.when(acts).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())
+        outputs.write("-", safe.write_csv().encode())
     elif form == "jsonl":
-        _write("-", frame.write_ndjson().encode())
+        outputs.write("-", frame.write_ndjson().encode())
     else:
-        frame.write_parquet(sys.stdout.buffer)
+        whole = BytesIO()
+        frame.write_parquet(whole)
+        outputs.write("-", whole.getvalue())
 
 
 def _print_table(frame: "pl.DataFrame") -> None:
@@ -335,10 +363,14 @@ def _print_table(frame: "pl.DataFrame") -> None:
 @click.argument("b")
 def diff(a: str, b: str) -> None:
     """Whether two incidents (bundles, or incident.json files) have the same signature."""
-    from forensics.signature import compare, signature_of
+    from forensics.signature import NotAnIncident, compare, signature_of
 
     def load(source: str) -> dict[str, str | None]:
-        return signature_of(Path(source).read_bytes() if source.endswith(".json") else None, lambda: _analyze(source))
+        try:
+            document = Path(source).read_bytes() if source.endswith(".json") else None
+            return signature_of(document, lambda: _analyze(source))
+        except (OSError, NotAnIncident) as error:
+            raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
 
     rows, same = compare(load(a), load(b))
     for row in rows:

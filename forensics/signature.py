@@ -10,6 +10,10 @@ from forensics.model.incident import Report
 _FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
 
 
+class NotAnIncident(ValueError):
+    """A document that is no incident.json."""
+
+
 def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
     anomaly = verdict.get("first_anomaly") or {}
     code = verdict.get("code")
@@ -22,9 +26,17 @@ def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def signature_of(document: bytes | None, analyze: Callable[[], Report]) -> dict[str, str | None]:
-    """incident.json as bytes, or a call that makes the report → field → value of its primary incident."""
-    whole = msgspec.json.decode(document) if document is not None else msgspec.to_builtins(analyze())
-    return _fields(whole["incidents"][whole["primary"]]["verdict"])
+    """incident.json as bytes, or a call that makes the report → field → value of its primary incident.
+
+    Raises NotAnIncident."""
+    if document is None:
+        report = analyze()
+        return _fields(msgspec.to_builtins(report.incidents[report.primary].verdict))
+    try:
+        whole = msgspec.json.decode(document)
+        return _fields(whole["incidents"][whole["primary"]]["verdict"])
+    except (msgspec.DecodeError, RecursionError, UnicodeError, LookupError, TypeError, AttributeError) as error:
+        raise NotAnIncident("not an incident.json") from error
 
 
 def compare(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> tuple[list[str], bool]:

@@ -47,6 +47,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.ledger import Map, Progress, read_bundle
+from parsers.limits import Limits
 from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
@@ -80,7 +81,7 @@ from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, tor
 from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases
 from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps, world
 
-__all__ = ["PARSERS", "BundleError", "Evidence", "read"]
+__all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
@@ -181,9 +182,11 @@ def read(
     parsers: Sequence[Parser] = PARSERS,
     progress: Progress | None = None,
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
+    limits: Limits | None = None,
 ) -> Evidence:
     """Read a bundle: folder, file, archive, or "-" for a tar on standard input. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
+    `limits`: what the bundle may cost.
     """
-    return read_bundle(bundle_path, parsers, DENSE, progress, map)
+    return read_bundle(bundle_path, parsers, DENSE, progress, map, limits)

@@ -9,16 +9,18 @@ import io
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+from zipfile import ZipInfo
 
 import zstandard
+
+from parsers.limits import Share
 
 BLOCK = 1 << 20
 RATIO = 1000  # unfolded : folded bytes …
 RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
-UNFOLDED = 1 << 38  # bytes one compressed member may unfold to
 HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
 MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an offset in a file
 
@@ -30,6 +32,8 @@ _MAGIC = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
+ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
+_DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 COMPRESSED = ("gzip", "zstd", "bzip2", "xz")
 
 
@@ -98,12 +102,18 @@ class _Folded:
 
 
 class Unfolded(io.RawIOBase):
-    """A compressed stream, read unfolded. After the end, `loss` says what could not be read, or is None."""
+    """A compressed stream, read unfolded. After the end, `loss` says what could not be read, or is None.
 
-    def __init__(self, name: str, folded: BinaryIO) -> None:
+    A library that meets damage gives nothing of the piece that it was fed with. So where the stream can be read again,
+    it is, and what stands before the damage is fed byte by byte: a wrong sum at the end costs no line.
+    """
+
+    def __init__(self, name: str, folded: BinaryIO, share: Share | None = None) -> None:
         super().__init__()
+        self._name, self._share = name, share
+        self._start = folded.tell() if folded.seekable() else None
         self._source = _Counting(folded)
-        self._chunks = _zstd(self._source) if name == "zstd" else _other(name, self._source)
+        self._chunks = _chunks(name, self._source)
         self._pending = b""
         self._out = 0
         self.loss: str | None = None
@@ -124,14 +134,43 @@ class Unfolded(io.RawIOBase):
             return b""
         try:
             chunk = next(self._chunks, b"")
-        except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        except _DAMAGE as error:
+            if self._start is not None and not isinstance(error, EOFError):
+                self._chunks, self._start = self._carefully(self._start), None
+                return self._next()
             self.loss = f"damaged or cut short after {self._out} bytes: {error or type(error).__name__}"
             return b""
         self._out += len(chunk)
-        if self._out > UNFOLDED or (self._out > RATIO_FREE and self._out > RATIO * self._source.count):
-            self.loss = f"cut after {self._out} bytes: it unfolds to more than the limit"
+        if self._out > RATIO_FREE and self._out > RATIO * self._source.count:
+            self.loss = f"cut after {self._out - len(chunk)} bytes: it unfolds to more than the limit"
+            return b""
+        if self._share is not None and not self._share.takes(self._out):
+            self.loss = f"cut after {self._out - len(chunk)} bytes: {self._share.budget.reason}"
             return b""
         return chunk
+
+    def _carefully(self, start: int) -> Iterator[bytes]:
+        """From the start again, and what was not given yet, in pieces of BLOCK bytes: whoever peeks sees a header whole."""
+        self._source.inner.seek(start)
+        self._source = _Counting(self._source.inner, fine_from=self._source.before)
+        skip, held, chunks = self._out, bytearray(), _chunks(self._name, self._source)
+        problem: Exception | None = None
+        while problem is None:
+            try:
+                chunk = next(chunks)
+            except StopIteration:
+                break
+            except _DAMAGE as error:
+                problem, chunk = error, b""
+            held += chunk[skip:]
+            skip = max(0, skip - len(chunk))
+            if len(held) >= BLOCK:
+                yield bytes(held)
+                held.clear()
+        if held:
+            yield bytes(held)
+        if problem is not None:
+            raise problem
 
     def close(self) -> None:
         if not self.closed:
@@ -140,14 +179,24 @@ class Unfolded(io.RawIOBase):
 
 
 class _Counting:
-    def __init__(self, inner: BinaryIO) -> None:
-        self.inner = inner
-        self.count = 0
+    """Counts what is read; from `fine_from` on, single bytes. `before`: the count before the latest piece."""
 
-    def read(self, size: int = -1) -> bytes:
+    def __init__(self, inner: BinaryIO, fine_from: int | None = None) -> None:
+        self.inner = inner
+        self.count = self.before = 0
+        self._fine_from = fine_from
+
+    def read(self, size: int) -> bytes:
+        if self._fine_from is not None:
+            size = max(1, min(size, self._fine_from - self.count))
         data = self.inner.read(size)
+        self.before = self.count
         self.count += len(data)
         return data
+
+
+def _chunks(name: str, source: _Counting) -> Iterator[bytes]:
+    return _zstd(source) if name == "zstd" else _other(name, source)
 
 
 def _zstd(source: _Counting) -> Iterator[bytes]:
@@ -169,7 +218,7 @@ def _zstd(source: _Counting) -> Iterator[bytes]:
 
 def _other(name: str, source: _Counting) -> Iterator[bytes]:
     folded = _Folded(name)
-    while data := source.read(1 << 18):
+    while data := source.read(1 << 16):
         while out := folded.feed(data):
             yield out
             data = b""
@@ -177,9 +226,22 @@ def _other(name: str, source: _Counting) -> Iterator[bytes]:
         raise EOFError("the end is missing")
 
 
-def unfold(name: str, folded: BinaryIO) -> io.BufferedReader:
+def unfold(name: str, folded: BinaryIO, share: Share | None = None) -> io.BufferedReader:
     """A buffered reader of the unfolded bytes; its `raw` is an Unfolded with `loss`."""
-    return io.BufferedReader(Unfolded(name, folded), BLOCK)
+    return io.BufferedReader(Unfolded(name, folded, share), BLOCK)
+
+
+def overlapping(listed: Sequence[ZipInfo]) -> set[int]:
+    """Which entries of a zip's directory point into the bytes of one that begins before: many may share one bomb."""
+    order = sorted(range(len(listed)), key=lambda at: listed[at].header_offset)
+    found: set[int] = set()
+    end = 0
+    for at in order:
+        if listed[at].header_offset < end:
+            found.add(at)
+        else:
+            end = listed[at].header_offset + ZIP_HEADER + listed[at].compress_size
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, and ``-`` (any of these on standard
 input). Members are read in place; what cannot be (a compressed tar, standard input) goes to members.Spill. A compressed
-single member (``x.log.gz``) opens unfolded under its own name; an archive inside becomes a folder of its name, NESTING
-deep.
+single member (``x.log.gz``) opens unfolded under its own name; an archive inside becomes a folder of its name,
+limits.nesting deep. What all of it may cost together is in limits.py.
 
 Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
 """
@@ -17,17 +17,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
 from parsers import archives
+from parsers.limits import Budget, Limits, Share
 from parsers.members import Replayed, Spill, open_file, open_slice, open_unfolded, open_zipped
 from parsers.parser import Source
 from parsers.path_hints import hints
 
-MEMBERS = 1_000_000
-NESTING = 3
+_ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
 
 
 class BundleError(Exception):
@@ -41,7 +42,13 @@ class Bundle:
     name: str
     sources: list[Source] = field(default_factory=list)
     unread: list[dict[str, object]] = field(default_factory=list)  # rows of the table `unread`
+    budget: Budget = field(default_factory=Budget)
     _spill: Spill = field(default_factory=Spill)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many members were met as the limit allows."""
+        return len(self.sources) + len(self.unread) >= self.budget.limits.members
 
     def close(self) -> None:
         self._spill.close()
@@ -53,10 +60,10 @@ class Bundle:
         self.close()
 
 
-def open_bundle(path: str | os.PathLike[str]) -> Bundle:
+def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None) -> Bundle:
     """The bundle at `path`, "-" for standard input. Raises BundleError."""
     text = os.fspath(path)
-    bundle = Bundle("stdin" if text == "-" else Path(os.path.abspath(text)).name)
+    bundle = Bundle("stdin" if text == "-" else Path(os.path.abspath(text)).name, budget=Budget(limits or Limits()))
     try:
         _fill(bundle, text)
     except OSError as error:
@@ -74,23 +81,30 @@ def open_bundle(path: str | os.PathLike[str]) -> Bundle:
 
 def _fill(bundle: Bundle, path: str) -> None:
     if path == "-":
+        if sys.stdin is None:
+            raise BundleError("standard input is closed")
         _fill_from_stream(bundle, sys.stdin.buffer)
         return
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
-        for source in _walk(bundle, path):
+        found = list(islice(_walk(bundle, path), bundle.budget.limits.members))
+        bundle.budget.stored = sum(source.size for source in found)
+        if bundle.is_full or len(found) == bundle.budget.limits.members:
+            _list(bundle, ".", f"more than {bundle.budget.limits.members} members: the rest was not read")
+        for source in found:
             _expand(bundle, source, 1)
         return
     if not stat.S_ISREG(mode):
         raise BundleError(f"{path}: neither a file nor a folder")
     source = _source(os.path.basename(path), os.path.getsize(path), partial(open_file, path))
+    bundle.budget.stored = source.size
     with source.open() as stream:  # the bundle itself must be readable: an error here is an error of the call
         stream.read(1)
     _expand(bundle, source, 0)
 
 
 def _fill_from_stream(bundle: Bundle, stream: BinaryIO) -> None:
-    head = Replayed(stream)
+    head = Replayed(stream, bundle.budget)
     if archives.kind(head.peek(512)) == "zip":
         size, opener = bundle._spill.keep(head, None)
         _expand(bundle, _source("stdin", size, opener), 0)
@@ -102,7 +116,8 @@ def _stream_members(bundle: Bundle, prefix: str, name: str, stream: io.BufferedR
     """A stream that can be read only once: a tar, perhaps compressed, or a single file."""
     kind = archives.kind(stream.peek(512)[:512])
     if kind in archives.COMPRESSED:
-        _stream_members(bundle, prefix, name, archives.unfold(kind, cast(BinaryIO, stream)), depth)
+        unfolded = archives.unfold(kind, cast(BinaryIO, stream), Share(bundle.budget))
+        _stream_members(bundle, prefix, name, unfolded, depth)
         return
     if kind == "tar":
         _stream_tar(bundle, prefix, name, stream, depth)
@@ -122,13 +137,17 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
         return
     kind = archives.kind(head)
     prefix = "" if depth == 0 else source.path + "/"
-    if depth > NESTING or kind is None:
+    if depth > bundle.budget.limits.nesting or kind is None:
         bundle.sources.append(source)
-    elif kind in archives.COMPRESSED:
-        _compressed(bundle, prefix, source, kind, depth)
-    else:
-        source = _in_place(bundle, source)
-        (_zip_members if kind == "zip" else _tar_members)(bundle, prefix, source, depth)
+        return
+    try:
+        if kind in archives.COMPRESSED:
+            _compressed(bundle, prefix, source, kind, depth)
+        else:
+            source = _in_place(bundle, source)
+            (_zip_members if kind == "zip" else _tar_members)(bundle, prefix, source, depth)
+    except _ARCHIVE_ERRORS as error:
+        _list(bundle, source.path, str(error) or type(error).__name__, source.size)
 
 
 def _in_place(bundle: Bundle, source: Source) -> Source:
@@ -141,13 +160,9 @@ def _in_place(bundle: Bundle, source: Source) -> Source:
 
 
 def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: int) -> None:
-    opener = partial(open_unfolded, kind, source.open)
-    try:
-        with opener() as stream:
-            inner = stream.read(512)
-    except OSError as error:
-        _list(bundle, source.path, str(error))
-        return
+    opener = partial(open_unfolded, kind, source.open, Share(bundle.budget))
+    with opener() as stream:
+        inner = stream.read(512)
     if not archives.is_tar(inner):
         bundle.sources.append(replace(source, open=opener))
         return
@@ -157,18 +172,15 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
 
 def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
     """A tar that can be read in place."""
-    try:
-        with source.open() as stream:
-            for entry in archives.walk_tar(archives.Forward(stream)):
-                path = prefix + _clean(entry.name)
-                if _taken(bundle, entry, path):
-                    opener = partial(open_slice, source.open, entry.offset, entry.size)
-                    error = None
-                    if entry.offset + entry.size > source.size:
-                        error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
-                    _expand(bundle, replace(_source(path, entry.size, opener), read_error=error), depth + 1)
-    except (archives.TarError, OSError) as error:
-        _list(bundle, source.path, str(error))
+    with source.open() as stream:
+        for entry in archives.walk_tar(archives.Forward(stream)):
+            path = prefix + _clean(entry.name)
+            if _taken(bundle, entry, path):
+                opener = partial(open_slice, source.open, entry.offset, entry.size)
+                error = None
+                if entry.offset + entry.size > source.size:
+                    error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
+                _expand(bundle, replace(_source(path, entry.size, opener), read_error=error), depth + 1)
 
 
 def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReader, depth: int) -> None:
@@ -186,8 +198,8 @@ def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReade
 
 def _taken(bundle: Bundle, entry: archives.Entry, path: str) -> bool:
     """Whether a tar entry is a file to read; what is not is listed, folders aside."""
-    if len(bundle.sources) >= MEMBERS:
-        raise archives.TarError(f"more than {MEMBERS} members: the rest was not read")
+    if bundle.is_full:
+        raise archives.TarError(f"more than {bundle.budget.limits.members} members: the rest was not read")
     if entry.kind in ("file", "folder"):
         return entry.kind == "file"
     reason = {
@@ -203,24 +215,29 @@ def _zip_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> Non
     try:
         with source.open() as stream, zipfile.ZipFile(stream) as archive:
             listed = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except _ARCHIVE_ERRORS as error:
         _list(bundle, source.path, f"damaged zip: {error}", source.size)
         return
+    shared = archives.overlapping(listed)
     for at, info in enumerate(listed):
         path = prefix + _clean(info.filename)
         if info.is_dir():
             continue
-        if len(bundle.sources) >= MEMBERS:
-            _list(bundle, source.path, f"more than {MEMBERS} members: the rest was not read")
+        if bundle.is_full:
+            _list(bundle, source.path, f"more than {bundle.budget.limits.members} members: the rest was not read")
             return
         if info.flag_bits & 1:
             _list(bundle, path, "encrypted", info.file_size)
+        elif at in shared:
+            _list(bundle, path, "it shares its bytes with another member", info.file_size)
         elif info.file_size > archives.RATIO_FREE and info.file_size > archives.RATIO * info.compress_size:
             _list(bundle, path, "it unfolds to more than the limit", info.file_size)
         elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             _list(bundle, path, "not a plain file")
+        elif not bundle.budget.takes(info.file_size):
+            _list(bundle, path, bundle.budget.reason, info.file_size)
         else:
-            _expand(bundle, _source(path, info.file_size, partial(open_zipped, source.open, at)), depth + 1)
+            _expand(bundle, _source(path, info.file_size, partial(open_zipped, source.open, info)), depth + 1)
 
 
 def _walk(bundle: Bundle, root: str) -> Iterator[Source]:

@@ -1,7 +1,7 @@
 """Candidate lines of many files, without their decoration → the frames that line parsers read.
 
-A call of a parser costs the same for one line as for a thousand, so files share it; where a parser fails, each file is
-tried alone and only the one that it fails on is lost.
+A call of a parser costs the same for one line as for a thousand, so files share it. Where a parser fails, each file is
+tried alone, then each half of its lines, and so on: only the lines that it fails on are lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ from parsers.tables import SCHEMAS, Tables, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
+FAILURES = 50  # lines looked for one by one on which a parser fails; beyond these, a stretch is lost whole
 
 _PLACE = ["file", "line"]
 _SAID = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
@@ -77,22 +78,32 @@ class Candidates:
             frame = whole[own].with_columns(pl.Series("hit", hits[number], dtype=pl.Boolean)).select(list(LINES))
             if parser.leftover:
                 frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
-            for name, found in _parse(parser, frame) if frame.height else ():
+            lost: list[dict[str, Any]] = []
+            for found in _parse(parser, frame, lost) if frame.height else ():
                 known += [part.select(_PLACE).drop_nulls() for part in found.values() if part.height]
-                yield name, found
+                yield parser.name, found
+            if lost:
+                yield parser.name, {"unread": table("unread", lost)}
 
 
-def _parse(parser: LineParser, frame: pl.DataFrame) -> Iterator[tuple[str, Tables]]:
+def _parse(parser: LineParser, frame: pl.DataFrame, lost: list[dict[str, Any]]) -> Iterator[Tables]:
+    """What the parser reads; the lines on which it fails go to `lost`, as rows of `unread`."""
     try:
-        yield parser.name, checked(parser.parse(frame))
+        yield checked(parser.parse(frame))
     except Exception as error:
         parts = frame.partition_by("file", maintain_order=True)
+        if len(parts) == 1 and frame.height > 1 and len(lost) < FAILURES and not isinstance(error, WrongTable):
+            parts = [frame[: frame.height // 2], frame[frame.height // 2 :]]
         if len(parts) > 1:
             for part in parts:
-                yield from _parse(parser, part)
+                yield from _parse(parser, part, lost)
         else:
-            row = {"file": frame["file"][0], "reason": failed(parser.name, error)}
-            yield parser.name, {"unread": table("unread", [row])}
+            line = frame["line"][0] if frame.height == 1 else None
+            lost.append({"file": frame["file"][0], "line": line, "reason": failed(parser.name, error)})
+
+
+class WrongTable(TypeError):
+    """A table without the declared columns: a defect, whatever the lines."""
 
 
 def path_columns(source: Source) -> dict[str, Any]:
@@ -102,10 +113,10 @@ def path_columns(source: Source) -> dict[str, Any]:
 
 
 def checked(tables: Tables) -> Tables:
-    """The tables of a parser, without what is impossible, if they have the declared columns; else TypeError."""
+    """The tables of a parser, without what is impossible, if they have the declared columns; else WrongTable."""
     for name, frame in tables.items():
         if dict(frame.schema) != dict(SCHEMAS[name]):
-            raise TypeError(f"table {name} has not the declared columns")
+            raise WrongTable(f"table {name} has not the declared columns")
     return bounded(tables)
 
 

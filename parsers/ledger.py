@@ -4,6 +4,7 @@ One road: sources → units of work → per file the file parser that accepts it
 → merged tables. A unit is a few files or one large one; units may run anywhere, `map` decides.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +18,7 @@ from parsers.bundle import BundleError, open_bundle
 from parsers.candidates import Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
+from parsers.limits import Budget, Limits
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, table
@@ -46,19 +48,29 @@ Progress = Callable[[int, int], None]  # bytes read, bytes in all
 
 
 def read_bundle(
-    path: str, parsers: Sequence[Parser], forms: Sequence[Dense], progress: Progress | None, map_units: Map
+    path: str,
+    parsers: Sequence[Parser],
+    forms: Sequence[Dense],
+    progress: Progress | None,
+    map_units: Map,
+    limits: Limits | None = None,
 ) -> Evidence:
     """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
-    with open_bundle(path) as bundle:
+    with open_bundle(path, limits) as bundle:
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
-        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense)
+        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
+        results = iter(map_units(work, units))
         whole = sum(source.size for source in bundle.sources)
         parts: list[Tables] = [{"unread": table("unread", bundle.unread)}]
-        done = 0
-        for unit, part in zip(units, map_units(work, units), strict=True):
-            parts.append(part)
+        done = made = 0
+        for unit in units:
+            is_full = made > bundle.budget.most_tables
+            parts.append(
+                read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
+            )
+            made += _bytes(parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
@@ -66,6 +78,11 @@ def read_bundle(
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(bundle.name, tables)
+
+
+def _bytes(tables: Tables) -> int:
+    """What tables take in memory."""
+    return sum(int(frame.estimated_size()) for frame in tables.values())
 
 
 def _is_readable(tables: Tables) -> bool:
@@ -88,26 +105,18 @@ def _losses(tables: Tables) -> str:
 
 
 def read_unit(
-    sources: tuple[Source, ...], parsers: tuple[Parser, ...], year: int | None, forms: tuple[Dense, ...] = ()
+    sources: tuple[Source, ...],
+    parsers: tuple[Parser, ...],
+    year: int | None,
+    forms: tuple[Dense, ...] = (),
+    budget: Budget | None = None,
 ) -> Tables:
-    """Some files → their tables, the rows of `files` included."""
-    reading = _Reading(
-        parsers, Candidates([parser for parser in parsers if isinstance(parser, LineParser)]), forms, year
-    )
-    reports: list[_Report] = []
-    parts: list[Tables] = []
-    recognisers: dict[str, set[str]] = {}
-    for source in sources:
-        reports.append(_read_file(source, reading))
-        if reading.candidates.is_full or source is sources[-1]:
-            for name, found in reading.candidates.parse():
-                parts.append(found)
-                for file in _files(found):
-                    recognisers.setdefault(file, set()).add(name)
-    _parse_together(reading.waiting)
+    """Some files → their tables, the rows of `files` included. `budget.tables`: what others have made before."""
+    candidates = Candidates([parser for parser in parsers if isinstance(parser, LineParser)])
+    reports, parts = _read_files(sources, _Reading(parsers, candidates, forms, year, budget or Budget()))
+    parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
         parts.extend(report.parts)
-        report.parsers |= recognisers.get(report.source.path, set())
     tables = merge(parts)
     lines = _lines(tables)
     tables["unread"] = pl.concat([tables["unread"], *(_still_refused(report, lines) for report in reports)])
@@ -123,6 +132,31 @@ def read_unit(
     return tables
 
 
+def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_Report"], list[Tables]]:
+    """A report per file, and what line parsers read in all of them."""
+    reports: list[_Report] = []
+    parts: list[Tables] = []
+    recognisers: dict[str, set[str]] = {}
+    made, most = reading.budget.tables, reading.budget.most_tables
+    for source in sources:
+        if made > most:
+            reports.append(_Report(source))
+            reports[-1].lose(f"not read: the tables take more than the limit of {most} bytes", bytes=source.size)
+        else:
+            reports.append(_read_file(source, reading))
+            made += sum(map(_bytes, reports[-1].parts))
+        if reading.candidates.is_full or source is sources[-1]:
+            for name, found in reading.candidates.parse():
+                made += _bytes(found)
+                parts.append(found)
+                for file in _files(found):
+                    recognisers.setdefault(file, set()).add(name)
+    _parse_together(reading.waiting)
+    for report in reports:
+        report.parsers |= recognisers.get(report.source.path, set())
+    return reports, parts
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
@@ -131,6 +165,7 @@ class _Reading:
     candidates: Candidates
     forms: tuple[Dense, ...]
     year: int | None
+    budget: Budget
     waiting: list[tuple["_Report", Source, "_Opened"]] = field(default_factory=list)  # for FileParser.together
 
 
@@ -140,6 +175,7 @@ class _Report:
 
     source: Source
     parts: list[Tables] = field(default_factory=list)
+    lost: list[dict[str, Any]] = field(default_factory=list)  # rows of `unread`
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
     own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
@@ -150,17 +186,21 @@ class _Report:
     time_last: int | None = None
 
     def lose(self, reason: str, **more: Any) -> None:
-        self.parts.append({"unread": table("unread", [{"file": self.source.path, "reason": reason, **more}])})
+        self.lost.append({"file": self.source.path, "reason": reason, **more})
 
 
 class _Opened:
-    """Opens a source and remembers the streams, so that what they could not read is known afterwards."""
+    """Opens a source, until its time is over, and remembers the streams, so that what they could not read is known
+    afterwards."""
 
-    def __init__(self, opener: Callable[[], BinaryIO]) -> None:
+    def __init__(self, opener: Callable[[], BinaryIO], until: float) -> None:
         self._opener = opener
+        self.until = until
         self._streams: list[BinaryIO] = []
 
     def __call__(self) -> BinaryIO:
+        if time.monotonic() > self.until:
+            raise TimeoutError("the rest was not read: it took longer than the limit for one member")
         stream = self._opener()
         self._streams.append(stream)
         return stream
@@ -172,7 +212,7 @@ class _Opened:
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
-    opened = _Opened(source.open)
+    opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
     source = replace(source, open=opened)
     try:
         with opened() as stream:
@@ -191,7 +231,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     elif owner is not None:
         _parse_file(report, owner, source)
     if is_text(head):
-        _scan_file(report, source, reading, _own_year(head[:YEAR_BYTES], reading.year))
+        _scan_file(report, source, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     if not waits:
@@ -243,12 +283,12 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     report.parts.append(found)
 
 
-def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None) -> None:
+def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None, until: float) -> None:
     is_alone = report.is_alone
     dense = None if is_alone or not reading.forms else DenseReader(reading.forms, path_columns(source), year)
     try:
         with source.open() as stream:
-            scanned = scan(stream, () if is_alone else reading.candidates.parsers, dense)
+            scanned = scan(stream, () if is_alone else reading.candidates.parsers, dense, until)
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return

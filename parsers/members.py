@@ -7,6 +7,7 @@ KEPT_BYTES of all members in memory and beyond that one temporary file, SPILL_BY
 import io
 import os
 import stat
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from functools import partial
 from typing import BinaryIO, Protocol, cast
 
 from parsers import archives
+from parsers.limits import Budget, Share
 
 KEPT_BYTES = 256 << 20
 SPILL_BYTES = 64 << 30
@@ -35,8 +37,8 @@ def open_file(path: str) -> BinaryIO:
     return open(handle, "rb")
 
 
-def open_unfolded(kind: str, opener: Callable[[], BinaryIO]) -> BinaryIO:
-    return cast(BinaryIO, archives.unfold(kind, opener()))
+def open_unfolded(kind: str, opener: Callable[[], BinaryIO], share: Share) -> BinaryIO:
+    return cast(BinaryIO, archives.unfold(kind, opener(), share))
 
 
 def open_slice(opener: Callable[[], BinaryIO], offset: int, size: int) -> BinaryIO:
@@ -47,21 +49,26 @@ def _open_kept(data: bytes) -> BinaryIO:
     return io.BytesIO(data)
 
 
-def open_zipped(opener: Callable[[], BinaryIO], at: int) -> BinaryIO:
-    """Member number `at` of a zip."""
-    return cast(BinaryIO, io.BufferedReader(_Zipped(opener(), at), 1 << 16))
+def open_zipped(opener: Callable[[], BinaryIO], info: zipfile.ZipInfo) -> BinaryIO:
+    """A member of a zip, by its entry in the directory: of many members, none pays for the directory again."""
+    return cast(BinaryIO, io.BufferedReader(_Zipped(opener(), info), 1 << 16))
 
 
 class _Zipped(io.RawIOBase):
     """A zip member; `loss` says what could not be read."""
 
-    def __init__(self, inner: BinaryIO, at: int) -> None:
+    def __init__(self, inner: BinaryIO, info: zipfile.ZipInfo) -> None:
         super().__init__()
         self._inner = inner
         self.loss: str | None = None
         try:
-            archive = zipfile.ZipFile(inner)
-            self._member = archive.open(archive.infolist()[at])
+            inner.seek(info.header_offset)
+            header = inner.read(archives.ZIP_HEADER)
+            if len(header) < archives.ZIP_HEADER or not header.startswith(b"PK\x03\x04"):
+                raise zipfile.BadZipFile("no header where the directory says")
+            name, extra = struct.unpack_from("<HH", header, 26)
+            inner.seek(name + extra, io.SEEK_CUR)
+            self._member = zipfile.ZipExtFile(inner, "r", info)
         except BaseException:
             inner.close()
             raise
@@ -120,11 +127,11 @@ class _Slice(io.RawIOBase):
 
 
 class Replayed(io.RawIOBase):
-    """A stream whose first bytes can be looked at before they are read."""
+    """A stream whose first bytes can be looked at before they are read; what comes counts as stored."""
 
-    def __init__(self, inner: BinaryIO) -> None:
+    def __init__(self, inner: BinaryIO, budget: Budget) -> None:
         super().__init__()
-        self._inner, self._seen = inner, b""
+        self._inner, self._seen, self._budget = inner, b"", budget
 
     def peek(self, size: int) -> bytes:
         while len(self._seen) < size and (data := self._inner.read(size - len(self._seen))):
@@ -138,6 +145,7 @@ class Replayed(io.RawIOBase):
         data, self._seen = (self._seen[: len(buffer)], self._seen[len(buffer) :])
         data = data or self._inner.read(len(buffer))
         buffer[: len(data)] = data
+        self._budget.stored += len(data)
         return len(data)
 
 

@@ -45,6 +45,13 @@ def integer(text: str | None) -> int | None:
     return number if number is None or -_BIGGEST <= number <= _BIGGEST else None
 
 
+def _real(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:  # `49..7`
+        return None
+
+
 def pci(text: str) -> str:
     """`00000000:3B:00.0` or `3b:00.0` → `0000:3b:00.0`; anything else only in lower case."""
     parts = text.strip().lower().split(":")
@@ -65,7 +72,7 @@ def columns(rule: Rule, groups: Mapping[str, str]) -> dict[str, Any]:
         if name == "pci":
             made[name] = pci(text)
         elif name == "value":
-            made[name] = float(text)
+            made[name] = _real(text)
         elif name in _INTEGERS:
             made[name] = integer(text)
         elif name in SCHEMAS["events"]:

@@ -8,10 +8,12 @@ and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits
 
 import codecs
 import re
-from collections import Counter, deque
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import BinaryIO
 
 from parsers.anchors import finder
@@ -28,7 +30,7 @@ STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
 
-_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
@@ -63,7 +65,7 @@ def is_text(head: bytes) -> bool:
     if _encoding(head):
         return True
     body = head.lstrip(b"\x00")[:8192]
-    return len(_CONTROL.findall(body)) * 50 <= len(body)
+    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= len(body)
 
 
 def _encoding(head: bytes) -> str | None:
@@ -71,11 +73,17 @@ def _encoding(head: bytes) -> str | None:
     return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
 
 
-def scan(stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None) -> Scanned:
-    """All candidate lines of one file; what `dense` takes is none. Errors of the stream (OSError) go to the caller."""
+def scan(
+    stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None, until: float = inf
+) -> Scanned:
+    """All candidate lines of one file; what `dense` takes is none. `until`: when to leave off, by time.monotonic().
+    Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
     for block, end in _windows(stream):
         scanner.window(block, end)
+        if time.monotonic() > until:
+            scanner.leave_off()
+            break
     return scanner.finish()
 
 
@@ -205,7 +213,7 @@ class _Scanner:
         self._anchors, self._wanted = _wanted(tuple(parsers))
         self._find = finder(self._anchors)
         self._counts = [0] * len(self._anchors)
-        self._kept = [_Kept() for _ in parsers]
+        self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
         self._following = {number: _Following() for number, parser in enumerate(parsers) if parser.after}
         self._result = Scanned()
         self._windows = 0
@@ -256,14 +264,20 @@ class _Scanner:
             self._deliver(block, size, segment, found)
         return counter.to(size)
 
+    def leave_off(self) -> None:
+        """The rest of the file stays unread."""
+        reason = f"not read beyond byte {self._base}: it took longer than the limit for one member"
+        self._result.unread.append({"reason": reason})
+
     def finish(self) -> Scanned:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
-        for number, kept in enumerate(self._kept):
+        result.candidates = [[] for _ in self._parsers]
+        for number, kept in sorted(self._kept.items()):
             rows = sorted((*kept.head, *kept.tail), key=lambda row: row[0])
             result.texts.update({place: text for place, text, _ in rows})
-            result.candidates.append([(place, is_hit) for place, _, is_hit in rows])
+            result.candidates[number] = [(place, is_hit) for place, _, is_hit in rows]
             if kept.lost:
                 reason = f"{kept.lost} candidate lines of {self._parsers[number].name} beyond the limit were not read"
                 result.unread.append({"reason": reason})
@@ -329,6 +343,8 @@ class _Scanner:
 
     def _follow(self, block: bytes | bytearray, size: int, number: int, following: _Following, before: int) -> None:
         """Deliver the lines after the last hit, up to the line `before`."""
+        if following.line > following.until:
+            return
         early = len(self._kept[number].head) < KEPT_HITS // 2
         belongs = self._parsers[number].follows
         while following.line <= min(following.until, before - 1) and following.offset < size:

@@ -329,6 +329,32 @@ def test_a_parser_that_raises_costs_only_that_file(tmp_path: Path) -> None:
     assert tables["events"].height == 502 + 501
 
 
+def test_a_parser_that_raises_on_a_line_costs_only_that_line(tmp_path: Path) -> None:
+    def parse(lines: pl.DataFrame) -> Tables:
+        for text in lines["text"]:
+            int(text.split()[1])
+        return _parse(lines)
+
+    fussy = LineParser("fussy", (b"needle",), parse)
+    texts = ["9" * 5000 if line in (3, 70) else str(line) for line in range(1, 100)]
+    path = _folder(tmp_path, {"a.log": "".join(f"needle {text}\n" for text in texts).encode()})
+    tables = parsers.read(str(path), parsers=(fussy,)).tables
+    assert tables["events"]["line"].to_list() == [line for line in range(1, 100) if line not in (3, 70)]
+    assert tables["unread"]["line"].to_list() == [3, 70]
+
+
+def test_a_parser_that_raises_on_every_line_has_an_end(tmp_path: Path) -> None:
+    calls = []
+
+    def parse(lines: pl.DataFrame) -> Tables:
+        calls.append(lines.height)
+        raise RuntimeError("broken")
+
+    path = _folder(tmp_path, {"a.log": b"needle\n" * 5000})
+    assert parsers.read(str(path), parsers=(LineParser("no", (b"needle",), parse),)).tables["unread"].height < 100
+    assert len(calls) < 300
+
+
 def test_a_table_of_the_wrong_shape_is_a_failure_of_its_parser(tmp_path: Path) -> None:
     wrong = LineParser("wrong", (b"needle",), lambda lines: {"events": lines})
     tables = parsers.read(str(_folder(tmp_path)), parsers=(wrong,)).tables

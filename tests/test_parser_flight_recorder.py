@@ -351,11 +351,25 @@ def test_bombs_stay_below_a_limit_of_the_process() -> None:
 
 def test_shared_rows_and_texts_are_bounded() -> None:
     one = entry(profiling_name="nccl:" + "x" * 100_000, frames=[{"name": "f", "filename": "a", "line": 1}] * 3_000)
-    tables = read(pickle.dumps(dump([one] * 2_000)))
+    tables = read(pickle.dumps(dump([dict(one) for _ in range(2_000)])))
     rows = tables["operations"]
     assert rows["kind"].str.len_chars().max() <= 1_000  # type: ignore[operator]
     assert rows["frames"].list.len().sum() <= 2_000_000
     assert any("frames" in reason for reason in reasons(tables))
+
+
+def test_one_entry_written_once_is_one_however_often_it_is_referred_to() -> None:
+    tables = read(pickle.dumps(dump([entry(), *[entry(collective_seq_id=2)] * 100_000])))
+    assert tables["operations"]["seq"].to_list() == [1, 2]
+    assert reasons(tables) == ["cut: 99999 entries that stand for one before"]
+
+
+def test_a_text_that_stands_for_many_groups_is_spelled_out_as_far_as_the_dump_is_long() -> None:
+    ranks = str(list(range(8_000)))
+    config = {str(n): {"name": str(n), "desc": "x", "ranks": ranks} for n in range(500)}
+    members = read(pickle.dumps(dump([entry()], pg_config=config)))["groups"]["members"]
+    assert members[0].to_list() == list(range(8_000))
+    assert members.null_count() > 400
 
 
 def test_keys_that_collide_in_the_quick_reader_are_stopped_by_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,9 @@ The inputs are made of the sample lines in the docstring of each parser's module
 
 import inspect
 import io
+import re
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -173,3 +175,39 @@ def test_any_file_gives_the_declared_columns(parser: FileParser, data: st.DataOb
 def test_the_chunks_of_a_stream_do_not_matter(parser: FileParser) -> None:
     data = "\r\n".join(samples(parser)).encode() + b"\n\xff\xfe"
     same(checked(parser.parse(_source(data))), parser.parse(_source(data, slow=True)))
+
+
+PUMPED = 8_000  # characters
+MS_PER_LINE = 120  # of processor time; a pattern that grows with the square of a line takes many times as much
+
+
+def pumped(text: str) -> Iterator[str]:
+    """The text with one of its runs made very long, and what follows kept or gone: where a pattern can blow up."""
+    for run in re.finditer(r"\d+|[A-Za-z]+|\s+|[^\w\s]", text[:400]):
+        longer = text[: run.end()] + run[0][-1] * PUMPED
+        yield longer
+        yield longer + text[run.end() :]
+
+
+def _some_pumped(parser: LineParser | FileParser, most: int = 40) -> list[str]:
+    lines = [line for sample in samples(parser)[:8] for line in pumped(sample)]
+    return lines[:: max(1, len(lines) // most)]
+
+
+@lines_of
+def test_no_pattern_blows_up_on_a_long_line(parser: LineParser) -> None:
+    lines = _some_pumped(parser)
+    candidates = frame({"a": lines})
+    began = time.process_time()
+    checked(parser.parse(candidates))
+    assert time.process_time() - began < MS_PER_LINE / 1000 * len(lines)
+
+
+@files_of
+def test_no_pattern_blows_up_on_a_long_line_of_a_file(parser: FileParser) -> None:
+    lines = _some_pumped(parser)
+    data = "\n".join([*samples(parser), *lines]).encode()
+    began = time.process_time()
+    parser.accepts("a.txt", data)
+    checked(parser.parse(_source(data)))
+    assert time.process_time() - began < MS_PER_LINE / 1000 * len(lines)

@@ -22,7 +22,7 @@ _PREFIX = (
     r"(?:(?P<library>[NMR]CCL) )?(?P<level>WARN|INFO|TRACE|CALL|ERROR) ?"
 )
 _BARE = r"\b(?P<library>[NMR]CCL) (?P<level>WARN|INFO) "  # some collectors drop the prefix
-_SPLIT = re.compile(_HEAD)
+_SPLIT = re.compile(_HEAD.replace("(?P<host>", r"(?<![^\s:\[\]<>|])(?P<host>"))  # a name begins where it can begin
 _MOST_RECORDS = 200  # of one line
 
 

@@ -25,8 +25,8 @@ from parsers.lines import Row, event
 
 _N = r"\d{1,9}"
 _INIT = re.compile(
-    rf"(?:(?P<api>\w+) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?P<words>(?: .{{0,400}}?)?)"
-    r"(?: parent (?P<parent>\S+)(?P<split>.*?))?\s*- ?"
+    rf"(?:\b(?P<api>\w{{1,64}}) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?P<words>(?: .{{0,400}}?)?)"
+    r"(?: parent (?P<parent>\S+)(?P<split>.{0,200}?))?\s{0,20}- ?"
     r"(?P<what>Init START|(?:Init )?COMPLETE|Destroy|Abort|Revoke|Finalize)(?P<tail>.{0,60})"
 )
 # The libraries name their devices each in its own word, and RCCL says more between them (`localSize 8 used 42 bytes`).
@@ -42,7 +42,7 @@ _TIMINGS = re.compile(rf"Init timings(?: - (\w+))?: rank {_N} nranks {_N} total 
 _PART = re.compile(r"([a-z]\w*) (\d+\.\d+)")
 _ENVIRONMENT = re.compile(
     r"\b(?P<name>[NMR]CCL_\w+|[A-Z][A-Z0-9_]{3,60}(?= set by environment)) set (?:by environment )?to "
-    r"(?P<value>.*?)\.?\s*$"
+    r"(?P<value>.*)"
 )
 _VERSION = re.compile(r"\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)")
 _ADDRESS = r"(?P<interface>[^\s:\[\]]{1,64}):(?P<address>[^\s<>]{1,64})<\d{1,6}>"
@@ -88,7 +88,7 @@ class SetupReader:
         if row["library"] == "MCCL" or "MCCL" in row["text"]:
             self._vendor(row)
         if found := _ENVIRONMENT.search(text):
-            self._setting(row, found["name"], found["value"], "environment")
+            self._setting(row, found["name"], found["value"].rstrip().removesuffix("."), "environment")
         elif version := _VERSION.search(row["text"]):
             self._setting(row, version["library"].lower(), version["value"], "version")
         elif row["library"] is None:

@@ -74,7 +74,7 @@ RULES = (
     ),
     Rule(
         re.compile(
-            rf"{_MLX}(?P<command>\w+\(0x[0-9a-f]+\)) (?:[^\n]{{0,60}})?"
+            rf"{_MLX}(?P<command>\w{1,64}\(0x[0-9a-f]{1,8}\)) (?:[^\n]{{0,60}})?"
             r"timeout\. Will cause a leak of a command resource"
         ),
         "port_error", "error", "nic:command_timeout",
@@ -97,7 +97,7 @@ RULES = (
     ),
     Rule(
         re.compile(
-            r"(?P<driver>\w+) (?P<pci>[0-9a-f:.]{7,16}) (?P<interface>[\w.-]{1,32}): NETDEV WATCHDOG: "
+            r"\b(?P<driver>\w{1,32}) (?P<pci>[0-9a-f:.]{7,16}) (?P<interface>[\w.-]{1,32}): NETDEV WATCHDOG: "
             r"CPU: \d+: transmit queue (?P<queue>\d+) timed out(?: (?P<ms>\d+) ms)?"
         ),
         "port_error", "error", "nic:tx_timeout",

@@ -44,7 +44,7 @@ _FAILED = re.compile(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
 )
 _CLOSING = re.compile(r"Sending process (?P<pid>\d{1,18}) closing signal (?:Signals\.)?(?P<code>\w+)")
-_DEATH = re.compile(r"Received (?:Signals\.)?(?P<code>\w+) death signal|got signal: (?P<number>\d{1,18})")
+_DEATH = re.compile(r"Received (?:Signals\.)?(?P<code>\w{1,18}) death signal|got signal: (?P<number>\d{1,18})")
 _RENDEZVOUS = re.compile(
     r"RendezvousTimeoutError|[Tt]imed out (?:while )?waiting for (?:the )?(?:all |other )?[\w -]*rendezvous"
     r"|rendezvous[\w' -]* timed out"
@@ -104,7 +104,7 @@ class _Reader:
             self.events.append(event(row, "closing_signal", **about))
         elif found := _DEATH.search(text):
             code = found["code"] or found["number"]
-            code = _signal_name(int(code)) if code.isdigit() else code
+            code = _signal_name(int(code)) if code.isascii() and code.isdigit() else code
             self.events.append(event(row, "closing_signal", code=code, severity="warning", **about))
         elif _RENDEZVOUS.search(text):
             self.events.append(event(row, "missing_members", severity="error", code="rendezvous", **about))

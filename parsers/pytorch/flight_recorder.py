@@ -39,7 +39,8 @@ from parsers.tables import TableName, Tables, conform, table
 
 MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
 MAX_GROUPS = 100_000
-MAX_MEMBERS = 8_000_000  # of all groups of one dump together
+MAX_MEMBERS = 8_000_000  # of all groups of one dump together …
+FREE_MEMBERS = 300_000  # … and as many as the dump has bytes, beyond these: one text may stand for many groups
 MAX_TEXT = 1_000
 
 _NAME = re.compile(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
@@ -65,6 +66,7 @@ class _Dump:
     rank: int | None
     host: str | None
     document: Mapping[Any, Any]
+    size: int
     entries: list[dict[Any, Any]]
     problems: list[str] = field(default_factory=list)
 
@@ -86,7 +88,7 @@ def parse(source: Source) -> Tables:
         document, problem = _decode(data)
         if document is None:
             return _unread(source.path, len(data), [problem or "not a flight recorder dump"])
-        dump = _dump(source, document, [note for note in (problem, source.read_error) if note])
+        dump = _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
         return _tables(dump)
 
 
@@ -141,7 +143,7 @@ def _saved(segments: list[list[Any]]) -> dict[Any, Any]:
     return saved
 
 
-def _dump(source: Source, document: dict[Any, Any], problems: list[str]) -> _Dump:
+def _dump(source: Source, document: dict[Any, Any], size: int, problems: list[str]) -> _Dump:
     name = _NAME.search(source.path)
     rank = source.rank if source.rank is not None or name is None else int(name[1])
     listed = document.get("entries")
@@ -156,7 +158,10 @@ def _dump(source: Source, document: dict[Any, Any], problems: list[str]) -> _Dum
         problems = [*problems, f"cut: {len(whole) - len(entries)} entries without name and state"]
     if listed is not None and not isinstance(listed, list):
         problems = [*problems, "entries are no list"]
-    return _Dump(source.path, rank, source.host, document, entries, problems)
+    distinct = list({id(entry): entry for entry in entries}.values())
+    if len(distinct) < len(entries):
+        problems = [*problems, f"cut: {len(entries) - len(distinct)} entries that stand for one before"]
+    return _Dump(source.path, rank, source.host, document, size, distinct, problems)
 
 
 def _tables(dump: _Dump) -> Tables:
@@ -228,7 +233,7 @@ def _group_rows(
     ids: dict[str | None, int] = {
         pair[0]: number for number, pair in sorted(pairs.items(), reverse=True) if pair[0] is not None
     }
-    budget = MAX_MEMBERS
+    budget = min(MAX_MEMBERS, FREE_MEMBERS + dump.size)
     for record, (key, value) in enumerate(list(dump.part("pg_config").items())[:MAX_GROUPS]):
         if not isinstance(value, dict):
             dump.problems.append(f"pg_config: entry {record} is no object")
