@@ -213,21 +213,21 @@ def contradicted(**event: object) -> Rows:
 
 
 def test_witnesses_that_contradict_each_other_are_both_printed() -> None:
-    """The graph says 7, RAS says that 2 is gone: one against one names nobody."""
+    """The graph says 7, RAS says that 2 is gone, whose own record shows it waiting: both are printed, 7 stays."""
     incident = contradicted(names_ranks=[2]).incident()
     verdict = incident.verdict
-    assert (verdict.ranks, verdict.suspects.ranks, verdict.status) == ([], [2, 7], "hypothesis")
+    assert (verdict.ranks, verdict.suspects.ranks, verdict.status) == ([7], [], "hypothesis")
     assert verdict.undecided == ["conflicting_evidence"]
     assert [2] in [alternative.ranks for alternative in incident.alternatives]
 
 
-def test_two_witnesses_against_one_keep_the_name_but_not_the_certainty() -> None:
+def test_who_stands_in_a_stack_is_not_gone() -> None:
     job = contradicted(names_ranks=[2])
     for rank in range(8):
         job.stack(rank, "data_loading" if rank == 7 else "communication")
     verdict = job.verdict()
-    assert (verdict.ranks, verdict.status) == ([7], "hypothesis")
-    assert "conflicting_evidence" in verdict.undecided
+    assert (verdict.ranks, verdict.status) == ([7], "established")
+    assert "conflicting_evidence" not in verdict.undecided
 
 
 def test_witnesses_that_agree_contradict_nothing() -> None:

@@ -69,11 +69,24 @@ def _issued(case: Case) -> pl.DataFrame:
     )  # fmt: skip
     stated = known.select("group", pl.col("comm").alias("name"), "size").unique()
     single = stated.filter(pl.len().over("group") == 1)  # a pointer that served twice tells nothing
+    if not single.height:
+        single = _of_all(case)
     lines = case.tables["operations"].filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null()
         & pl.col("seq").is_not_null()
     )  # fmt: skip
     return lines.join(single, left_on="comm", right_on="group", how="inner")
+
+
+def _of_all(case: Case) -> pl.DataFrame:
+    """group, name, size where no id is printed: each process set up just one communicator of all ranks, so it is the same."""
+    world = len(case.expected)
+    every = case.tables["groups"].filter(
+        (pl.col("comm") == pl.col("group")) & (pl.col("size") == world) & pl.col("rank").is_not_null()
+    ).select("group", "rank", "size").unique()  # fmt: skip
+    alone = world > 1 and every.height > 0 and every["rank"].is_unique().all()
+    named = every.select("group", pl.lit("of all ranks").alias("name"), "size")
+    return named if alone else named.clear()
 
 
 def _comms(case: Case, issued: pl.DataFrame) -> list[_Comm]:

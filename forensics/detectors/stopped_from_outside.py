@@ -10,6 +10,7 @@ from forensics.graph.operations import ranks_text
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, FirstAnomaly
 
+_PODS = {"Preempted": "preemption", "Preempting": "preemption"}  # reasons of Kubernetes' events
 _BY_SCHEDULER: dict[str, tuple[Cause, str]] = {
     "time_limit": ("time_limit", "the scheduler ended the job at its time limit"),
     "preemption": ("preempted", "the scheduler took the job's nodes for another job"),
@@ -19,9 +20,9 @@ _BY_SCHEDULER: dict[str, tuple[Cause, str]] = {
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else Ctrl-C."""
-    said = [row for row in rows(case, "scheduler") if row["code"] in _BY_SCHEDULER]
+    said = rows(case, "scheduler")
     for code, (cause, text) in _BY_SCHEDULER.items():
-        if told := [row for row in said if row["code"] == code]:
+        if told := [row for row in said if _PODS.get(row["code"] or "", row["code"]) == code]:
             return (_finding(cause, text, Claim(text, "for", refs(told))),)
     interrupted = [row for row in rows(case, "exit") if signal_of(row["code"]) == "SIGINT"]
     if not interrupted:

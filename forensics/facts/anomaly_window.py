@@ -83,6 +83,22 @@ class AnomalyWindow:
             return "apart"
         return "before" if "before" in said else "apart" if "old" in said else "unknown"
 
+    def is_during(self, row: Mapping[str, Any]) -> bool:
+        """Did it come while ranks already waited, and before the first of them gave up? A device that stops inside a call is
+        often reported only then."""
+        if row["time_ns"] is None or not self._gave_up:
+            return False
+        moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc")
+        if self._is_outlived(moment) or self._has_booted_since(moment):
+            return False
+        ends = {self._against(moment, end) for end in self._gave_up}
+        return "before" in ends and "late" not in ends
+
+    @cached_property
+    def _gave_up(self) -> list[Moment]:
+        """Per clock the first time-out."""
+        return list(self._first(self._events.filter(pl.col("kind") == "collective_timeout"), 0))
+
     def counts(self, row: Mapping[str, Any]) -> bool:
         """Whether nothing shows that a record is of another time. What a process of the job says itself counts whenever it
         notices it: often only after its wait was given up."""

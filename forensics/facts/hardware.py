@@ -27,7 +27,7 @@ _FEWEST = 3
 class Record:
     """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
-    that it is of another time. `rank`: who runs on the device. `common`: as frequent on other hosts."""
+    that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts."""
 
     row: Mapping[str, Any]
     host: str | None
@@ -87,7 +87,8 @@ def _records(
         on_job = (host in job_hosts) if job_hosts and host is not None else None if not job_hosts else False
         rank = own if own is not None else devices.rank_at(host, row["pci"], row["device_index"])
         common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
-        yield Record(row, host, on_job, window.when(row), window.counts(row), rank, common)
+        counts = window.counts(row) or (rank is not None and window.is_during(row))
+        yield Record(row, host, on_job, window.when(row), counts, rank, common)
 
 
 def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> int:

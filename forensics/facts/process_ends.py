@@ -115,6 +115,11 @@ def own_cause(kind: str, text: str) -> Cause:
     return OWN_CAUSES[kind]
 
 
+def _in_thread(row: Mapping[str, Any]) -> bool:
+    """Was it raised in another thread than the main one? Python ends no process for it."""
+    return row["kind"] == "exception" and '"thread"' in (row["detail"] or "")
+
+
 def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> ProcessEnd:
     code = str(row["code"] or "")
     signal = signal_of(code)
@@ -219,7 +224,9 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
 def _from_lines(rank: int, rows: pl.DataFrame) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     listed = list(rows.iter_rows(named=True))
-    own = [row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"])]
+    own = [
+        row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"]) and not _in_thread(row)
+    ]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
 
     def end(how: How, row: Mapping[str, Any], code: str, cause: Cause | None = None) -> ProcessEnd:

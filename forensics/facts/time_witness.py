@@ -21,6 +21,7 @@ GAVE_UP = (
 _MS_NS = 1_000_000
 _NEAR = 0.5  # of its time-out, an open operation is older than it should be
 _LATER_NS = 1_000_000_000
+_ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,12 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
     """Steps that the same rank completed after the operation began that its record shows as open."""
     begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
     steps = tables["steps"].filter(
-        (pl.col("time_basis") == "utc") & ((pl.col("phase") == "train").fill_null(True)) & pl.col("step").is_not_null()
+        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
     )
-    later = steps.join(begun, on="rank").filter(pl.col("time_ns") > pl.col("begun") + _LATER_NS).sort("file", "line")
+    # A stamp without zone is hours away from one with a zone, or of the same zone.
+    after = pl.col("time_ns") - pl.col("begun")
+    same = (pl.col("time_basis") == "utc") | (after.abs() < _ZONE_NS)
+    later = steps.join(begun, on="rank").filter(same & (after > _LATER_NS)).sort("file", "line")
     refs = tuple(
         Ref(file=file, line=line, text=f"rank {rank}: step {step}")
         for rank, step, file, line in later.select("rank", "step", "file", "line").head(2).iter_rows()

@@ -62,13 +62,14 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
 
     def weighed(found: tuple[Finding, tuple[str, ...]]) -> Candidate:
         finding, detectors = found
-        explained = frozenset(one for one in shown if explainer.explains(finding, one))
+        asked = about(finding)
+        explained = frozenset(one for one in shown if asked is not None and explainer.explains(finding, one))
         left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
         basis = observers.basis(finding)
-        kind = kind_of(case, finding, explained, about(finding))
+        kind = kind_of(case, finding, explained, asked)
         return Candidate(finding, kind, explained, left, basis, refuted_by(case, finding, kind), detectors)
 
-    merged = _complementary(_joined(_pooled(findings)), explainer, shown)
+    merged = _complementary(_joined(_located(case, _pooled(findings))), explainer, shown)
     ordered = sorted(map(weighed, merged), key=lambda one: one.key)
     standing = [one for one in ordered if one.refuted_by is None]
     best = _decided(standing) if standing else None
@@ -125,6 +126,33 @@ def _with_claims(known: Merged, more: Finding) -> Merged:
         actions=tuple(dict.fromkeys((*first.actions, *more.actions))),
     )  # fmt: skip
     return pooled, (*detectors, more.detector)
+
+
+def _located(case: Case, merged: list[Merged]) -> list[Merged]:
+    """A cause on one host joins an undecided wait whose every suspect runs there: time and place are a reason only where
+    the place holds every possible root."""
+    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    result = list(merged)
+    for cause, detectors in merged:
+        if cause.cause is None or cause.subjects or len(cause.places) != 1 or not _of_hosts(cause):
+            continue
+        for effect, more in merged:
+            waits = effect.cause is None and not effect.is_named and effect.suspect_ranks
+            if waits and {place.get(rank) for rank in effect.suspect_ranks} == cause.places:
+                joined = replace(
+                    cause, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
+                    first_anomaly=effect.first_anomaly, blast_radius=effect.blast_radius,
+                    collect=(*cause.collect, *effect.collect), summary=f"{cause.summary} {effect.summary}",
+                )  # fmt: skip
+                at = result.index((cause, detectors)) if (cause, detectors) in result else None
+                if at is not None:
+                    result[at] = (joined, (*detectors, *more))
+                    result.remove((effect, more))
+    return result
+
+
+def _of_hosts(finding: Finding) -> bool:
+    return finding.cause is not None and CAUSES[finding.cause].holds in ("device", "link", "process")
 
 
 def _joined(merged: list[Merged]) -> list[Merged]:

@@ -36,6 +36,7 @@ _WAITS = (
     "heartbeat_lost",
 )  # fmt: skip
 _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", "comm_abort", "port_error")
+_STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
@@ -135,7 +136,7 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
         lines.sort("seq")
         .unique(["rank", "comm"], keep="last")
         .group_by("seq")
-        .agg(pl.col("kind").n_unique().alias("kinds"))
+        .agg(pl.struct("kind", "input_dtypes").n_unique().alias("kinds"))
     )
     uneven = last["seq"].n_unique() > 1 or bool((calls["kinds"] > 1).any())
     if uneven and last["rank"].n_unique() > 1:
@@ -202,7 +203,7 @@ def _never_started(case: Case) -> Iterator[Symptom]:
 
 def _stopped(case: Case) -> Iterator[Symptom]:
     """Somebody or something outside ended the job."""
-    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(["time_limit", "preemption", "cancelled"])
+    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
     by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
     rows = case.events.filter(scheduler | by_hand).sort("file", "line")
     if rows.height:

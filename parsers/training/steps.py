@@ -67,7 +67,7 @@ _BAD_LOSS = (
     r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
 _END = (
-    r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:training|job|run) completed successfully"
+    r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully"
     r"|\[after training is done\]|\[exiting program at iteration"
 )
 
@@ -277,7 +277,7 @@ PARSER = LineParser(
         b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
         b"Train: ", b"batch ", b"Batch ", b"update ",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
-        b"oss returned in `", b"Monitored metric ", b"raining finished",
+        b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
         b"raining complete", b"raining is finished", b"raining done", b"training is done", b"completed successfully",
     ),
     parse=parse,
