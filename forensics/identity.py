@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.model.taxonomy import EVENTS
 from parsers.tables import TableName
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
@@ -41,6 +42,7 @@ _RANKED: tuple[TableName, ...] = (
     "devices",
     "timings",
 )
+_OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
 def short_host(host: str) -> str:
@@ -139,9 +141,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
             frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
-            # The same number on another host that speaks for itself is another process.
-            is_known = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
-            fitting = pl.when(is_known).then("_elsewhere").otherwise("_pid")
+            # The same number on another host that speaks for itself is another process. So it is in what a kernel says:
+            # its name is the host's, and in a container a process has another number than its kernel knows it by.
+            is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
+            if name == "events":
+                is_other |= pl.col("kind").is_in(_OF_KERNELS) & pl.col("host").is_not_null()
+            fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
         if name == "events":

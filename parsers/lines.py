@@ -3,14 +3,17 @@
 The rank is the line's own (`[rank3]:`), else the path's. A local rank is never taken for a rank.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
+from parsers.stamps import CTIME
 from parsers.tables import table
 
 TEXT_CHARACTERS = 2000
+_KERNEL = re.compile(rf"(?:^|\s)kernel: |^\[{CTIME}\] $|\"kernel\"")  # syslog and journalctl, dmesg -T, journald's JSON
 Row = Mapping[str, Any]
 
 
@@ -44,6 +47,11 @@ def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
     else:
         made.setdefault("names_rank_space", "global")
     return made
+
+
+def is_of_kernel(row: Row) -> bool:
+    """Did a kernel print the line, by what stands before its text?"""
+    return row["time_basis"] == "boot" or _KERNEL.search(row["raw"].partition(row["text"])[0]) is not None
 
 
 def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:

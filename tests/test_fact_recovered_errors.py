@@ -84,6 +84,40 @@ def test_caught_exceptions(events: list[dict[str, Any]], steps: list[dict[str, A
     assert outlived(events, steps)[0] is expected
 
 
+DAY = 24 * 3600 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param({"steps": [step(5, time_ns=DAY)]}, True, id="the job worked a day later"),
+        pytest.param({"steps": [step(5, time_ns=DAY // 2)]}, False, id="half a day may be a zone"),
+        pytest.param(
+            {"operations": [{"file": "fr", "rank": 0, "time_created_ns": DAY}]}, True, id="it recorded a call"
+        ),
+        pytest.param({"steps": [step(5, time_ns=DAY, time_basis="boot")]}, False, id="since boot, which was when?"),
+        pytest.param({"settings": [{"file": "r3.out", "rank": 3}]}, True, id="its process printed later"),
+        pytest.param({"settings": [{"file": "r3.out", "rank": 4}]}, False, id="another process printed later"),
+        pytest.param({"files": [{"file": "r3.out", "attempt": 0}]}, True, id="the launch began a day later"),
+        pytest.param({}, False, id="nothing later"),
+    ],
+)
+def test_failures_of_another_day(rows: dict[TableName, list[dict[str, Any]]], expected: bool) -> None:
+    stamped = [
+        {"file": "r3.log", "time_last_ns": SECOND},
+        {"file": "r3.out", "time_first_ns": DAY, "time_last_ns": DAY},
+    ]
+    extra = {row["file"]: row for row in rows.get("files", [])}
+    given: dict[TableName, list[dict[str, Any]]] = {
+        **rows,
+        "files": [row | extra.get(row["file"], {}) for row in stamped],
+        "events": [raised(10, file="r3.log", rank=3, rank_space="global")],
+    }
+    tables = {name: table(name, [{"time_basis": "utc", **row} if name == "steps" else row for row in given.get(name, [])])
+              for name in TABLE_NAMES}  # fmt: skip
+    assert recovered_errors(tables).to_list() == [expected]
+
+
 def test_rows_stay_as_they_are() -> None:
     tables = {name: table(name, []) for name in TABLE_NAMES}
     events = table("events", [raised(10, file="a", severity="error", text="x"), END | {"file": "a", "text": "y"}])

@@ -67,6 +67,15 @@ def test_a_number_of_a_process_on_another_host_is_another_process(host: str | No
     assert _events({"host": host, "pid": 40}, ranks=claims) == [(expected, None if expected is None else "global")]
 
 
+def test_a_kernel_of_a_host_that_nobody_knows_speaks_of_another_process() -> None:
+    claims = [{"rank": 13, "host": "n1", "pid": 40}]
+    killed = {"kind": "host_oom", "pid": 40}
+    assert _events(killed | {"host": "n1"}, killed | {"host": "cold-07"}, ranks=claims) == [
+        (13, "global"),
+        (None, None),
+    ]
+
+
 def test_a_printed_number_counts_where_nothing_else_speaks() -> None:
     printed = {"rank": 2, "rank_space": "global", "text": "[Rank 2] Watchdog caught collective operation timeout"}
     silent = {"kind": "exception", "line": 2}

@@ -308,3 +308,19 @@ def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
     assert later["local_rank"] is None
     [row] = _events(f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x", rank=5)
     assert row["rank"] == 5
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("2026-01-31T10:11:12+0000 n7 kernel: ", ["storage_error"]),
+        ("Jan 31 10:11:12 n7 kernel: [ 8021.000042] ", ["storage_error"]),
+        ("[Sat Jan 31 10:11:12 2026] ", ["storage_error"]),
+        ("[ 8021.000042] ", ["storage_error"]),
+        ("2026-01-31T10:11:12 n7 python[40]: ", ["exception", "storage_error"]),
+    ],
+    ids=["journalctl", "syslog", "dmesg -T", "dmesg", "a process"],
+)
+def test_a_kernel_raises_no_exception(tmp_path: Path, before: str, expected: list[str]) -> None:
+    (tmp_path / "n7.log").write_text(f"{before}LustreError: 11-0: home-OST0007: operation ost_read failed: rc = -107\n")
+    assert sorted(parsers.read(str(tmp_path)).tables["events"]["kind"]) == expected

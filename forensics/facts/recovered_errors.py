@@ -8,6 +8,9 @@ An error ended a process only if nothing of it comes later. It did not where the
 - completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
 What a process prints of broken connections after its end is the leaving of the others.
+
+A failure of another day is none of this attempt: the launch began, the job completed work, or its process printed, more
+than `_DAY_NS` later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
 """
 
 from collections.abc import Mapping
@@ -27,9 +30,12 @@ _LEAVING = (
     "peer_closed", "connect_failed", "remote_error", "store_timeout", "heartbeat_lost", "dump_signal", "comm_abort",
     "comm_warning",
 )  # fmt: skip
+_EXITS = ("exit", "first_failure")
 _PRINTER = ["file", "rank"]
 _QUIET = ("lifecycle", "note", "symptom")
 _PLACE = ["file", "line"]
+_DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
+_SPEAKING: tuple[TableName, ...] = ("events", "steps", "ranks", "stacks", "operations", "settings")
 
 
 def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
@@ -39,7 +45,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     ends = _ends(events, steps)
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
     found = [_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)]
-    found.append(_caught(events, steps))
+    found += [_caught(events, steps), _of_another_day(events, tables)]
     return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
 
 
@@ -76,6 +82,37 @@ def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     caught = caught.join(alone, on="rank", how="anti")
     derived = events.filter(pl.col("kind").is_in(_ERRORS)).join(caught.select(_PLACE).unique(), on=_PLACE, how="semi")
     return derived["_event"]
+
+
+def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
+    """Failures of more than a day before the launch, or that the job or the rank by itself outlived by more."""
+    spans = tables["files"].select("file", pl.col("time_last_ns").alias("_last"))
+    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS])).join(spans, on="file", how="left")
+    failed = failed.with_columns(pl.coalesce(_stamp(), "_last").alias("_at"))
+    worked = pl.concat([
+        tables["steps"].select(_stamp().alias("_at")), tables["operations"].select(pl.col("time_created_ns").alias("_at"))
+    ])["_at"].max()  # fmt: skip
+    begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
+    life = _last_words(tables, spans)
+    later = pl.max_horizontal(pl.lit(worked, pl.Int64), pl.lit(begun, pl.Int64), pl.col("_life"))
+    return failed.join(life, on="rank", how="left").filter(pl.col("_at") + _DAY_NS < later)["_event"]
+
+
+def _stamp() -> pl.Expr:
+    """Time since 1970, in whatever zone."""
+    return pl.when(pl.col("time_basis").is_in(["utc", "local"])).then("time_ns")
+
+
+def _last_words(tables: Mapping[TableName, pl.DataFrame], spans: pl.DataFrame) -> pl.DataFrame:
+    """rank, _life: the last stamp of the files in which that rank alone speaks; launchers speak of ranks, not as one."""
+    spoken = []
+    for name in _SPEAKING:
+        rows = tables[name].filter(pl.col("rank").is_not_null())
+        if name == "events":
+            rows = rows.filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in([*_EXITS, "closing_signal"]))
+        spoken.append(rows.select("file", "rank"))
+    alone = pl.concat(spoken).unique().filter(pl.len().over("file") == 1)
+    return alone.join(spans, on="file").group_by("rank").agg(pl.col("_last").max().alias("_life"))
 
 
 def _last_life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

@@ -28,7 +28,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, event, reporter
+from parsers.lines import Row, event, is_of_kernel, reporter
 from parsers.parser import LineParser
 from parsers.pytorch.raised import derived, raised
 from parsers.records import Record, record
@@ -103,7 +103,7 @@ def _events(row: Row, found: Record) -> list[dict[str, Any]]:
         return [event(row, said.pop("kind"), **said)]
     if not is_error:
         return []
-    if named := _CLASS.match(found.message):
+    if (named := _CLASS.match(found.message)) and not is_of_kernel(row):
         return raised(row, named["code"], named["message"], {"frames": []}, row["text"], found.severity)
     said = derived(found.message) or {"kind": "other"}
     return [event(row, said.pop("kind"), **{"severity": found.severity} | said)]

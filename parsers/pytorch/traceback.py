@@ -35,7 +35,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, reporter, streams
+from parsers.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.raised import derived, is_interrupt, raised
 from parsers.tables import Tables, table
@@ -168,7 +168,7 @@ class _Reader:
             self._terminated = (row, found["code"])
         elif self._terminated is not None and (found := _WHAT.match(text)):
             self._end_terminate(row, found["message"])
-        elif self._block is None and (found := _LONELY.match(text)):
+        elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
             self.events += raised(row, found["code"], found["message"], {"frames": []}, text)
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)

@@ -1,0 +1,184 @@
+"""What must hold between the verdicts on two bundles: bundles as files in memory, and how verdicts are compared."""
+
+import random
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from forensics import analyze
+from forensics.model.incident import Report, Status, Verdict
+from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
+from tests.relation_additions import Files, Known, stamps
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+INCIDENTS = 104
+_STATUS: tuple[Status, ...] = ("unknown", "hypothesis", "supported", "established")
+_JOBS = (
+    Job(tp=2, pp=1, dp=2, microbatches=2, steps=2, gpus_per_host=2),
+    Job(tp=1, pp=1, dp=6, schedule="zero3", microbatches=1, steps=2, gpus_per_host=2),
+    Job(tp=1, pp=2, dp=2, microbatches=2, steps=2, gpus_per_host=1),
+    Job(tp=2, pp=2, dp=2, microbatches=2, layers=1, steps=2, gpus_per_host=2),
+    Job(tp=1, pp=2, dp=4, ep=2, microbatches=2, layers=1, steps=1, gpus_per_host=4),
+)
+_FAULTS = (
+    "rank_absent", "rank_died", "collective_mismatch", "gpu_fault", "deadlock_cycle", "network_fault", "kernel_stuck",
+    "all_entered", "none", "rank_absent", "rank_died", "store_timeout", "slow",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a bundle comes to: the verdict, and whom any incident of the same attempt names."""
+
+    verdict: Verdict
+    named: frozenset[int | str]
+
+    @property
+    def suspects(self) -> frozenset[int | str]:
+        return frozenset((*self.verdict.suspects.ranks, *self.verdict.suspects.hosts))
+
+
+def outcome(report: Report) -> Outcome:
+    """Report → what is compared."""
+    primary = report.incidents[report.primary]
+    same = [one.verdict for one in report.incidents if one.attempt == primary.attempt]
+    return Outcome(primary.verdict, frozenset(one for verdict in same for one in named(verdict)))
+
+
+def named(verdict: Verdict) -> set[int | str]:
+    """Ranks (numbers) and hosts (names) that a verdict names in any way."""
+    devices = {device.host for device in verdict.devices if device.host}
+    return {*verdict.ranks, *verdict.cycle, *verdict.hosts, *devices, *(end for link in verdict.links for end in link)}
+
+
+def broken(base: Outcome, now: Outcome) -> list[str]:
+    """How a harmless addition moved the verdict: nobody new is named, whoever was named stays or becomes a suspect, the kind
+    stays, the status does not rise."""
+    found = newly_named(base, now)
+    ranks = {one for one in named(base.verdict) if isinstance(one, int)}
+    if gone := ranks - named(now.verdict) - now.suspects:
+        found.append(f"neither named nor suspect any more: {sorted(gone)}")
+    if base.verdict.kind != now.verdict.kind:
+        found.append(f"{base.verdict.kind} becomes {now.verdict.kind}")
+    if _STATUS.index(now.verdict.status) > _STATUS.index(base.verdict.status):
+        found.append(f"{base.verdict.status} rises to {now.verdict.status}")
+    return found
+
+
+def newly_named(base: Outcome, now: Outcome) -> list[str]:
+    """Whom the second names and the first does not."""
+    new = now.named - base.named
+    return [f"newly named: {sorted(map(str, new))} ({now.verdict.kind}/{now.verdict.cause})"] if new else []
+
+
+def essence(verdict: Verdict, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """All that a verdict says but for words; hosts renamed by `names`, lists without order."""
+    text = msgspec.json.encode(msgspec.structs.replace(verdict, summary="", status_rule="")).decode()
+    return dict(_sorted(msgspec.json.decode(renamed(text, names or {}))))
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    return re.sub("|".join(map(re.escape, names)), lambda match: names[match[0]], text) if names else text
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(each) for key, each in value.items()}
+    return sorted(map(_sorted, value), key=repr) if isinstance(value, list) else value
+
+
+# --- bundles -----------------------------------------------------------------------------------------------------------
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a bundle on disk, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def write(files: Files, folder: Path) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def look(files: Files) -> Outcome:
+    """What these files come to."""
+    with tempfile.TemporaryDirectory() as folder:
+        return outcome(analyze(write(files, Path(folder) / "bundle")))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A bundle, what it comes to, and what additions may know of it. `incident`: where it is simulated."""
+
+    name: str
+    files: Files
+    base: Outcome
+    known: Known
+    incident: Incident | None = None
+
+
+def example(name: str, files: Files, incident: Incident | None = None) -> Example:
+    with tempfile.TemporaryDirectory() as folder:
+        report = analyze(write(files, Path(folder) / "bundle"))
+    base, printed = outcome(report), stamps(files)
+    told = {one for one in named(base.verdict) | base.suspects if isinstance(one, int)}
+    seen = sorted(_numbers(report.coverage.ranks_seen))
+    when = base.verdict.first_anomaly.time_utc
+    at = datetime.fromisoformat(when) if when else printed[-1] if printed else datetime(2026, 3, 2, 4, 5, tzinfo=UTC)
+    known = Known(
+        tuple(sorted(told)), tuple(rank for rank in seen if rank not in told), tuple(report.coverage.hosts_seen), at,
+        printed[0] if printed else None,
+    )  # fmt: skip
+    return Example(name, files, base, known, incident)
+
+
+def _numbers(ranges: Iterable[str]) -> set[int]:
+    ends = [part.partition("-")[::2] for part in ranges]
+    return {rank for first, last in ends for rank in range(int(first), int(last or first) + 1)}
+
+
+@cache
+def sample(name: str) -> Example:
+    """A recorded bundle."""
+    return example(name, files_of(SAMPLES / name / "bundle"))
+
+
+@cache
+def simulated(number: int) -> Example:
+    """A simulated one: four to eight ranks on two to four hosts, every fault and much noise in turn."""
+    incident = made(number)
+    return example(f"#{number} {incident.plan.fault.kind} {incident.job.world} ranks", dict(incident.files()), incident)
+
+
+def made(number: int) -> Incident:
+    """The incident of this number; where a job has no place for a fault, the next job."""
+    rng = random.Random(number)
+    lost = rng.choice((0.0, 0.0, 0.2))
+    noise = Noise(
+        lost_recorders=rng.choice((lost, lost, 1.0)), lost_stacks=rng.choice((0.0, lost, 1.0)), lost_logs=rng.choice((0.0, lost)),
+        skew_s=rng.choice((0.0, 3.0)), recorder=Settings(timing=rng.random() < 0.3),
+        form=LogForm(told=rng.choice(("world", "groups")), signals=rng.random() < 0.5, counters=rng.random() < 0.5),
+    )  # fmt: skip
+    for turn in range(len(_JOBS)):
+        try:
+            return simulate(_JOBS[(number + turn) % len(_JOBS)], Fault(_FAULTS[number % len(_FAULTS)]), number, noise)
+        except ValueError:
+            continue
+    raise LookupError(f"no job has a place for {_FAULTS[number % len(_FAULTS)]}")
+
+
+def shifted(incident: Incident, hosts: Iterable[str], seconds: float) -> Incident:
+    """The same incident, the clocks of these hosts set wrong."""
+    skew = {**incident.draw.skew_ns, **{host: int(seconds * 1e9) for host in hosts}}
+    return replace(incident, draw=replace(incident.draw, skew_ns=skew))
