@@ -23,7 +23,7 @@ from forensics.graph.roots import find
 from forensics.graph.stacks import main_stacks
 from forensics.graph.states import reconcile
 from forensics.graph.waits import build
-from forensics.identity import expected_ranks, globalise, identify, seen_ranks
+from forensics.identity import globalise, identify, seen_ranks, world
 from forensics.launcher_tasks import with_task_exits
 from forensics.line_templates import files_of_templates
 from forensics.model.finding import Finding
@@ -50,7 +50,7 @@ def case_of(
     tables = with_dump_ranks(tables)
     identity = identify(tables)
     whole = globalise(tables, identity)
-    job = expected_ranks(whole, identity, expected)
+    job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_recovered(with_task_exits(whole, job, seen, identity))
     states = reconcile(whole, job)
@@ -79,6 +79,7 @@ def case_of(
         topology or {},
         clocks,
         hung=hung,
+        world_from=learnt,
     )
 
 
@@ -117,6 +118,7 @@ def conclude_evidence(
     job: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
     skew: float | None = None
+    learnt: str | None = None
     identities: list[pl.DataFrame] = []
     known_lines: frozenset[str] = frozenset()
     stale: list[str] = []
@@ -137,12 +139,13 @@ def conclude_evidence(
             stale.append(
                 f"flight records of {ranks_text(old)} are from before the others': what they show as open is not believed"
             )
+        learnt = case.world_from or learnt
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
-        coverage=coverage(evidence.tables, job, seen, len(split), skew),
+        coverage=coverage(evidence.tables, job, seen, len(split), skew, learnt),
         primary=primary,
         incidents=mark_repeats(incidents, identities, primary),
         findings=listed,

@@ -43,6 +43,7 @@ class Case:
     topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
     clocks: Clocks = field(default_factory=Clocks)
     has_baseline: bool = False  # the bundle holds an earlier attempt
+    world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 

@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 import polars as pl
 
 from forensics.identity import short_host
-from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, range_list, ranges
+from forensics.model.incident import (
+    Clock,
+    Coverage,
+    FileRow,
+    Lines,
+    SourceCoverage,
+    Unreadable,
+    World,
+    range_list,
+    ranges,
+)
 from parsers.tables import TableName
 
 _EVIDENCE: tuple[TableName, ...] = (
@@ -74,6 +84,7 @@ def coverage(
     seen: frozenset[int],
     attempts: int,
     skew_bound_s: float | None = None,
+    world_from: str | None = None,
 ) -> Coverage:
     """Evidence tables → Coverage. `skew_bound_s`: of the newest attempt, null where clocks could not be compared."""
     files = tables["files"]
@@ -92,6 +103,7 @@ def coverage(
         unreadable=unreadable,
         clock=Clock(skew_bound_s=skew_bound_s),
         attempts=attempts,
+        world=World(size=len(expected) or None, source=world_from),
     )
 
 

@@ -171,23 +171,28 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return result
 
 
-def expected_ranks(
+def world(
     tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, given: int | None
-) -> frozenset[int]:
-    """Ranks the job should have: what the user says, else the world size most ranks claim, else the members of global
-    groups and failure tables. Empty = unknown."""
+) -> tuple[frozenset[int], str | None]:
+    """(ranks the job should have, how that was learnt): what the person says, else the world size most ranks claim, else the
+    members of global groups and failure tables. Empty, null: unknown."""
     if given:
-        return frozenset(range(given))
+        return frozenset(range(given)), "the person"
     sizes = identity["world_size"].drop_nulls()
+    sizes = sizes if len(sizes) else tables["ranks"]["world_size"].drop_nulls()  # of processes whose rank is not told
     if len(sizes):
-        return frozenset(range(max(sizes.mode().to_list())))
-    world = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
-    if world.height:
-        return frozenset(world["members"].explode().drop_nulls().to_list())
+        return frozenset(range(max(sizes.mode().to_list()))), "the world size that ranks or their launcher print"
+    stated = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
+    if stated.height:
+        return frozenset(stated["members"].explode().drop_nulls().to_list()), "the members of the default group"
     members = tables["groups"].filter(pl.col("members_space") == "global")["members"].explode().drop_nulls()
     listed = tables["ranks"].filter(pl.col("how") == "elastic failure table")["rank"].drop_nulls()
     named = set(members.to_list()) | set(listed.to_list())
-    return frozenset(range(max(named) + 1)) if named else frozenset()
+    return (
+        (frozenset(range(max(named) + 1)), "the highest rank in groups and failure tables")
+        if named
+        else (frozenset(), None)
+    )
 
 
 def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forensics.model.incident import Action, Device, Evidence, Incident, Ref, Report, Verdict, ranges
+from forensics.model.incident import Action, Device, Evidence, Incident, Place, Ref, Report, Verdict, ranges
 from reports.layout import count, duration, ranks_phrase
 from reports.words import CAUSE, KIND, REASON, SITE
 
@@ -65,6 +65,7 @@ def facts(incident: Incident) -> list[Row]:
         Row("cause", CAUSE[verdict.cause] if verdict.cause and not (label and operation) else ""),
         Row(label or "operation", operation),
         Row("where it is", _site(verdict)),
+        Row("runs on", _runs_on(verdict)),
         Row("bad value", _value(verdict)),
         Row("clean until", verdict.first_anomaly.after or ""),
         Row("first anomaly", _first_anomaly(verdict)),
@@ -123,6 +124,14 @@ def missing(report: Report) -> str:
     return f"{ranks_phrase(','.join(gone))} left no record" if gone else ""
 
 
+def nobody_missing(report: Report) -> str:
+    """What may be said where no rank is known to be missing: all left a record only if the size of the job is known."""
+    world = report.coverage.world
+    if world.size is None:
+        return "how many ranks the job has is not known, so others may have left no record"
+    return f"all {world.size:,} ranks left a record"
+
+
 def _total(parts: Sequence[str]) -> int:
     return count(",".join(parts))
 
@@ -152,6 +161,27 @@ def _where(verdict: Verdict) -> str:
     if verdict.devices:
         return _some([_device(device) for device in verdict.devices], 2)
     return _some(verdict.hosts, 3)
+
+
+def _runs_on(verdict: Verdict) -> str:
+    """Host, process and device of the first few named ranks, as far as the bundle tells."""
+    named = {*verdict.ranks, *verdict.cycle}
+    told = [(place, text) for place in verdict.places if place.rank in named and (text := _place(place))]
+    many = len(named) > 1
+    return "; ".join(f"rank {one.rank}: {text}" if many else text for one, text in told[:4])
+
+
+def _place(place: Place) -> str:
+    device = place.device
+    parts = [
+        place.host,
+        None if place.pid is None else f"pid {place.pid}",
+        None if place.local_rank is None else f"local rank {place.local_rank}",
+        None if device.index is None else f"GPU {device.index}",
+        device.pci or device.uuid,
+    ]
+    known = [part for part in parts if part]
+    return ", ".join(known) if known != [place.host] else ""
 
 
 def _device(device: Device) -> str:

@@ -79,7 +79,7 @@ def _page(report: Report, color: bool, width: int, density: _Density) -> _Page:
     page.lines.append("")
     _why(page, incident, density)
     _side(page, "against", incident, density, "nothing contradicts this" if incident.evidence else "no evidence at all")
-    _side(page, "unseen", incident, density, summary.missing(report) or "every expected rank left a record")
+    _side(page, "unseen", incident, density, summary.missing(report) or summary.nobody_missing(report))
     _remaining(page, incident, density)
     _actions(page, incident, density)
     _row(page, "seen", " · ".join(summary.coverage(report)), density.coverage_lines, label_width=9)

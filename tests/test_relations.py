@@ -3,30 +3,19 @@
 Over the samples and simulated incidents; the additions are in relation_additions.py, the comparison in relations.py.
 """
 
-import io
 import random
 import re
-import tarfile
-import tempfile
-import zipfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from tests.relation_additions import ADDITIONS, Files
 from tests.relations import (
     INCIDENTS,
     NAMES,
     Example,
     broken,
-    essence,
     look,
-    newly_named,
-    outcome,
     sample,
-    shifted,
     simulated,
 )
 

@@ -7,10 +7,13 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case
+from forensics.commands import drain_node
+from forensics.identity import short_host
 from forensics.lost import lost
 from forensics.model import incident as shape
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
+    Action,
     Alternative,
     Coordinates,
     Evidence,
@@ -124,12 +127,12 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence(finding.claims),
+        evidence=_evidence((*finding.claims, *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=finding.blast_radius,
         severity=finding.severity,
         lost=lost(case, one.kind),
-        actions=actions_of(finding, status),
+        actions=[*actions_of(finding, status), *_drained(case, finding)],
         symptoms=[
             SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
             for s in choice.symptoms[:_WEIGHED]
@@ -143,6 +146,24 @@ def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
     return [
         Evidence(id=f"E{number}", claim=claim.text, direction=claim.direction, refs=list(claim.refs))
         for number, claim in enumerate(claims, 1)
+    ]
+
+
+def _accused_hosts(case: Case, finding: Finding) -> list[str]:
+    """Hosts that the person calls bad and that a finding names, by itself or through a rank."""
+    named = {*finding.places, *_hosts_of(case, finding.subjects)}
+    return sorted(named & {short_host(host) for host in case.known_bad})
+
+
+def _known_bad(case: Case, finding: Finding) -> list[Claim]:
+    return [Claim(f"{host} was known to be bad, the person says", "for") for host in _accused_hosts(case, finding)]
+
+
+def _drained(case: Case, finding: Finding) -> list[Action]:
+    reason = "it was known to be bad, and is named or suspected again"
+    return [
+        Action(kind="drain_node", target=host, command=drain_node(host, "known_bad"), reason=reason)
+        for host in _accused_hosts(case, finding)
     ]
 
 
