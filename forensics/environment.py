@@ -37,6 +37,7 @@ _RETRIES = 7
 _TRY_S = 4.096e-6
 
 Holder = tuple[str, str, str]  # rank or "", host or "", device or ""
+_NOBODY: Holder = ("", "", "")
 
 
 def environment(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> list[EnvironmentRow]:
@@ -100,7 +101,7 @@ def _telling(settings: pl.DataFrame) -> pl.DataFrame:
     rows = settings.select("name", "value", "scope", "rank", "host", "pid", "file").drop_nulls("name")
     kinds = rows.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.col("value").first())
     names = {name: (values, value) for name, values, value in kinds.iter_rows() if not _BY_DESIGN.search(name)}
-    alike = [name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), {})]
+    alike = [name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), _NOBODY, {})]
     all_alike = pl.col("name").is_in(alike)
     kept = pl.col("name").is_in(list(names)) & (~all_alike | pl.col("name").is_first_distinct())
     return rows.filter(kept).unique(maintain_order=True)
@@ -125,7 +126,10 @@ def _differences(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[Environme
         order = sorted(counts, key=lambda value: (counts[value], value))
         note = _odd(order, counts, len(values))
         if name.endswith("NCCL_IB_TIMEOUT"):
-            note += "; " + ", ".join(f"{value}: {_waits(value, held)}" for value in order if value.isdigit())
+            holder = {value: who for who, value in sorted(values.items(), reverse=True)}
+            note += "; " + ", ".join(
+                f"{value}: {_waits(value, holder[value], held)}" for value in order if value.isdigit()
+            )
         found.append((rarest, name, EnvironmentRow(name=name, values=_shown(values, order), note=note)))
     return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
 
@@ -160,10 +164,11 @@ def _names(holders: list[Holder]) -> str:
     return ", ".join(parts)
 
 
-def _waits(value: str, held: Mapping[str, Mapping[Holder, str]]) -> str:
-    """The real time of NCCL_IB_TIMEOUT."""
-    counts = [int(text) for text in held.get("NCCL_IB_RETRY_CNT", {}).values() if text.isdigit()]
-    tries = max(counts, default=_RETRIES)
+def _waits(value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str:
+    """The real time of NCCL_IB_TIMEOUT, with the retry count that all hold alike, else that of the same holder."""
+    counts = held.get("NCCL_IB_RETRY_CNT", {})
+    count = next(iter(counts.values())) if len(set(counts.values())) == 1 else counts.get(who, "")
+    tries = int(count) if count.isdigit() and len(count) < 4 else _RETRIES
     once = _TRY_S * 2 ** min(int(value), 31)
     return f"{once:.3g} s a try, {once * tries:.3g} s in {tries} tries"
 
@@ -173,16 +178,16 @@ def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]
     for name, values in sorted(held.items()):
         by_note: dict[str, dict[Holder, str]] = defaultdict(dict)
         for who, value in values.items():
-            if note := _wrong(name, value, held):
+            if note := _wrong(name, value, who, held):
                 by_note[note][who] = value
         for note, those in sorted(by_note.items()):
             yield EnvironmentRow(name=name, values=_shown(those, sorted(set(those.values()))), note=note)
 
 
-def _wrong(name: str, value: str, held: Mapping[str, Mapping[Holder, str]]) -> str | None:
+def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str | None:
     number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
     if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and not 1 <= number <= 22:
-        waits = f"; it stands for {_waits(value, held)}" if number > 0 else "; 0 waits for ever"
+        waits = f"; it stands for {_waits(value, who, held)}" if number > 0 else "; 0 waits for ever"
         return "out of its range 1-22" + waits
     if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None and not 1 <= number <= 7:
         return "0: one lost packet ends the job" if number == 0 else "out of its range 0-7, it has three bits"

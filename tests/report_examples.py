@@ -284,6 +284,7 @@ def hostile() -> Report:
             "target",
             "id",
             "schema_version",
+            "do",
         ]
     )
 

@@ -10,6 +10,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.commands import drain_node
 from forensics.detectors.anomaly_rows import Row, ref, where
+from forensics.facts.checkpoints import before_step
 from forensics.graph.births import Births
 from forensics.graph.growth import Growth, chance, fastest, growth_of
 from forensics.identity import short_host
@@ -171,7 +172,7 @@ def checkpoint_before(case: Case, step: int) -> str:
         steps = events.filter((pl.col("kind") == kind) & (pl.col("step") < step))["step"].drop_nulls()
         if len(steps):
             return f"the checkpoint of step {max(steps.to_list())}"
-    return f"a checkpoint before step {step}"
+    return before_step(step)
 
 
 def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:

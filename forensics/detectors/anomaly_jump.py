@@ -1,6 +1,7 @@
 """What is said of a finite value that no training makes: of the rank that holds it, and of nobody else."""
 
 from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, speaker, where
+from forensics.facts.checkpoints import before_step
 from forensics.graph.tensor_rules import STATES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, TensorRow
@@ -27,7 +28,7 @@ def jump_finding(detector: str, row: Row) -> Finding:
             Action(
                 kind="inspect_hardware", target=f"rank {rank}", command=None, reason="a flipped bit looks like this"
             ),
-            Action(kind="rollback", target=f"a checkpoint before step {row['step']}", command=None, reason=back),
+            Action(kind="rollback", target=before_step(row["step"]), command=None, reason=back),
         ),
         tensors=(TensorRow(rank=rank, value="finite", role="root", **{name: row[name] for name in _NAMES}),)
         if rank >= 0

@@ -10,6 +10,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.anomaly_rows import Row, first_anomaly, ref, speaker, where
+from forensics.facts.checkpoints import before_step
 from forensics.graph.tensor_ops import read_rows
 from forensics.graph.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding
@@ -143,7 +144,7 @@ def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.
 def _actions(row: Row) -> tuple[Action, ...]:
     target = "loss scale, scaling recipe and number format"
     reason = "the range of the format is exhausted"
-    before = f"a checkpoint before step {row['step']}"
+    before = before_step(row["step"])
     return (
         Action(kind="check_config", target=target, command=None, reason=reason),
         Action(kind="rollback", target=before, command=None, reason="later steps learnt from clipped or lost values"),

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.facts.checkpoints import before_step
 from forensics.graph.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Cause, FirstAnomaly, Ref, Severity, ranges
@@ -176,7 +177,7 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
         undecided=("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
-        actions=(Action(kind="rollback", target=f"a checkpoint before step {step}" if step is not None else "job",
+        actions=(Action(kind="rollback", target=before_step(step) if step is not None else "job",
                         command=None, reason="the loss or the gradient is not finite"),),
         collect=("tensor statistics of all ranks around that step",),
         time_ns=lead["time_ns"],
@@ -264,7 +265,7 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) ->
         actions=(
             Action(kind="check_data", target=batches, command=None,
                    reason="a spike often follows the data or the learning rate"),
-            Action(kind="rollback", target=f"a checkpoint before step {onset['step']}", command=None,
+            Action(kind="rollback", target=before_step(onset["step"]), command=None,
                    reason="it holds the model before the spike"),
             Action(kind="skip_data", target=batches, command=None, reason="the same data may bring the same spike"),
         ),

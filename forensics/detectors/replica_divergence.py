@@ -6,6 +6,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.anomaly_rows import first_anomaly, ref, speaker, where
+from forensics.facts.checkpoints import before_step
 from forensics.graph.replicas import Divergence, first_divergence
 from forensics.graph.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
@@ -76,7 +77,7 @@ def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
     target = f"ranks {ranges(ranks)}"
     return (
         Action(kind="inspect_hardware", target=target, command=None, reason="replicas differ on finite values"),
-        Action(kind="rollback", target=f"a checkpoint before step {step}", command=None, reason="replicas diverged"),
+        Action(kind="rollback", target=before_step(step), command=None, reason="replicas diverged"),
     )
 
 
