@@ -220,14 +220,6 @@ def test_without_a_layout_reporters_are_the_suspects() -> None:
     assert found.suspect_ranks == (2, 6, 10)
 
 
-def test_a_step_that_the_scaler_skipped_is_no_nan() -> None:
-    rows = [{"loss": 2.0, "grad_norm": 1.0, "loss_scale": 1024.0}, {"loss": 2.0, "grad_norm": NAN, "loss_scale": 512.0}]
-    well = {"loss": 2.0, "grad_norm": 1.0, "loss_scale": 512.0}
-    assert loss_log.DETECTOR.detect(log([rows[0], *rows, well])) == ()
-    (found,) = loss_log.DETECTOR.detect(log([rows[0], *rows, {**well, "loss": NAN}]))
-    assert found.first_anomaly.step == 3
-
-
 def test_statistics_of_the_step_outrank_its_line() -> None:
     lines = log([{"loss": 2.0}, {"loss": 2.0}, {"loss": NAN}])
     for step, told in ((3, 0), (2, 1)):

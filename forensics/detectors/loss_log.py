@@ -80,7 +80,7 @@ def _when(row: Row) -> tuple[int, str, int]:
 
 def _first_nan(rows: Sequence[Row]) -> _Bad | None:
     had_loss = False
-    for at, row in enumerate(rows):
+    for row in rows:
         loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
         if loss is not None and not isfinite(loss):
             return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
@@ -90,20 +90,11 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
         if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
             why = "the loss has vanished from the line" + (" and the gradient norm is not finite" if bad_norm else "")
             return _Bad(row, "nan", f"{why}, though no step was skipped")
-        if bad_norm and not skipped and not _was_scaled_down(rows, at):
+        if bad_norm and not skipped:
             hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
             return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {norm}{hidden}")
         had_loss |= loss is not None
     return None
-
-
-def _was_scaled_down(rows: Sequence[Row], at: int) -> bool:
-    """The loss scale fell in this line and the next one is finite again: the scaler has skipped the step."""
-    if not 0 < at < len(rows) - 1:
-        return False
-    before, here, after = (rows[place]["loss_scale"] for place in (at - 1, at, at + 1))
-    well = all(figure is None or isfinite(figure) for figure in (rows[at + 1]["loss"], rows[at + 1]["grad_norm"]))
-    return None not in (before, here, after) and here < before and well
 
 
 def _asserts(events: pl.DataFrame) -> Sequence[Row]:
