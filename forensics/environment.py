@@ -101,7 +101,9 @@ def _telling(settings: pl.DataFrame) -> pl.DataFrame:
     rows = settings.select("name", "value", "scope", "rank", "host", "pid", "file").drop_nulls("name")
     kinds = rows.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.col("value").first())
     names = {name: (values, value) for name, values, value in kinds.iter_rows() if not _BY_DESIGN.search(name)}
-    alike = [name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), _NOBODY, {})]
+    alike = [
+        name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), _NOBODY, {})
+    ]
     all_alike = pl.col("name").is_in(alike)
     kept = pl.col("name").is_in(list(names)) & (~all_alike | pl.col("name").is_first_distinct())
     return rows.filter(kept).unique(maintain_order=True)

@@ -28,6 +28,9 @@ CAUSE: Mapping[Cause, str] = {
     "segfault": "segmentation fault",
     "killed": "killed by a signal",
     "disk_full": "the disk is full",
+    "preempted": "the scheduler took its nodes away",
+    "stopped_by_hand": "somebody stopped it",
+    "time_limit": "the scheduler ended it at its time limit",
     "nan_birth": "NaN made from finite inputs",
     "overflow": "overflow to Inf",
     "bad_state": "weights, optimizer or checkpoint already bad",
@@ -85,6 +88,7 @@ REASON: Mapping[Reason, str] = {
     "nothing_found": "nothing in the bundle explains it",
     "sampled_statistics": "tensor statistics were sampled, so the first bad one may be unseen",
     "replica_tie": "replicas differ and no majority tells which one is wrong",
+    "no_time_witness": "nothing shows that the job stood still when this was taken",
 }
 ACTION: Mapping[ActionKind, tuple[str, str]] = {  # what, and who normally does it
     "ignore": ("Nothing to do", "nobody"),

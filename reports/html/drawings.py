@@ -82,7 +82,8 @@ def _blocks(ranks: Sequence[int], hosts: Sequence[GridHost]) -> list[tuple[str, 
         left.difference_update(own)
         blocks += [(host.host, own[start : start + 16]) for start in range(0, len(own), 16)]
     rest = [rank for rank in ranks if rank in left]
-    blocks += [(f"rank {rest[start]}", rest[start : start + 16]) for start in range(0, len(rest), 16)]
+    unplaced = "place unknown" if hosts else ""
+    blocks += [(unplaced or f"rank {rest[start]}", rest[start : start + 16]) for start in range(0, len(rest), 16)]
     return blocks
 
 
