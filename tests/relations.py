@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars as pl
 
 from forensics import analyze
 from forensics.model.incident import Report, Status, Verdict
+from parsers.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
 from tests.relation_additions import Files, Known, stamps
 
@@ -182,3 +184,46 @@ def shifted(incident: Incident, hosts: Iterable[str], seconds: float) -> Inciden
     """The same incident, the clocks of these hosts set wrong."""
     skew = {**incident.draw.skew_ns, **{host: int(seconds * 1e9) for host in hosts}}
     return replace(incident, draw=replace(incident.draw, skew_ns=skew))
+
+
+_RANK_TEXT = re.compile(r"(?<=rank)\d+|(?<=rank_)\d+")
+
+
+def renumbered(tables: Mapping[TableName, pl.DataFrame], numbers: Mapping[int, int]) -> dict[TableName, pl.DataFrame]:
+    """Simulated tables with other global ranks: in columns, in what is printed of them, in names of files."""
+    swap = {"old": list(numbers), "new": list(numbers.values())}
+
+    def of(column: str) -> pl.Expr:
+        return pl.col(column).replace_strict(swap["old"], swap["new"], default=pl.col(column))
+
+    def told(column: str) -> pl.Expr:
+        return pl.col(column).map_elements(lambda text: _RANK_TEXT.sub(_number, text), return_dtype=pl.String)
+
+    def _number(match: re.Match[str]) -> str:
+        return str(numbers.get(int(match[0]), int(match[0])))
+
+    result: dict[TableName, pl.DataFrame] = {}
+    for name, frame in tables.items():
+        changed = [told(column) for column in ("file", "text", "detail") if column in frame.columns]
+        if "rank" in frame.columns:
+            is_global = pl.col("rank_space").fill_null("global") == "global" if name == "events" else pl.lit(True)
+            changed.append(pl.when(is_global).then(of("rank")).otherwise("rank").alias("rank"))
+        if name == "groups":
+            members = pl.col("members").list.eval(
+                pl.element().replace_strict(swap["old"], swap["new"], default=pl.element())
+            )
+            changed.append(
+                pl.when(pl.col("members_space") == "global").then(members).otherwise("members").alias("members")
+            )
+        if name == "events":
+            names = pl.col("names_ranks").list.eval(
+                pl.element().replace_strict(swap["old"], swap["new"], default=pl.element())
+            )
+            changed.append(
+                pl.when(pl.col("names_rank_space") == "global")
+                .then(names)
+                .otherwise("names_ranks")
+                .alias("names_ranks")
+            )
+        result[name] = frame.with_columns(changed)
+    return result

@@ -3,20 +3,46 @@
 Over the samples and simulated incidents; the additions are in relation_additions.py, the comparison in relations.py.
 """
 
+import io
+import json
 import random
 import re
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from forensics import analyze
+from forensics.analyze import about, case_of, conclude_evidence, detect
+from forensics.attempts import attempts_of
+from forensics.detectors import DETECTORS
+from forensics.facts.process_ends import reference
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Cause, Code, FirstAnomaly, Ref, Verdict
+from forensics.model.taxonomy import EVENTS
+from forensics.verdict.conclude import choose
+from parsers import read
+from parsers.evidence import Evidence
 from tests.relation_additions import ADDITIONS, Files
 from tests.relations import (
     INCIDENTS,
     NAMES,
+    SAMPLES,
     Example,
     broken,
+    essence,
     look,
+    made,
+    newly_named,
+    outcome,
+    renamed,
+    renumbered,
     sample,
+    shifted,
     simulated,
+    write,
 )
 
 WHOLE = ("sample rank_killed", "sample monitored_barrier", "simulated 0", "simulated 19")
@@ -83,3 +109,159 @@ def printers(files: Files) -> dict[str, list[str]]:
             who = f"launcher of {where}"
         found.setdefault(who, []).append(path)
     return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_without_what_one_printer_said_nobody_new_is_named(name: str) -> None:
+    """Whoever left files: a process, a kernel, a launcher."""
+    one = example_of(name)
+    left = printers(one.files)
+    if len(left) < 2:
+        pytest.skip("one printer is all there is")
+    gone = random.Random(name).choice(sorted(left))
+    files = {path: data for path, data in one.files.items() if path not in left[gone]}
+    assert newly_named(one.base, look(files)) == [], gone
+
+
+# --- the same under other names, in another order, in another container ---------------------------------------------------
+
+
+@pytest.mark.parametrize("number", NUMBERS[::4])
+def test_renamed_hosts_change_nothing_else(number: int) -> None:
+    one = simulated(number)
+    assert one.incident is not None
+    names = {host: f"gpu-{chr(122 - at)}{7 * at}" for at, host in enumerate(one.incident.job.hosts)}
+    files = {
+        renamed(path, names): data if path.startswith("fr/") else renamed(data.decode(), names).encode()
+        for path, data in one.files.items()
+    }
+    assert essence(look(files).verdict) == essence(one.base.verdict, names)
+
+
+@pytest.mark.parametrize("name", every(8, 1))
+def test_folders_that_say_nothing_change_nothing(name: str) -> None:
+    """They also turn the order of the files around."""
+    one = example_of(name)
+    turned = sorted(one.files, reverse=True)
+    files = {f"part {at:04}/{path}": one.files[path] for at, path in enumerate(turned)}
+    assert essence(look(files).verdict) == essence(one.base.verdict)
+
+
+@pytest.mark.parametrize("name", every(16, 3))
+@pytest.mark.parametrize("container", ["tar.gz", "zip"])
+def test_an_archive_is_read_as_its_folder(name: str, container: str, tmp_path: Path) -> None:
+    one, path = example_of(name), tmp_path / f"bundle.{container}"
+    packed(one.files, path)
+    assert outcome(analyze(path)).verdict == one.base.verdict
+
+
+def packed(files: Files, path: Path) -> None:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in files.items():
+                archive.writestr(f"deeper/{name}", data)
+        return
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(f"deeper/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+@pytest.mark.parametrize("number", NUMBERS[1::3])
+def test_ranks_with_other_numbers_are_the_same_processes(number: int) -> None:
+    """Whole hosts exchange their numbers, groups keep their order; pids, files and hosts stay."""
+    incident = simulated(number).incident
+    assert incident is not None
+    job = incident.job
+    first = [min(rank for rank in range(job.world) if job.host(rank) == host) for host in job.hosts]
+    order = [rank for start in reversed(first) for rank in range(start, min(start + job.gpus_per_host, job.world))]
+    numbers = {rank: at for at, rank in enumerate(order)}
+    tables = incident.evidence()
+    base = outcome(conclude_evidence(Evidence("simulated", tables))).verdict
+    other = outcome(conclude_evidence(Evidence("simulated", renumbered(tables, numbers)))).verdict
+    for before, after in zip(ranks_of(base), ranks_of(other), strict=True):
+        assert sorted(numbers[rank] for rank in before) == after
+    told = ("kind", "cause", "status", "hosts", "site", "code", "undecided")
+    assert [getattr(base, name) for name in told] == [getattr(other, name) for name in told]
+
+
+def ranks_of(verdict: Verdict) -> tuple[list[int], list[int], list[int]]:
+    return verdict.ranks, verdict.cycle, verdict.suspects.ranks
+
+
+@pytest.mark.parametrize("number", NUMBERS[2::3])
+def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
+    one = simulated(number)
+    assert one.incident is not None
+    rng = random.Random(number)
+    host, seconds = rng.choice(one.incident.job.hosts), rng.choice((-5400, -600, -40, 40, 600, 5400))
+    files = dict(shifted(one.incident, [host], seconds).files())
+    assert newly_named(one.base, look(files)) == [], (host, seconds)
+
+
+# --- two bundles at once -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", NUMBERS[::4])
+@pytest.mark.parametrize("days", [0, -2])
+def test_two_jobs_in_one_bundle_accuse_nobody_new(number: int, days: int) -> None:
+    """Another job on other hosts, at the same time or two days before: neither makes anybody of the other guilty."""
+    one, two = simulated(number), made((number + 5) % INCIDENTS)
+    names = {host: f"far-{at}" for at, host in enumerate(two.job.hosts)} | {"pretrain_4711": "finetune_12"}
+    moved = shifted(two, two.job.hosts, days * 86_400)
+    other = {
+        f"other/{renamed(path, names)}": data if path.startswith("fr/") else renamed(data.decode(), names).encode()
+        for path, data in moved.files()
+    }
+    both = look({**{f"first/{path}": data for path, data in one.files.items()}, **other})
+    assert not both.named - one.base.named - look(other).named, (both.verdict.kind, both.verdict.cause)
+
+
+# --- strangers' detectors ----------------------------------------------------------------------------------------------
+
+
+def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
+    """It names rank 0 and claims whatever a finding can hold."""
+    return Finding(
+        detector="stranger", cause=cause, ranks=(0,), site="compute", code=Code(file="x.py", line=1, function="f"),
+        domain="workload", severity="fatal", time_ns=0, summary="Rank 0 did it.",
+        first_anomaly=FirstAnomaly(time_utc="2000-01-01T00:00:00Z", rank=0, step=0),
+        claims=(Claim("rank 0 did it", "for", tuple(rows)),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("word", ["of a device", "error"])
+def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str, tmp_path: Path) -> None:
+    """One for any line of a device, one for any word "error", with every cause in turn."""
+    truth = json.loads((SAMPLES / name / "truth.json").read_text())
+    guilty = {
+        *truth.get("ranks", []),
+        *truth.get("cycle", []),
+        *(rank for ranks in truth.get("ranks_any", []) for rank in ranks),
+    }
+    if 0 in guilty:
+        pytest.skip("rank 0 is guilty")
+    one = sample(name)
+    files = {**one.files, "dmesg.txt": _DEVICE.format(at=one.known.when).encode()}
+    attempt, tables = max(attempts_of(read(str(write(files, tmp_path / "bundle"))).tables).tables.items())
+    case = case_of(tables, attempt)
+    findings, _ = detect(case)
+    rows = [row for row in case.tables["events"].iter_rows(named=True) if _is_it(word, row)]
+    refs = [reference(row) for row in rows]
+    assert refs or word == "error", attempt
+    own = about(DETECTORS)
+    for cause in (None, *get_args(Cause)):
+        chosen = choose(case, [stranger(cause, refs), *findings], own).chosen
+        blamed = {rank for one in chosen for rank in (*one.finding.ranks, *one.finding.cycle)}
+        assert 0 not in blamed - guilty, (cause, [one.kind for one in chosen])
+
+
+def _is_it(word: str, row: dict[str, Any]) -> bool:
+    if word == "error":
+        return "error" in str(row["text"]).lower()
+    return EVENTS[row["kind"]].printer == "kernel"
+
+
+_DEVICE = "{at:%Y-%m-%dT%H:%M:%S}+00:00 localhost kernel: NVRM: Xid (PCI:0000:1b:00): 63, pid=7, name=python3, Row Remapper: New row marked for remapping\n"

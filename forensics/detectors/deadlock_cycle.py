@@ -10,14 +10,14 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly, ranges
 
 
-def _claims(operations: list[Operation]) -> tuple[Claim, ...]:
+def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim, ...]:
     claims = []
     for operation in operations:
         inside = operation.members.get("in", ())
         missing = tuple(sorted((*operation.members.get("absent", ()), *operation.members.get("enqueued", ()))))
         code = next((call.code for call in operation.calls if call.code), None)
         text = f"{ranks_text(inside)} wait in {operation.label}" + (f" (called at {code})" if code else "")
-        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", operation.refs(2)))
+        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", operation.refs(2, cycle)))
     return tuple(claims)
 
 
@@ -38,7 +38,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             if case.stacks.height
             else None
         )
-        claims = _claims(operations)
+        claims = _claims(operations, cycle)
         if stacks is not None and stacks.height:
             claims += (Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for"),)
         if only_p2p and not any(operation.members.get("absent") for operation in operations):

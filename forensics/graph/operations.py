@@ -1,6 +1,6 @@
 """One operation instance as people speak of it: name, group, number, who is in, who is missing, where it is recorded."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +63,11 @@ class Operation:
         """Every member, whatever its state, ascending."""
         return tuple(sorted(rank for ranks in self.members.values() for rank in ranks))
 
-    def refs(self, limit: int = 3) -> tuple[Ref, ...]:
-        """Where its first few waiting members recorded it."""
-        return tuple(call.ref(self.label) for call in self.calls[:limit])
+    def refs(self, limit: int = 3, subjects: Container[int] = ()) -> tuple[Ref, ...]:
+        """Where its first few waiting members recorded it: one of the subjects and others, whatever their numbers."""
+        own = [call for call in self.calls if call.rank in subjects]
+        others = [call for call in self.calls if call.rank not in subjects]
+        return tuple(call.ref(self.label) for call in (*own[:1], *others, *own[1:])[:limit])
 
 
 def group_name(group: str | None, desc: str | None) -> str:
