@@ -32,6 +32,7 @@ from forensics.verdict.actions import actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
+from forensics.verdict.observers import Observers
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
@@ -56,7 +57,7 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
         chosen = [timed(case, one) for one in (best, *_further(best, choice))]
         return Conclusion(tuple(chosen), choice)
     if (well := healthy(case)) is not None and not serious:
-        return Conclusion((_bare(well, "healthy"),), choice)
+        return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
     return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)

@@ -67,7 +67,8 @@ def _completions(case: Case) -> list[Claim]:
 
 
 def _records(case: Case) -> tuple[Ref, ...]:
-    rows = case.tables["operations"].filter(pl.col("record").is_not_null()).sort("rank", "file", "record")
+    done = case.tables["operations"].filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
+    rows = done.sort("rank", "file", "record")
     last = rows.unique("rank", keep="last", maintain_order=True).head(3)
     return tuple(
         Ref(
