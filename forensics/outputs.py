@@ -1,5 +1,6 @@
 """Where results go: files that appear whole or not at all, never into the evidence; standard streams that may be closed."""
 
+import fcntl
 import os
 import sys
 import tempfile
@@ -16,10 +17,14 @@ class CannotWrite(Exception):
 
 
 def reopen_closed() -> None:
-    """Standard streams that the caller closed lead nowhere, and no file that is opened later takes their numbers."""
+    """Standard streams that the caller closed lead nowhere, and no file that is opened later takes their numbers. A shell
+    whose own script took the number of one hands on what can only be read."""
     handle = os.open(os.devnull, os.O_RDWR)
     while handle <= 2:
         handle = os.dup(handle)
+    for number in (1, 2):
+        if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            os.dup2(handle, number)
     os.close(handle)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
