@@ -7,9 +7,9 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 import polars as pl
 
 from forensics.case import Case
-from forensics.graph.records import UNRECORDED_P2P
+from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Ref
+from forensics.model.ref import Ref
 from forensics.model.taxonomy import EVENTS
 
 _FAILURES = (

@@ -4,7 +4,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.model.finding import Finding
-from forensics.model.incident import Kind
+from forensics.model.names import Kind
 
 
 def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
