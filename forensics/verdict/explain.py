@@ -27,6 +27,8 @@ class Explainer:
 
     def explains(self, finding: Finding, symptom: Symptom) -> bool:
         """Does this cause, on these subjects, account for the symptom?"""
+        if finding.cause is not None and CAUSES[finding.cause].kinds == ("slow",) and symptom.kind != "slow":
+            return self._holds(finding) == "process" and symptom.kind == "waiting" and self._wait(finding, symptom)
         if symptom.kind == "bad_value":
             return self._values(finding, symptom)
         if symptom.kind == "slow":

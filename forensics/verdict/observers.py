@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
+from forensics.facts.process_ends import is_consequence, without_echoes
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
@@ -45,6 +46,7 @@ class Observer:
     names: frozenset[int] = frozenset()
     host: str | None = None
     is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
+    is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
 
 
 class Observers:
@@ -57,6 +59,7 @@ class Observers:
             tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
         )
         self._records = {(one.row["file"], one.row["line"], one.kind): one for one in case.hardware}
+        self._echoes = _echoes(tables["events"])
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
@@ -97,10 +100,12 @@ class Observers:
 
     def _basis(self, one: Observer, finding: Finding) -> Basis:
         subjects, places = finding.subjects, finding.places
+        holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
         if one.role == "process" and one.who is not None and one.who in subjects:
-            return "own_record"
+            if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
+                return "hint" if finding.ranks else "others_record"
+            return "others_record" if holds == "value" and one.table == "events" else "own_record"
         if one.role == "kernel":
-            holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
             if not one.is_serious:
                 return "hint"
             own = one.names & subjects or (one.host in places and holds == "link")
@@ -140,7 +145,9 @@ class Observers:
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
             return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
-        return Observer(role, rank, name, kind, names, host)
+        waited = EVENTS[kind].roles == ("victim",) or is_consequence(row.get("detail"))
+        waited |= kind == "exception" and (row["file"], row["line"]) in self._echoes
+        return Observer(role, rank, name, kind, names, host, is_of_victim=waited)
 
     def shows_values(self, finding: Finding) -> bool:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
@@ -151,6 +158,13 @@ class Observers:
         """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""
         backing = self.backing(finding)
         return any(one.table in ("timings", "steps", "stacks") or one.kind == "straggler" for one in backing)
+
+
+def _echoes(events: pl.DataFrame) -> set[Place]:
+    """Places of exceptions that only repeat what a line says of a wait."""
+    raised = pl.col("kind") == "exception"
+    told = without_echoes(events).filter(raised).select("file", "line")
+    return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
 
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:

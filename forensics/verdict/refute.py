@@ -3,6 +3,7 @@
 import polars as pl
 
 from forensics.case import Case
+from forensics.detectors.log_lines import has_begun
 from forensics.model.finding import Finding
 from forensics.model.names import Kind
 
@@ -11,6 +12,8 @@ def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
     """Why a finding cannot be so, as a sentence; None where nothing speaks against it for certain."""
     if case.ended_well and kind in ("hang", "crash", "launch"):
         return "every rank says that it ended well"
+    if kind == "launch" and has_begun(case):
+        return "the run had begun"
     if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)):
         return f"rank {was_in} timed out in that very operation"
     if finding.cause == "rank_died" and (shown := _shown(case, finding)):
