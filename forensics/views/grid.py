@@ -8,6 +8,7 @@ from forensics.model.texts import ranges
 
 
 def state_of(case: Case, finding: Finding, rank: int) -> RankState:
+    """Named, suspected, silent, waiting, or nothing of these."""
     if rank in finding.ranks or rank in finding.cycle:
         return "dead" if rank in case.ends and case.ends[rank].how == "died" else "culprit"
     if rank in finding.suspect_ranks:
@@ -20,6 +21,7 @@ def state_of(case: Case, finding: Finding, rank: int) -> RankState:
 
 
 def grid(case: Case, finding: Finding) -> tuple[list[GridCell], list[GridHost]]:
+    """Ranks of each state, and of each host."""
     everyone = sorted(case.expected | case.seen | set(finding.ranks) | set(finding.suspect_ranks))
     by_state: dict[RankState, list[int]] = {}
     for rank in everyone:

@@ -33,6 +33,7 @@ def each_line_once(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
+    """The first records in order of time, those without one last."""
     events = each_line_once(case.tables["events"]).filter(pl.col("kind").is_in(SYSTEM))
     events = events.sort("time_ns", "file", "line", nulls_last=True)
     by_host: dict[str, list[int]] = {}
