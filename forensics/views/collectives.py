@@ -33,8 +33,9 @@ def collectives(case: Case) -> list[CollectiveRow]:
         pl.col("enqueued").max().alias("front"),
     )
     joined = classes.join(width, on="gid").sort(
-        ["is_open", "classes", "gid", "enqueued"], descending=[True, True, False, False]
-    )
+        "is_open", "classes", "gid", "enqueued", "completed", pl.col("rank").list.first(),
+        descending=[True, True, False, False, False, False],
+    )  # fmt: skip
     return [
         CollectiveRow(
             group=names[row["gid"]][0],
