@@ -8,30 +8,30 @@ from pathlib import Path
 import polars as pl
 
 from forensics import TOOL_NAME, __version__
-from forensics.attempts import attempts_of
+from forensics.assemble.attempts import attempts_of
+from forensics.assemble.clocks import clocks_of
+from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.identity import globalise, identify, seen_ranks, world
+from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.case import Case, Detector
-from forensics.clocks import clocks_of
-from forensics.coverage import coverage, file_rows
 from forensics.detectors import DETECTORS
-from forensics.dump_ranks import with_dump_ranks
-from forensics.environment import environment
 from forensics.facts.giving_up import giving_up, in_order
+from forensics.facts.line_templates import files_of_templates
 from forensics.facts.process_ends import process_ends, recorded_waiting, standing
 from forensics.facts.recovered_errors import unrecovered, with_recovered
-from forensics.graph.operations import ranks_text
-from forensics.graph.roots import find
-from forensics.graph.stacks import main_stacks
-from forensics.graph.states import reconcile
-from forensics.graph.waits import build
-from forensics.identity import globalise, identify, seen_ranks, world
-from forensics.launcher_tasks import with_task_exits
-from forensics.line_templates import files_of_templates
+from forensics.facts.stacks import main_stacks
+from forensics.facts.states import reconcile
+from forensics.graph.hang.roots import find
+from forensics.graph.hang.waits import build
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
-from forensics.recurrence import mark_repeats
+from forensics.model.texts import ranks_text
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
-from forensics.views import views
+from forensics.verdict.recurrence import mark_repeats
+from forensics.views.coverage import coverage, file_rows
+from forensics.views.environment import environment
+from forensics.views.page import views
 from parsers import PARSERS, Evidence, read
 from parsers.ledger import Progress
 from parsers.parser import Parser

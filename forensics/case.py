@@ -6,18 +6,22 @@ from functools import cached_property
 
 import polars as pl
 
-from forensics.clocks import Clocks
+from forensics.assemble.clocks import Clocks
+from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.hardware import Record, hardware
-from forensics.facts.places import job_hosts
+from forensics.facts.memberships import Memberships
+from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
+from forensics.facts.states import States
 from forensics.facts.time_witness import TimeWitness, time_witness
-from forensics.graph.roots import Roots
-from forensics.graph.states import States
-from forensics.graph.waits import Waits
+from forensics.facts.waiting import waited_ranks
+from forensics.graph.hang.roots import Roots
+from forensics.graph.hang.waits import Waits
 from forensics.model.finding import Finding
-from forensics.model.incident import SymptomKind
+from forensics.model.names import SymptomKind
 from parsers.tables import TableName
 
 
@@ -36,7 +40,7 @@ class Case:
     identity: pl.DataFrame = field(default_factory=pl.DataFrame)  # identity.SCHEMA
     ends: Mapping[int, ProcessEnd] = field(default_factory=dict)
     states: States | None = None
-    stacks: pl.DataFrame = field(default_factory=pl.DataFrame)  # graph.stacks.main_stacks
+    stacks: pl.DataFrame = field(default_factory=pl.DataFrame)  # facts.stacks.main_stacks
     waits: Waits | None = None
     roots: Roots | None = None
     known_bad: frozenset[str] = frozenset()
@@ -79,6 +83,41 @@ class Case:
         """When the anomaly began, per clock (facts/anomaly_window.py)."""
         opened = self.states.open if self.states is not None else None
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
+
+    @cached_property
+    def memberships(self) -> Memberships:
+        """Groups, their members, and ranks within them made global (facts/memberships.py)."""
+        return Memberships(self.tables, self.expected, self.seen)
+
+    @cached_property
+    def coordinates(self) -> Mapping[int, Mapping[str, int]]:
+        """Rank → axis → index in the parallel layout (assemble/topology.py)."""
+        return coordinates(self.identity, self.expected | self.seen, self.topology)
+
+    @cached_property
+    def has_begun(self) -> bool:
+        """Had the run come past its start (facts/progress.py)?"""
+        return has_begun(self.tables, self.events)
+
+    @property
+    def has_open_operations(self) -> bool:
+        """Do flight records show operations that never ended? Then the graph tells more than lines do."""
+        return self.states is not None and self.states.open.height > 0
+
+    @cached_property
+    def has_waited(self) -> bool:
+        """Did ranks wait for others until a timeout, or do records show them waiting?"""
+        return bool(self.events["kind"].is_in(["collective_timeout", "desync"]).any()) or self.has_open_operations
+
+    @cached_property
+    def waited_ranks(self) -> frozenset[int]:
+        """Ranks whose own watchdog gave up on others."""
+        return waited_ranks(self.events)
+
+    @cached_property
+    def is_only_about_hosts(self) -> bool:
+        """Does every file speak of hosts and devices alone (facts/places.py)?"""
+        return is_only_about_hosts(self.tables, self.events, self.seen)
 
 
 @dataclass(frozen=True, slots=True)

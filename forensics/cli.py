@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from forensics import __version__, outputs
+from forensics import __version__
+from reports import outputs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -120,7 +121,7 @@ def _analyze(bundle: str) -> "Report":
 
 def _cases(bundle: str) -> "list[Case]":
     from forensics.analyze import case_of
-    from forensics.attempts import split_attempts
+    from forensics.assemble.attempts import split_attempts
 
     return [case_of(tables, attempt) for attempt, tables in split_attempts(_read(bundle).tables).items()]
 
@@ -302,7 +303,7 @@ def show() -> None:
 @click.argument("bundle")
 def show_rank(rank: int, bundle: str) -> None:
     """The merged timeline of RANK from every source in BUNDLE."""
-    from forensics.timeline import timeline
+    from forensics.views.rank_timeline import timeline
 
     for case in _cases(bundle):
         _print_table(timeline(case, rank))
@@ -312,7 +313,7 @@ def show_rank(rank: int, bundle: str) -> None:
 @click.argument("bundle")
 def stacks(bundle: str) -> None:
     """Equivalence classes of the main threads' stacks in BUNDLE and their merged prefix tree."""
-    from forensics.graph.prefix_tree import lines
+    from forensics.graph.hang.prefix_tree import lines
     from reports.sanitize import clean
 
     for case in _cases(bundle):
@@ -363,7 +364,8 @@ def _print_table(frame: "pl.DataFrame") -> None:
 @click.argument("b")
 def diff(a: str, b: str) -> None:
     """Whether two incidents (bundles, or incident.json files) have the same signature."""
-    from forensics.signature import NotAnIncident, compare, signature_of
+    from forensics.verdict.signature import NotAnIncident, signature_of
+    from forensics.views.compare import compare
 
     def load(source: str) -> dict[str, str | None]:
         try:

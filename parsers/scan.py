@@ -195,6 +195,30 @@ class _Counter:
         return self.line
 
 
+class _LineEnds:
+    """The line ends around places in one window that are asked for from left to right: each byte is looked at once,
+    so that a line of a whole window with many hits costs what a window costs."""
+
+    def __init__(self, block: bytes | bytearray, size: int) -> None:
+        self._block, self._size = block, size
+        self._asked = self._begin = self._from = 0
+        self._end = -1
+
+    def begin(self, at: int) -> int:
+        """Where the line that holds `at` begins."""
+        if at > self._asked:
+            self._begin = (self._block.rfind(b"\n", self._asked, at) + 1) or self._begin
+            self._asked = at
+        return self._begin
+
+    def end(self, at: int) -> int:
+        """The line end at `at` or behind it, the window's size where there is none."""
+        if not self._from <= at <= self._end:
+            found = self._block.find(b"\n", at, self._size)
+            self._from, self._end = at, self._size if found < 0 else found
+        return self._end
+
+
 @lru_cache(maxsize=8)
 def _wanted(parsers: tuple[LineParser, ...]) -> tuple[tuple[bytes, ...], list[list[int]]]:
     """All anchors, and for each the numbers of the parsers that want it."""
@@ -245,21 +269,27 @@ class _Scanner:
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         counter = _Counter(block, self._line)
+        self._ends = _LineEnds(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:
             hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
             hits.sort()
         segment: _Segment | None = None
         found: set[int] = set()
+        left_out = 0  # up to where a piece of line is too long
         for end, anchor in hits:
             if anchor == _SAMPLE:
                 self._sample(block, size, end - 1, counter)
             elif segment is not None and end <= segment.end:
                 found.add(anchor)
-            else:
+            elif end > left_out:
                 if segment is not None:
                     self._deliver(block, size, segment, found)
                 segment, found = self._segment(block, size, end, counter), {anchor}
+                if segment is None:
+                    line_end = self._ends.end(end)
+                    carriage = block.find(b"\r", end, line_end)
+                    left_out = line_end if carriage < 0 else carriage
         if segment is not None:
             self._deliver(block, size, segment, found)
         return counter.to(size)
@@ -286,7 +316,8 @@ class _Scanner:
     def _begin(self, block: bytes | bytearray, at: int) -> int | None:
         """Where the piece of line that holds `at` begins; None: too far back."""
         low = max(0, at - LINE_BYTES)
-        begin = block.rfind(b"\n", low, at) + 1
+        begin = self._ends.begin(at)
+        begin = begin if begin > low else 0
         begin = (block.rfind(b"\r", begin or low, at) + 1) or begin
         if begin:
             return begin
@@ -296,9 +327,8 @@ class _Scanner:
         """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
         begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
-        stop = block.find(b"\n", end, min(high, size))
-        is_cut = stop < 0 and high < size
-        stop = min(high, size) if stop < 0 else stop
+        stop = min(self._ends.end(end), high)
+        is_cut = stop == high < size
         carriage = block.find(b"\r", end, stop)
         line = counter.to(end - 1 if begin is None else begin)
         if begin is None or (is_cut and carriage < 0):
@@ -328,7 +358,7 @@ class _Scanner:
                 self._follow(block, size, number, following, segment.line)
                 after = self._parsers[number].after
                 following.until, following.line = segment.last_line + after, segment.last_line + 1
-                following.offset = block.find(b"\n", segment.end, size) + 1 or size
+                following.offset = min(self._ends.end(segment.end) + 1, size)
             self._kept[number].add(((segment.line, self._base + segment.begin), text, True), early)
 
     def _precede(self, block: bytes | bytearray, segment: "_Segment", number: int, early: bool) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forensics.model.incident import Action, Device, Evidence, Incident, Place, Ref, Report, Verdict, ranges
+from forensics.model.incident import Action, Device, Evidence, Incident, Place, Report, Verdict
+from forensics.model.ref import Ref
+from forensics.model.texts import ranges
 from reports.layout import count, duration, ranks_phrase
 from reports.words import CAUSE, KIND, REASON, SITE
 

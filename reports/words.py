@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.incident import ActionKind, Cause, Domain, Kind, Reason, Site, Status
+from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
 
 KIND: Mapping[Kind, str] = {
     "hang": "HANG",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forensics.detectors.first_anomaly import DETECTOR
+from forensics.detectors.numerics.first_anomaly import DETECTOR
 from forensics.model.finding import Finding
 from tests.log_cases import Judged, judged
 from tests.tensor_rows import Job

@@ -6,7 +6,7 @@ from typing import Any
 from forensics.analyze import about, case_of, detect
 from forensics.case import Case, Detector
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Cause, Kind, Reason, Status
+from forensics.model.names import Cause, Kind, Reason, Status
 from forensics.verdict.arbitrate import Candidate
 from forensics.verdict.conclude import choose
 from forensics.verdict.observers import Basis

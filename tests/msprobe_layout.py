@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.graph.tensor_rules import COMMUNICATIONS
+from forensics.graph.numerics.tensor_rules import COMMUNICATIONS
 from parsers.numerics.msprobe import PARSER
 from parsers.rank_list import rank_list
 from parsers.tables import merge

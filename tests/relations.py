@@ -14,7 +14,8 @@ import msgspec
 import polars as pl
 
 from forensics import analyze
-from forensics.model.incident import Report, Status, Verdict
+from forensics.model.incident import Report, Verdict
+from forensics.model.names import Status
 from parsers.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
 from tests.relation_additions import Files, Known, stamps

@@ -1,28 +1,30 @@
 """An example: rank 17 of 32 never entered, established."""
 
-from forensics.model.incident import (
-    Action,
-    Alternative,
-    BlastRadius,
-    Code,
+from forensics.model.drawn import (
     CollectiveRow,
-    Device,
-    Evidence,
-    FirstAnomaly,
     GraphEdge,
     GraphNode,
     GridCell,
     GridHost,
     HardwareRow,
-    Incident,
-    Lost,
-    Ref,
-    Report,
     StackClass,
     TimelineItem,
-    Verdict,
     Views,
 )
+from forensics.model.incident import (
+    Action,
+    Alternative,
+    BlastRadius,
+    Code,
+    Device,
+    Evidence,
+    FirstAnomaly,
+    Incident,
+    Lost,
+    Report,
+    Verdict,
+)
+from forensics.model.ref import Ref
 from tests.report_parts import coverage, report
 
 

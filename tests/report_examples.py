@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from forensics.model.drawn import GraphEdge, GraphNode, GridCell, GridHost, TensorRow, Views
 from forensics.model.incident import (
     Action,
     Alternative,
@@ -12,19 +13,13 @@ from forensics.model.incident import (
     Device,
     Evidence,
     FirstAnomaly,
-    GraphEdge,
-    GraphNode,
-    GridCell,
-    GridHost,
     Incident,
     Lost,
-    Ref,
     Report,
     Suspects,
-    TensorRow,
     Verdict,
-    Views,
 )
+from forensics.model.ref import Ref
 from tests.report_example_hang import hang
 from tests.report_parts import HOSTILE, report
 

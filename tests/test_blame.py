@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from forensics.graph.blame import Blame, canonical, find_root
+from forensics.graph.hang.blame import Blame, canonical, find_root
 
 
 def ring(size: int, dead: int) -> list[Blame]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import forensics
-from forensics.commands import drain_node
-from forensics.detectors.device_fault import DETECTOR
+from forensics.detectors.hardware.device_fault import DETECTOR
+from forensics.model.commands import drain_node
 from forensics.verdict.actions import actions_of
 from tests.log_cases import case, judged
 

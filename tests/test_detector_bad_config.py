@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.bad_config import DETECTOR
+from forensics.detectors.launch.bad_config import DETECTOR
 from tests.log_cases import case, judged
 
 

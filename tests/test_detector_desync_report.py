@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.desync_report import DETECTOR
+from forensics.detectors.ranks.desync_report import DETECTOR
 from tests.log_cases import case, judged
 
 DEFAULT = {"rank": 0, "group": "0", "desc": "default_pg", "last_enqueued": 9, "file": "a.log", "line": 2}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
-from forensics.detectors.device_fault import DETECTOR
-from forensics.views import views
+from forensics.detectors.hardware.device_fault import DETECTOR
+from forensics.views.page import views
 from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.exhausted_range import DETECTOR
+from forensics.detectors.numerics.exhausted_range import DETECTOR
 from tests.tensor_rows import OK, Job
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.failed_exit import DETECTOR
+from forensics.detectors.ranks.failed_exit import DETECTOR
 from tests.log_cases import case, judged
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors import DETECTORS
-from forensics.detectors.fingerprint_mismatch import DETECTOR
+from forensics.detectors.ranks.fingerprint_mismatch import DETECTOR
 from tests.log_cases import case, judged
 
 

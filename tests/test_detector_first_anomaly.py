@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.detectors.first_anomaly import DETECTOR
+from forensics.detectors.numerics.first_anomaly import DETECTOR
 from tests.first_anomaly_answers import answer, spread_over, verdict
 from tests.tensor_rows import OK, Job, case_of
 

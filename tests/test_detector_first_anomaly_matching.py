@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from forensics.detectors.first_anomaly import DETECTOR
+from forensics.detectors.numerics.first_anomaly import DETECTOR
 from tests.first_anomaly_answers import answer, spread_over
 from tests.tensor_rows import NAN, OK, Job
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.init_never_completed import DETECTOR
+from forensics.detectors.launch.init_never_completed import DETECTOR
 from tests.log_cases import case, judged
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
-from forensics.detectors.last_issued import DETECTOR
+from forensics.detectors.ranks.last_issued import DETECTOR
 from forensics.model.finding import Finding
 from tests.log_cases import Judged, case, judged
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.link_before_wait import DETECTOR
-from forensics.views import views
+from forensics.detectors.hardware.link_before_wait import DETECTOR
+from forensics.views.page import views
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call
 from tests.log_cases import case, judged
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
-from forensics.detectors import loss_log, loss_scale
+from forensics.detectors.numerics import loss_log, loss_scale
 from parsers.tables import empty, table
 from tests.log_cases import judged
 from tests.tensor_rows import Job, case_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.missing_at_start import DETECTOR
+from forensics.detectors.launch.missing_at_start import DETECTOR
 from tests.log_cases import case, judged
 
 REFUSED = {"kind": "connect_failed", "host": "n1", "names_hosts": ["10.0.0.9"]}

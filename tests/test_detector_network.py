@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors import DETECTORS
-from forensics.detectors.network import DETECTOR
+from forensics.detectors.hardware.network import DETECTOR
 from tests.log_cases import case, judged
 
 

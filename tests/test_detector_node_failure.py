@@ -3,7 +3,7 @@
 from typing import Any
 
 from forensics.detectors import DETECTORS
-from forensics.detectors.node_failure import DETECTOR
+from forensics.detectors.hardware.node_failure import DETECTOR
 from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [

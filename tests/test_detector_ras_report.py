@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.ras_report import DETECTOR
+from forensics.detectors.ranks.ras_report import DETECTOR
 from tests.log_cases import case, judged
 
 WAIT = {"kind": "collective_timeout", "rank": 0, "seq": 7}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.replica_divergence import DETECTOR
+from forensics.detectors.numerics.replica_divergence import DETECTOR
 from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.rerun_verdict import DETECTOR
+from forensics.detectors.numerics.rerun_verdict import DETECTOR
 from parsers.numerics.rerun_tracker import PARSER
 from parsers.parser import LINES
 from parsers.tables import empty, table

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.stopped_from_outside import DETECTOR
+from forensics.detectors.ranks.stopped_from_outside import DETECTOR
 from tests.log_cases import case, judged
 
 

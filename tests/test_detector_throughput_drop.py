@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from forensics.detectors.throughput_drop import DETECTOR, split
+from forensics.detectors.slow.throughput_drop import DETECTOR, split
 from tests.log_cases import case, judged
 
 NOISE = random.Random(7)

@@ -7,7 +7,7 @@ import pytest
 
 from forensics.case import Case
 from forensics.detectors import DETECTORS
-from forensics.detectors.unplaced_failure import DETECTOR
+from forensics.detectors.ranks.unplaced_failure import DETECTOR
 from tests.log_cases import case, judged
 
 

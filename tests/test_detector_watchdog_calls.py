@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.watchdog_calls import DETECTOR
+from forensics.detectors.ranks.watchdog_calls import DETECTOR
 from tests.log_cases import case, judged
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from forensics.environment import environment
 from forensics.model.incident import EnvironmentRow
+from forensics.views.environment import environment
 from parsers.tables import TABLE_NAMES, table
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from forensics.cli import detailed_code
-from forensics.model.incident import Reason, Status, Verdict
+from forensics.model.incident import Verdict
+from forensics.model.names import Reason, Status
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "samples"

@@ -6,12 +6,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from forensics.assemble.identity import SCHEMA
 from forensics.case import Case
-from forensics.detectors.first_anomaly import DETECTOR
-from forensics.graph.growth import chance
-from forensics.identity import SCHEMA
+from forensics.detectors.numerics.first_anomaly import DETECTOR
+from forensics.graph.numerics.growth import chance
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import FirstAnomaly, Ref
+from forensics.model.incident import FirstAnomaly
+from forensics.model.ref import Ref
 from forensics.verdict.arbitrate import arbitrate
 from parsers.tables import table
 from tests.log_cases import judged

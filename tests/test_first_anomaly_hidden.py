@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.first_anomaly import DETECTOR
+from forensics.detectors.numerics.first_anomaly import DETECTOR
 from tests.first_anomaly_answers import answer
 from tests.tensor_rows import OK, Job, Value
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.detectors.first_anomaly import DETECTOR
+from forensics.detectors.numerics.first_anomaly import DETECTOR
 from forensics.model.finding import Finding
 from tests import (
     first_anomaly_answers,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics.detectors.first_anomaly import DETECTOR
-from forensics.detectors.replica_divergence import DETECTOR as REPLICAS
+from forensics.detectors.numerics.first_anomaly import DETECTOR
+from forensics.detectors.numerics.replica_divergence import DETECTOR as REPLICAS
 from parsers.numerics.tensor_stats import PARSER
 from parsers.parser import Source
 from parsers.tables import Tables, merge

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from forensics.graph.programs import Programs
-from forensics.graph.states import reconcile
+from forensics.facts.states import reconcile
+from forensics.graph.hang.programs import Programs
 from samples.simulator import Fault, Job, Noise, simulate
 from tests.hang_tables import Rows, call
 from tests.test_hang_graph import conclude

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forensics.analyze import case_of, conclude_evidence
-from forensics.graph.next_call import order_of_next
-from forensics.model.incident import Verdict, ranges
+from forensics.graph.hang.next_call import order_of_next
+from forensics.model.incident import Verdict
+from forensics.model.texts import ranges
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
 from samples.simulator import Fault, Job, Noise, simulate

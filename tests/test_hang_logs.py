@@ -2,7 +2,7 @@
 
 import pytest
 
-from forensics.graph.overlap import smallest_covers
+from forensics.graph.hang.overlap import smallest_covers
 from tests.hang_tables import Rows, call, idle, waiting
 
 

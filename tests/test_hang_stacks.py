@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forensics.analyze import analyze
-from forensics.graph.stacks import Frame, classify
+from forensics.facts.stacks import Frame, classify
 from forensics.model.incident import Verdict
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from forensics import outputs
 from forensics.cli import cli
+from reports import outputs
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = f"{sys.executable} -m forensics"

@@ -16,11 +16,13 @@ import pytest
 
 from forensics import analyze
 from forensics.analyze import about, case_of, conclude_evidence, detect
-from forensics.attempts import attempts_of
+from forensics.assemble.attempts import attempts_of
 from forensics.detectors import DETECTORS
-from forensics.facts.process_ends import reference
+from forensics.facts.event_rows import reference
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Cause, Code, FirstAnomaly, Ref, Verdict
+from forensics.model.incident import Code, FirstAnomaly, Verdict
+from forensics.model.names import Cause
+from forensics.model.ref import Ref
 from forensics.model.taxonomy import EVENTS
 from forensics.verdict.conclude import choose
 from parsers import read

@@ -9,18 +9,9 @@ from typing import get_args
 
 import msgspec
 
-from forensics.model.incident import (
-    ActionKind,
-    Cause,
-    Domain,
-    Evidence,
-    Kind,
-    Reason,
-    Ref,
-    Report,
-    Site,
-    Status,
-)
+from forensics.model.incident import Evidence, Report
+from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
+from forensics.model.ref import Ref
 from reports import html, json, markdown, notebook, summary, words
 from reports.html import drawings
 from tests.report_checks import EXAMPLES, assert_harmless, every_example, example, page_of

@@ -3,6 +3,7 @@
 import io
 import random
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,14 @@ def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
 def test_candidates(data: bytes, expected: list[tuple[int, bytes, bool]]) -> None:
     assert is_text(data[:65536])
     assert _lines(data, _parser(b"key")) == [expected]
+
+
+@pytest.mark.parametrize("piece", [b"key other ", b"key \r", b"key\n"], ids=["one line", "carriage returns", "lines"])
+def test_a_window_of_hits_costs_what_its_bytes_cost(piece: bytes) -> None:
+    began = time.process_time()
+    found = scan(io.BytesIO(piece * (4_000_000 // len(piece))), (_parser(b"key", b"other", after=3),))
+    assert time.process_time() - began < 30
+    assert found.texts
 
 
 def test_lines_after_a_hit_come_along() -> None:

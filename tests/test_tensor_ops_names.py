@@ -2,7 +2,7 @@
 
 import pytest
 
-from forensics.graph.tensor_ops import kind_of
+from forensics.graph.numerics.tensor_ops import kind_of
 from tests.first_anomaly_answers import answer
 from tests.tensor_rows import Job
 

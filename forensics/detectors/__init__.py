@@ -1,45 +1,47 @@
 """One question per file, asked in this order. Each answers from a Case with findings; verdict/ chooses among them."""
 
 from forensics.case import Detector
-from forensics.detectors import (
-    all_entered,
-    bad_config,
-    deadlock_cycle,
-    desync_report,
+from forensics.detectors.hardware import (
     device_fault,
-    exhausted_range,
-    failed_exit,
-    fingerprint_mismatch,
-    first_anomaly,
     idle_device,
-    init_never_completed,
-    last_issued,
     link_before_wait,
+    network,
+    node_failure,
+    ring_counters,
+    shared_storage,
+    stopped_device,
+)
+from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start
+from forensics.detectors.numerics import (
+    exhausted_range,
+    first_anomaly,
     loss_log,
     loss_scale,
+    replica_divergence,
+    rerun_verdict,
+)
+from forensics.detectors.ranks import (
+    all_entered,
+    deadlock_cycle,
+    desync_report,
+    failed_exit,
+    fingerprint_mismatch,
+    last_issued,
     mismatched_call,
-    missing_at_start,
     monitored_barrier,
-    network,
     never_entered,
-    node_failure,
     novel_line,
     odd_stack,
     process_died,
     ras_report,
     received_size,
-    replica_divergence,
-    rerun_verdict,
-    ring_counters,
-    shared_storage,
     silent_process,
-    stopped_device,
     stopped_from_outside,
-    throughput_drop,
     unplaced_failure,
     watchdog_calls,
     watchdog_counters,
 )
+from forensics.detectors.slow import throughput_drop
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,

@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from forensics.clocks import SECOND_NS, Clocks
-from forensics.identity import short_host
+from forensics.assemble.clocks import SECOND_NS, Clocks
+from forensics.assemble.identity import short_host
 from parsers.tables import TableName
 
 When = Literal["before", "unknown", "apart"]

@@ -6,14 +6,14 @@ rarer than on the other hosts that left a log, and which rank runs on the device
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
-from forensics.identity import short_host
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
 from parsers.tables import TableName
@@ -156,3 +156,8 @@ def _whole(pci: str) -> tuple[int, str]:
     domain, _, rest = pci.lower().rpartition(":")
     domain, _, bus = domain.rpartition(":")
     return int(domain or "0", 16), f"{bus}:{rest.split('.')[0]}"
+
+
+def device_records(records: Iterable[Record], rank: int) -> list[Record]:
+    """Errors of the device of this rank, and none of another time than the anomaly."""
+    return [one for one in records if one.rank == rank and one.counts and one.severity in ("error", "fatal")]

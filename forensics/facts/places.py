@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.identity import short_host
+from forensics.assemble.identity import short_host
 from parsers.tables import TableName
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
@@ -23,3 +23,11 @@ def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.filter(~pl.col("kind").is_in(OF_HOSTS))
         hosts |= {short_host(host) for host in frame["host"].drop_nulls().unique().to_list() if host}
     return frozenset(hosts)
+
+
+def is_only_about_hosts(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, seen: frozenset[int]) -> bool:
+    """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
+    about = set(events.filter(pl.col("kind").is_in(OF_HOSTS))["file"].to_list()) | set(tables["devices"]["file"])
+    files = tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
+    processes = events.filter(~pl.col("kind").is_in(OF_HOSTS))
+    return set(files) <= about and not (seen or processes.height or tables["steps"].height)

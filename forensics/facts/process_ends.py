@@ -14,21 +14,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from forensics.device_errors import is_device_error
-from forensics.model.incident import Cause, Ref
+from forensics.facts.device_errors import is_device_error
+from forensics.facts.event_rows import reference
+from forensics.model.names import Cause
+from forensics.model.ref import Ref
+from forensics.model.signals import signal_of
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
-_SIGNALS = {
-    9: "SIGKILL",
-    15: "SIGTERM",
-    11: "SIGSEGV",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    4: "SIGILL",
-    2: "SIGINT",
-}
 # What a signal alone proves; SIGABRT has many causes.
 SIGNAL_CAUSES: Mapping[str, Cause] = {
     "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
@@ -72,21 +65,6 @@ class ProcessEnd:
     by: Literal["launcher", "process"]
 
 
-def signal_of(code: str | None) -> str | None:
-    """Exit code text → signal name: "-9", "137" and "SIGKILL" are the same."""
-    if not code:
-        return None
-    if code.startswith("SIG"):
-        return code
-    try:
-        number = int(code)
-    except ValueError:
-        return None
-    if number < 0:
-        return _SIGNALS.get(-number)
-    return _SIGNALS.get(number - 128) if number > 128 else None
-
-
 def is_stop(code: str | None) -> bool:
     """Does an exit code say that a launcher or a person stopped the process?"""
     return signal_of(code) in _ASKED
@@ -100,12 +78,6 @@ def is_consequence(detail: str | None) -> bool:
         return bool(json.loads(detail).get("consequence"))
     except (ValueError, AttributeError):
         return False
-
-
-def reference(row: Mapping[str, Any]) -> Ref:
-    """The place of a row of any table."""
-    line = row["line"] if row.get("line") is not None else row.get("record")
-    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])
 
 
 def own_cause(kind: str, text: str) -> Cause:

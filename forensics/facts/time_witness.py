@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.facts.process_ends import reference
-from forensics.model.incident import Ref
+from forensics.facts.event_rows import reference
+from forensics.model.ref import Ref
 from parsers.tables import TableName
 
 GAVE_UP = (

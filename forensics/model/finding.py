@@ -3,21 +3,10 @@ and of which kind the incident is, is computed in verdict/."""
 
 from dataclasses import dataclass
 
-from forensics.model.incident import (
-    Action,
-    BlastRadius,
-    Cause,
-    Code,
-    Device,
-    Direction,
-    Domain,
-    FirstAnomaly,
-    Reason,
-    Ref,
-    Severity,
-    Site,
-    TensorRow,
-)
+from forensics.model.drawn import TensorRow
+from forensics.model.incident import Action, BlastRadius, Code, Device, FirstAnomaly
+from forensics.model.names import Cause, Direction, Domain, Reason, Severity, Site
+from forensics.model.ref import Ref
 
 _NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
 

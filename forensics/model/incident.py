@@ -1,155 +1,71 @@
 """The typed shape of incident.json (schema_version 1) and nothing else.
 
-Field names follow the public contract to the letter; `views` holds what the page draws, so that reports compute nothing.
+Field names follow the public contract to the letter; `views` holds what the page draws (drawn.py).
 NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as "0-4710,4712-10239"; times as ISO 8601 UTC.
 """
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["hang", "crash", "numerics", "slow", "launch", "healthy", "unknown"]
-Cause = Literal[
-    "rank_absent",
-    "rank_died",
-    "collective_mismatch",
-    "deadlock_cycle",
-    "network_fault",
-    "gpu_fault",
-    "kernel_stuck",
-    "store_timeout",
-    "exception",
-    "gpu_oom",
-    "host_oom",
-    "segfault",
-    "killed",
-    "disk_full",
-    "preempted",
-    "stopped_by_hand",
-    "time_limit",
-    "nan_birth",
-    "overflow",
-    "bad_state",
-    "bad_input",
-    "comm_corruption",
-    "replica_divergence",
-    "loss_scale_collapse",
-    "loss_spike",
-    "underflow",
-    "straggler_compute",
-    "straggler_host",
-    "straggler_network",
-    "throughput_drop",
-    "imbalance",
-    "wrong_interface",
-    "version_mismatch",
-    "missing_ranks",
-    "config_drift",
-]
-Status = Literal["established", "supported", "hypothesis", "unknown"]
-Site = Literal[
-    "data_loading",
-    "checkpoint_io",
-    "storage_io",
-    "compute",
-    "lock",
-    "compile",
-    "gpu_sync",
-    "logging",
-    "evaluation",
-    "teardown",
-    "unresponsive",
-    "communication",
-    "unknown",
-]
-Reason = Literal[
-    "all_entered_no_counters",
-    "culprit_among_missing",
-    "two_member_mismatch",
-    "ring_buffer_wrapped",
-    "clock_error_exceeds_gap",
-    "single_snapshot",
-    "tied_explanations",
-    "membership_unknown",
-    "mixed_attempts",
-    "no_baseline",
-    "collector_is_suspect",
-    "conflicting_evidence",
-    "no_hang",
-    "nothing_found",
-    "sampled_statistics",
-    "replica_tie",
-    "no_time_witness",
-]
-ActionKind = Literal[
-    "ignore",
-    "restart_job",
-    "rollback",
-    "skip_data",
-    "drain_node",
-    "reset_gpu",
-    "reboot_node",
-    "inspect_hardware",
-    "inspect_network",
-    "check_code",
-    "check_data",
-    "check_config",
-    "collect_more",
-]
-Domain = Literal["workload", "infrastructure", "unknown"]
-Severity = Literal["minor", "severe", "fatal"]
-Direction = Literal["for", "against", "unseen"]
-SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
-DecisionKind = Literal["restart", "stop", "evict", "wait", "cannot_tell"]
-RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
+from forensics.model.drawn import Views
+from forensics.model.names import (
+    ActionKind,
+    Cause,
+    DecisionKind,
+    Direction,
+    Domain,
+    Kind,
+    Reason,
+    Severity,
+    Site,
+    Status,
+    SymptomKind,
+)
+from forensics.model.ref import Ref
 
 
-class Struct(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all shapes here: immutable, keyword-only."""
-
-
-class Tool(Struct, frozen=True, kw_only=True):
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     version: str
 
 
-class Bundle(Struct, frozen=True, kw_only=True):
+class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     files: int
     bytes: int
 
 
-class SourceCoverage(Struct, frozen=True, kw_only=True):
+class SourceCoverage(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     records: int
     ranks: list[str]
     errors: int
 
 
-class Lines(Struct, frozen=True, kw_only=True):
+class Lines(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     recognised: int
     unrecognised: int
 
 
-class Unreadable(Struct, frozen=True, kw_only=True):
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     reason: str
 
 
-class Clock(Struct, frozen=True, kw_only=True):
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
     skew_bound_s: float | None = None
 
 
-class World(Struct, frozen=True, kw_only=True):
+class World(msgspec.Struct, frozen=True, kw_only=True):
     """How many ranks the job has, and how that was learnt."""
 
     size: int | None = None
     source: str | None = msgspec.field(name="from", default=None)
 
 
-class Coverage(Struct, frozen=True, kw_only=True):
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     ranks_expected: int | None
     ranks_seen: list[str]
     ranks_missing: list[str]
@@ -162,25 +78,25 @@ class Coverage(Struct, frozen=True, kw_only=True):
     world: World = World()
 
 
-class Device(Struct, frozen=True, kw_only=True):
+class Device(msgspec.Struct, frozen=True, kw_only=True):
     host: str | None = None
     pci: str | None = None
     index: int | None = None
     uuid: str | None = None
 
 
-class Suspects(Struct, frozen=True, kw_only=True):
+class Suspects(msgspec.Struct, frozen=True, kw_only=True):
     ranks: list[int] = []
     hosts: list[str] = []
 
 
-class Code(Struct, frozen=True, kw_only=True):
+class Code(msgspec.Struct, frozen=True, kw_only=True):
     file: str | None
     line: int | None
     function: str | None
 
 
-class FirstAnomaly(Struct, frozen=True, kw_only=True):
+class FirstAnomaly(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str | None = None
     rank: int | None = None
     host: str | None = None
@@ -200,7 +116,7 @@ class FirstAnomaly(Struct, frozen=True, kw_only=True):
     signature: str | None = None
 
 
-class Coordinates(Struct, frozen=True, kw_only=True):
+class Coordinates(msgspec.Struct, frozen=True, kw_only=True):
     tp: int | None = None
     pp: int | None = None
     dp: int | None = None
@@ -208,13 +124,13 @@ class Coordinates(Struct, frozen=True, kw_only=True):
     cp: int | None = None
 
 
-class PlaceDevice(Struct, frozen=True, kw_only=True):
+class PlaceDevice(msgspec.Struct, frozen=True, kw_only=True):
     pci: str | None = None
     index: int | None = None
     uuid: str | None = None
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a named or suspected rank runs, as far as the bundle tells."""
 
     rank: int
@@ -225,7 +141,7 @@ class Place(Struct, frozen=True, kw_only=True):
     coordinates: Coordinates = Coordinates()
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     cause: Cause | None = None
     status: Status = "unknown"
@@ -245,22 +161,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     places: list[Place] = []  # of every named or suspected rank, at most 64
 
 
-class Ref(Struct, frozen=True, kw_only=True):
-    """A place in the bundle: `line` is 1-based for text, or the 0-based record of a structured file."""
-
-    file: str
-    line: int | None
-    text: str
-
-
-class Evidence(Struct, frozen=True, kw_only=True):
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     claim: str
     direction: Direction
     refs: list[Ref]
 
 
-class Alternative(Struct, frozen=True, kw_only=True):
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     cause: Cause | None
     ranks: list[int]
@@ -268,7 +176,7 @@ class Alternative(Struct, frozen=True, kw_only=True):
     why_not: str
 
 
-class SymptomRow(Struct, frozen=True, kw_only=True):
+class SymptomRow(msgspec.Struct, frozen=True, kw_only=True):
     """What had to be explained, and whether the verdict explains it."""
 
     kind: SymptomKind
@@ -277,7 +185,7 @@ class SymptomRow(Struct, frozen=True, kw_only=True):
     explained: bool
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """One explanation that was weighed, with the key that it was weighed by."""
 
     kind: Kind
@@ -290,129 +198,32 @@ class Candidate(Struct, frozen=True, kw_only=True):
     summary: str
 
 
-class Decision(Struct, frozen=True, kw_only=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
     do: DecisionKind = "cannot_tell"
     reason: str = ""
     lost_gpu_hours: float | None = None
 
 
-class BlastRadius(Struct, frozen=True, kw_only=True):
+class BlastRadius(msgspec.Struct, frozen=True, kw_only=True):
     ranks_waiting: int = 0
     groups: list[str] = []
 
 
-class Lost(Struct, frozen=True, kw_only=True):
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
     last_completed_step: int | None = None
     last_saved_step: int | None = None
     last_persisted_step: int | None = None
     stalled_s: float | None = None
 
 
-class Action(Struct, frozen=True, kw_only=True):
+class Action(msgspec.Struct, frozen=True, kw_only=True):
     kind: ActionKind
     target: str
     command: str | None
     reason: str
 
 
-# --- what the page draws -------------------------------------------------------------------------------------------
-
-
-class TimelineItem(Struct, frozen=True, kw_only=True):
-    time_utc: str
-    basis: str | None  # utc | local: local stamps have no zone and are shown as printed
-    lane: Literal["culprit", "peers", "system"]
-    label: str
-    count: int  # cascades are folded: how many like this one
-    ranks: str  # ranges
-    ref: Ref | None
-
-
-class GridCell(Struct, frozen=True, kw_only=True):
-    """Ranks with equal state; drawn as one path per state, never one node per rank."""
-
-    state: RankState
-    ranks: str  # ranges
-
-
-class GridHost(Struct, frozen=True, kw_only=True):
-    host: str
-    ranks: str
-
-
-class GraphNode(Struct, frozen=True, kw_only=True):
-    id: str
-    kind: Literal["ranks", "operation"]
-    label: str
-    ranks: str  # ranges; of an operation: its members
-    state: str  # of ranks: as GridCell; of an operation: open | mismatch | done
-    detail: str
-
-
-class GraphEdge(Struct, frozen=True, kw_only=True):
-    source: str
-    target: str
-    label: str  # "in", "waits for", "absent", …
-    certain: bool
-
-
-class StackClass(Struct, frozen=True, kw_only=True):
-    site: str
-    count: int
-    ranks: str
-    top: str  # innermost telling frame
-    frames: list[str]  # innermost first
-    ref: Ref | None
-
-
-class CollectiveRow(Struct, frozen=True, kw_only=True):
-    group: str
-    members: str
-    seq: int | None
-    ranks: str
-    last_enqueued: int | None
-    last_completed: int | None
-    open_op: str | None
-    mark: str | None  # "absent", "mismatch", …
-
-
-class TensorRow(Struct, frozen=True, kw_only=True):
-    rank: int
-    step: int | None
-    microbatch: int | None
-    phase: str | None
-    module: str | None
-    op: str | None
-    tensor: str | None
-    value: str
-    role: str  # root | echo | infected | unobserved
-
-
-class HardwareRow(Struct, frozen=True, kw_only=True):
-    time_utc: str | None
-    host: str | None
-    pci: str | None
-    ranks: str
-    code: str | None
-    text: str
-    relation: str  # why it does or does not count
-    ref: Ref | None
-
-
-class Views(Struct, frozen=True, kw_only=True):
-    timeline: list[TimelineItem] = []
-    grid: list[GridCell] = []
-    hosts: list[GridHost] = []
-    nodes: list[GraphNode] = []
-    edges: list[GraphEdge] = []
-    stacks: list[StackClass] = []
-    collectives: list[CollectiveRow] = []
-    tensors: list[TensorRow] = []
-    hardware: list[HardwareRow] = []
-    notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view
-
-
-class Incident(Struct, frozen=True, kw_only=True):
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     verdict: Verdict
     evidence: list[Evidence]
@@ -427,7 +238,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     views: Views = Views()
 
 
-class FindingRow(Struct, frozen=True, kw_only=True):
+class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
     """What a detector concluded, whether or not it became the verdict."""
 
     detector: str
@@ -439,7 +250,7 @@ class FindingRow(Struct, frozen=True, kw_only=True):
     ran: bool = True
 
 
-class EnvironmentRow(Struct, frozen=True, kw_only=True):
+class EnvironmentRow(msgspec.Struct, frozen=True, kw_only=True):
     """A setting whose value differs between ranks or hosts, or is out of its range."""
 
     name: str
@@ -447,7 +258,7 @@ class EnvironmentRow(Struct, frozen=True, kw_only=True):
     note: str
 
 
-class FileRow(Struct, frozen=True, kw_only=True):
+class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     bytes: int
     parsers: list[str]
@@ -461,7 +272,7 @@ class FileRow(Struct, frozen=True, kw_only=True):
     records: int = 0  # rows of evidence that were read from it
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The whole document."""
 
     tool: Tool
@@ -474,37 +285,6 @@ class Report(Struct, frozen=True, kw_only=True):
     limits: list[str]
     files: list[FileRow] = []
     schema_version: Literal[1] = 1
-
-
-def ranges(values: Iterable[int]) -> str:
-    """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
-    parts: list[str] = []
-    start = previous = None
-    for value in sorted(set(values)):
-        if previous is not None and value == previous + 1:
-            previous = value
-            continue
-        if start is not None:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
-        start = previous = value
-    if start is not None:
-        parts.append(str(start) if start == previous else f"{start}-{previous}")
-    return ",".join(parts)
-
-
-def range_list(values: Iterable[int]) -> list[str]:
-    """As `ranges`, one text per run, the form of the contract's `[ranges]`."""
-    text = ranges(values)
-    return text.split(",") if text else []
-
-
-def value_text(value: float) -> str | float:
-    """JSON has no NaN: "NaN", "Inf", "-Inf", else the number itself."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Inf" if value > 0 else "-Inf"
-    return value
 
 
 def schema() -> dict[str, Any]:

@@ -9,7 +9,7 @@ own, and what it then follows from.
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from forensics.model.incident import Cause, Domain, Kind
+from forensics.model.names import Cause, Domain, Kind
 from parsers.tables import EVENT_KINDS
 
 Printer = Literal["process", "kernel", "launcher", "tool"]

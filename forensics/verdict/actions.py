@@ -1,8 +1,9 @@
 """What to do now: the detectors' own actions, those that a cause asks for, and what to collect where it is undecided."""
 
-from forensics.commands import drain_node
+from forensics.model.commands import drain_node
 from forensics.model.finding import Finding
-from forensics.model.incident import Action, Status
+from forensics.model.incident import Action
+from forensics.model.names import Status
 
 
 def actions_of(finding: Finding, status: Status) -> list[Action]:

@@ -13,7 +13,7 @@ from functools import reduce
 
 from forensics.case import Case
 from forensics.model.finding import Finding
-from forensics.model.incident import Kind, Reason, SymptomKind
+from forensics.model.names import Kind, Reason, SymptomKind
 from forensics.model.taxonomy import CAUSES
 from forensics.verdict.explain import Explainer
 from forensics.verdict.observers import BASES, Basis, Observers

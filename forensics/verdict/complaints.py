@@ -4,9 +4,9 @@ from textwrap import shorten
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.process_ends import reference
-from forensics.identity import short_host
+from forensics.facts.event_rows import reference
 from forensics.model.finding import Claim
 from forensics.model.taxonomy import EVENTS
 

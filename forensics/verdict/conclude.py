@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 import msgspec
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.commands import drain_node
-from forensics.identity import short_host
-from forensics.lost import lost
+from forensics.facts.cost import cost
 from forensics.model import incident as shape
+from forensics.model.commands import drain_node
+from forensics.model.drawn import Views
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
     Action,
@@ -20,18 +21,20 @@ from forensics.model.incident import (
     FindingRow,
     FirstAnomaly,
     Incident,
+    Lost,
     Place,
     PlaceDevice,
     Suspects,
     SymptomRow,
     Verdict,
-    Views,
-    ranges,
 )
+from forensics.model.names import Kind, Reason
+from forensics.model.texts import ranges
 from forensics.verdict.actions import actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
+from forensics.verdict.observers import Observers
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
@@ -56,7 +59,7 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
         chosen = [timed(case, one) for one in (best, *_further(best, choice))]
         return Conclusion(tuple(chosen), choice)
     if (well := healthy(case)) is not None and not serious:
-        return Conclusion((_bare(well, "healthy"),), choice)
+        return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
     return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)
@@ -67,7 +70,7 @@ def conclude(case: Case, conclusion: Conclusion, views: Callable[[Finding], View
     return [_incident(case, one, conclusion, views) for one in conclusion.chosen]
 
 
-def _bare(finding: Finding, kind: shape.Kind) -> Candidate:
+def _bare(finding: Finding, kind: Kind) -> Candidate:
     return Candidate(finding, kind, frozenset(), (), "others_record", None, (finding.detector,))
 
 
@@ -82,7 +85,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     else:
         summary = "Nothing in this bundle shows a fault, and nothing proves that the run was healthy."
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(_COLLECT,))
-    reason: shape.Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
+    reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
 
 
@@ -131,7 +134,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=finding.blast_radius,
         severity=finding.severity,
-        lost=lost(case, one.kind),
+        lost=_cost(case, one.kind),
         actions=[*actions_of(finding, status), *_drained(case, finding)],
         symptoms=[
             SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
@@ -140,6 +143,12 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
         views=views(finding),
     )
+
+
+def _cost(case: Case, kind: Kind) -> Lost:
+    """NaN and Inf stall nobody."""
+    found = cost(case.tables, case.events, case.clocks)
+    return msgspec.structs.replace(found, stalled_s=None) if kind == "numerics" else found
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

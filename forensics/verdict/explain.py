@@ -7,10 +7,10 @@ from functools import cached_property
 import polars as pl
 
 from forensics.case import Case
-from forensics.graph.roots import walk
-from forensics.graph.waits import OpNode
+from forensics.graph.hang.roots import walk
+from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
-from forensics.model.incident import Ref
+from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES
 from forensics.verdict.symptoms import STOPPED, Symptom
 

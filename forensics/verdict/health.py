@@ -7,9 +7,9 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 import polars as pl
 
 from forensics.case import Case
-from forensics.graph.records import UNRECORDED_P2P
+from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Ref
+from forensics.model.ref import Ref
 from forensics.model.taxonomy import EVENTS
 
 _FAILURES = (
@@ -67,7 +67,8 @@ def _completions(case: Case) -> list[Claim]:
 
 
 def _records(case: Case) -> tuple[Ref, ...]:
-    rows = case.tables["operations"].filter(pl.col("record").is_not_null()).sort("rank", "file", "record")
+    done = case.tables["operations"].filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
+    rows = done.sort("rank", "file", "record")
     last = rows.unique("rank", keep="last", maintain_order=True).head(3)
     return tuple(
         Ref(

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.process_ends import is_consequence, signal_of, without_echoes
-from forensics.identity import short_host
+from forensics.facts.process_ends import is_consequence, without_echoes
 from forensics.model.finding import Finding
-from forensics.model.incident import Ref
+from forensics.model.ref import Ref
+from forensics.model.signals import signal_of
 from forensics.model.taxonomy import CAUSES, EVENTS
 from parsers.tables import TableName
 

@@ -3,16 +3,15 @@
 import polars as pl
 
 from forensics.case import Case
-from forensics.detectors.log_lines import has_begun
 from forensics.model.finding import Finding
-from forensics.model.incident import Kind
+from forensics.model.names import Kind
 
 
 def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
     """Why a finding cannot be so, as a sentence; None where nothing speaks against it for certain."""
     if case.ended_well and kind in ("hang", "crash", "launch"):
         return "every rank says that it ended well"
-    if kind == "launch" and has_begun(case):
+    if kind == "launch" and case.has_begun:
         return "the run had begun"
     if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)):
         return f"rank {was_in} timed out in that very operation"

@@ -7,9 +7,9 @@ against one. The person may say that the job stood still (`--hung`).
 from dataclasses import replace
 
 from forensics.case import Case
-from forensics.graph.operations import ranks_text
 from forensics.model.finding import Claim
-from forensics.model.incident import Reason
+from forensics.model.names import Reason
+from forensics.model.texts import ranks_text
 from forensics.verdict.arbitrate import Candidate
 
 # What members brought to one call does not change by waiting.

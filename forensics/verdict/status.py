@@ -1,6 +1,6 @@
 """The status word and the rule that gave it. Only observers of the subject count; facts are not counted."""
 
-from forensics.model.incident import Reason, Status
+from forensics.model.names import Reason, Status
 from forensics.verdict.arbitrate import Candidate
 from forensics.verdict.observers import Observers
 

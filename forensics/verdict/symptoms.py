@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.detectors.log_lines import has_begun, is_only_about_hosts
-from forensics.facts.process_ends import is_consequence, is_stop, reference, without_echoes
-from forensics.graph.waits import OpNode
-from forensics.identity import short_host
+from forensics.facts.event_rows import reference
+from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
-from forensics.model.incident import Ref, SymptomKind
+from forensics.model.names import SymptomKind
+from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
 
@@ -96,7 +97,7 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
 
 def _victims(case: Case) -> Iterator[Symptom]:
     """Waits for a store, a barrier or a group, and reports of members that did not come."""
-    begun = has_begun(case)
+    begun = case.has_begun
     kinds = [kind for kind in _WAITS if begun or kind not in _BEFORE_IT_RAN]
     rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
@@ -148,7 +149,7 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
 def _connections(case: Case) -> Iterator[Symptom]:
     """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
     rows = case.events.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
-    rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(has_begun(case)))
+    rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
     rows = rows.filter((pl.col("kind") != "port_error") | pl.col("detail").fill_null("").str.contains('"library"'))
     if rows.height:
         refs = tuple(reference(row) for row in rows.sort("file", "line").head(3).iter_rows(named=True))
@@ -191,7 +192,7 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
 
 
 def _never_started(case: Case) -> Iterator[Symptom]:
-    if has_begun(case):
+    if case.has_begun:
         return
     kinds = case.events["kind"]
     begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
@@ -215,7 +216,7 @@ def _stopped(case: Case) -> Iterator[Symptom]:
 
 def _hosts_alone(case: Case) -> Iterator[Symptom]:
     """Whoever gathers logs of hosts and nothing of a job asks what these say."""
-    if is_only_about_hosts(case) and case.events.height:
+    if case.is_only_about_hosts and case.events.height:
         yield Symptom("ended", "hosts, whose logs alone were gathered")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from forensics.model.incident import GraphEdge, GraphNode, GridCell, GridHost, TimelineItem
+from forensics.model.drawn import GraphEdge, GraphNode, GridCell, GridHost, TimelineItem
 from reports.layout import cut, duration, spans
 
 GRID_RANKS = 32_768

@@ -1,0 +1,83 @@
+"""Whose host a file is from, by its path: names are matched against the hosts that the contents of the bundle know.
+
+`kernel/gpu-045.dmesg`, `HOST.log`, `HOST-3.out`, `HOST/py-spy.40.out`: a word of a path is a host only because records print
+that host; no list says what words are none. Every row of such a file that tells no host gets it.
+
+Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
+
+Tables = dict[TableName, pl.DataFrame]
+_HOSTED: tuple[TableName, ...] = tuple(name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys())
+_SPEAKING: tuple[TableName, ...] = tuple(name for name in _HOSTED if "rank" in SCHEMAS[name] and name != "files")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
+    """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
+    known, result = _known(tables), dict(tables)
+    files = tables["files"].filter(pl.col("host").is_null())["file"].to_list() if known else []
+    found = {file: host for file in files if (host := host_in(file, known)) is not None}
+    if not found:
+        return result
+    places = _agreeing(tables, pl.DataFrame({"file": list(found), "_host": list(found.values())}))
+    for name in _HOSTED:
+        frame = tables[name]
+        if places.height and frame["host"].null_count():
+            filled = frame.join(places, on="file", how="left", maintain_order="left")
+            result[name] = filled.with_columns(pl.coalesce("host", "_host").alias("host")).drop("_host")
+    return result
+
+
+def host_in(path: str, known: frozenset[str]) -> str | None:
+    """The host (first label) that a path names, the file before its folders; null where one part names two."""
+    for part in reversed(path.split("/")):
+        found = set(_hosts_of(part, known))
+        if found:
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
+    """Known hosts that stand between non-alphanumerics, the longest first, each character once."""
+    words = [match.span() for match in _WORD.finditer(part)]
+    taken: list[tuple[int, int]] = []
+    for count in range(len(words), 0, -1):
+        for (begin, _), (_, end) in zip(words, words[count - 1 :], strict=False):
+            if part[begin:end] in known and all(end <= first or last <= begin for first, last in taken):
+                taken.append((begin, end))
+                yield part[begin:end]
+
+
+def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+    """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
+    names = {name for table in _HOSTED for name in tables[table]["host"].drop_nulls().unique().to_list()}
+    names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
+    return frozenset(short for name in names if (short := short_host(name)) and not short.isdigit())
+
+
+def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:
+    """`places` (file, _host) without the files in which a row tells another host, or has a rank that others claim for
+    other hosts only."""
+    claims = tables["ranks"].select("rank", pl.col("host").alias("_claimed")).drop_nulls().unique()
+    claims = claims.with_columns(_short("_claimed")).group_by("rank").agg("_claimed")
+    wrong: set[str] = set()
+    for name in _SPEAKING:
+        rows = tables[name].join(places, on="file", how="inner")
+        if name == "events":
+            rows = rows.with_columns(pl.when(pl.col("rank_space") == "global").then("rank").alias("rank"))
+        rows = rows.select("file", "host", "rank", "_host").unique().join(claims, on="rank", how="left")
+        is_other = (_short("host") != pl.col("_host")) | ~pl.col("_claimed").list.contains(pl.col("_host"))
+        wrong |= set(rows.filter(is_other)["file"])
+    return places.filter(~pl.col("file").is_in(list(wrong)))
+
+
+def _short(column: str) -> pl.Expr:
+    return pl.col(column).map_elements(short_host, return_dtype=pl.String)

@@ -1,0 +1,117 @@
+"""Did a device of the job fail, by the driver's word?
+
+Every gate is in facts/hardware.py: an error of the device (not of the program that ran on it), on a host of the job, before
+the trouble, rarer than the fleet's rate. A driver's record names host and device; the rank where it is known to run there and
+nothing of its own shows that it waited for others, or where all members of the call that never ended are in it: then one
+device may have stopped inside. Where the bundle holds kernel logs alone, they are all there is to say.
+"""
+
+import re
+from collections.abc import Sequence
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import own_rank, refs, rows
+from forensics.facts.hardware import Record
+from forensics.facts.progress import step_in_progress
+from forensics.facts.waiting import is_silence_elsewhere
+from forensics.graph.hang.roots import all_entered
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+_BEFORE_WORDS = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
+_WORDS = 100
+
+
+def _device(record: Record) -> Device:
+    return Device(host=record.host, pci=record.row["pci"], index=record.row["device_index"], uuid=None)
+
+
+def _may_be_its(case: Case, rank: int) -> bool:
+    """Nothing shows that this rank waited for others, or everybody waits in the same calls."""
+    end = case.ends.get(rank)
+    if end is not None and end.how not in ("died", "failed", "followed"):
+        return end.how == "gave_up" and _everybody_waits(case)
+    held = case.waits is not None and case.waits.status.get(rank) in ("held", "vague")
+    return not held or all_entered(case.roots) or (case.roots is not None and rank in case.roots.stuck)
+
+
+def _everybody_waits(case: Case) -> bool:
+    """Did all ranks of the job time out?"""
+    return all_entered(case.roots) or bool(case.expected and case.expected <= case.waited_ranks)
+
+
+def _counted(case: Case, alone: bool) -> list[Record]:
+    faults = [one for one in case.hardware if one.is_device_error]
+    if alone:
+        return faults
+    found = [one for one in faults if one.counts and not one.common and one.on_job is not False and one.host]
+    if case.job_hosts:
+        return found
+    # A log of a host that nothing says to be of the job counts by its time, and only if no other host says the same.
+    timed = [one for one in found if one.when == "before"]
+    return timed if len({one.host for one in timed}) == 1 else []
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding over all devices."""
+    alone = case.is_only_about_hosts
+    found = _counted(case, alone)
+    if not found or not (alone or case.has_waited or any(end.how != "ended" for end in case.ends.values())):
+        return ()
+    at = {one.rank for one in found if one.rank is not None}
+    ranks = tuple(sorted(rank for rank in at if _may_be_its(case, rank)))
+    if at and not ranks and not alone:
+        # The ranks on these devices waited for somebody else: only what ends a device still speaks of its host.
+        found = [one for one in found if one.ends_device and one.when == "before"]
+    hosts = tuple(sorted({one.host for one in found if one.host}))
+    if not found or (
+        not alone
+        and not ranks
+        and is_silence_elsewhere(case.waited_ranks, case.expected, case.identity, hosts)
+        and not all(o.ends_device for o in found)
+    ):
+        return ()
+    kept = [one for one in found if one.rank in ranks] if ranks else found
+    return (_finding(case, kept, ranks),)
+
+
+def _words(record: Record) -> str:
+    """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
+    text = _BEFORE_WORDS.sub("", record.row["text"] or "").strip().rstrip(".")
+    return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
+
+
+def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Finding:
+    hosts = tuple(sorted({one.host for one in found if one.host}))
+    devices = tuple(sorted({_device(one) for one in found}, key=str))
+    code, words = found[0].row["code"], _words(found[0])
+    said = "the driver reported an error of the device" + (f": {words}" if words else "")
+    claims = [Claim(said, "for", refs(one.row for one in found))]
+    waited = case.waited_ranks
+    if ranks and waited and not waited & set(ranks):
+        rest = [row for row in rows(case.events, "collective_timeout") if own_rank(row) in waited]
+        claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", refs(rest)))
+    target = ", ".join(hosts) or "the device"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="gpu_fault",
+        ranks=ranks,
+        hosts=hosts,
+        devices=devices,
+        domain="infrastructure",
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(
+            rank=ranks[0] if ranks else None,
+            host=hosts[0] if len(hosts) == 1 else None,
+            step=step_in_progress(case.tables["steps"]),
+            signature=f"device:{code}",
+        ),
+        actions=(Action(kind="inspect_hardware", target=target, command=None, reason="its driver reported an error"),),
+        summary=f"A device failed ({', '.join(part for part in (code, words) if part)})"
+        + (f" on {', '.join(hosts)}" if hosts else "")
+        + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
+    )
+
+
+DETECTOR = Detector("device_fault", ("events",), detect, "ended")

@@ -1,0 +1,97 @@
+"""Everybody waits in the same call: did a link or an adapter of one host fail just before?
+
+Where all members entered and none finished, link, adapter, switch and kernel look alike from inside (contract, rule 8). The
+kernel of one host tells them apart where it reports its link down or its adapter failed just before the wait began, no
+other host does, the stalled calls pass through that host, and nobody is silent anywhere else. A link that came back may
+still have broken the transfer, but that is weaker. Ranks are never named: they all waited.
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.facts.waiting import is_silence_elsewhere
+from forensics.graph.hang.operations import describe
+from forensics.graph.hang.roots import all_entered
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.texts import ranks_text
+
+
+def _failed_links(case: Case) -> dict[str, list[Row]]:
+    """host of the job → what its kernel says of links and adapters just before the anomaly."""
+    found: dict[str, list[Row]] = {}
+    for one in case.hardware:
+        is_link = one.kind in ("link_down", "port_error") and one.severity in ("warning", "error", "fatal")
+        if is_link and one.on_job and one.host and one.when == "before" and not detail(one.row).get("library"):
+            found.setdefault(one.host, []).append(one.row)
+    return found
+
+
+def _is_back(case: Case, host: str, failed: list[Row]) -> bool:
+    """Did a link of this host come up again after the failure?"""
+    last = max(row["time_ns"] for row in failed)
+    return any(
+        host_of(case.identity, row) == host and row["time_ns"] is not None and row["time_ns"] > last
+        for row in rows(case.events, "link_up")
+    )
+
+
+def _passes_through(case: Case, host: str) -> bool:
+    """Does every stalled call join this host to another one?"""
+    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    if case.has_open_operations:
+        if not all_entered(case.roots) or case.states is None or case.roots is None:
+            return False
+        members = [operation.all_ranks for operation in describe(case.states, case.roots.entered).values()]
+    else:
+        members = [tuple(case.waited_ranks)]
+    return bool(members) and all(
+        {place.get(rank) == host for rank in ranks if place.get(rank) is not None} == {True, False} for ranks in members
+    )
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    failed = _failed_links(case)
+    if len(failed) != 1 or any(end.how in ("died", "bad_loss", "ended") for end in case.ends.values()):
+        return ()
+    ((host, said),) = failed.items()
+    if not _passes_through(case, host) or is_silence_elsewhere(case.waited_ranks, case.expected, case.identity, {host}):
+        return ()
+    waited = case.waited_ranks or set(case.seen)
+    complete = case.has_open_operations or bool(case.expected and case.expected <= waited)
+    timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
+    adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
+    text = f"the kernel of {host} reported a link or an adapter as failed just before the wait began"
+    who = f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="network_fault",
+            hosts=(host,),
+            domain="infrastructure",
+            undecided=_doubts(complete, _is_back(case, host, said)),
+            claims=(
+                Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", refs(said)),
+                Claim(who, "for", refs(timed_out)),
+            ),
+            first_anomaly=FirstAnomaly(
+                host=host,
+                step=step_in_progress(case.tables["steps"]),
+                signature=f"link:{said[0]['code'] or said[0]['kind']}",
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(waited)),
+            actions=(Action(kind="inspect_network", target=host, command=None, reason="its link or adapter failed"),),
+            collect=("port counters of the host and the switch's log",),
+            summary=f"The network of {host} failed: {text}, and {who}.",
+        ),
+    )
+
+
+def _doubts(complete: bool, is_back: bool) -> tuple[Reason, ...]:
+    """Somebody may be missing; or the link was there again when the wait went on."""
+    return ("culprit_among_missing",) if not complete else ("conflicting_evidence",) if is_back else ()
+
+
+DETECTOR = Detector("link_before_wait", ("events",), detect, "waiting")

@@ -1,0 +1,134 @@
+"""Did the network between hosts fail, and where?
+
+An adapter or port that reports itself is a witness of its own. A failed completion (retries exceeded) blames the peer or
+the way to it: the blame graph says host, link, rail or network. A connection that the peer closed is only an echo: the
+other process died, or the network between broke, and nobody is named for it.
+"""
+
+from collections.abc import Sequence
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import Row, detail, host_of, refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.blame import UNKNOWN_HOST, Root, blames, find_root
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+
+_FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
+
+
+def _local(case: Case) -> list[Row]:
+    """Adapters, ports and links that failed by their own host's word; kernels of hosts outside the job do not count, nor
+    does what is of another time than the anomaly."""
+    links = [one for one in case.hardware if one.kind in ("link_down", "port_error") and one.when != "apart"]
+    said = [one.row for one in links if one.kind == "port_error" and detail(one.row).get("library")]
+    kernel = [
+        one.row
+        for one in links
+        if one.severity in ("warning", "error", "fatal") and not detail(one.row).get("library") and one.on_job
+    ]
+    return [*said, *kernel]
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    failed = rows(case.events, "completion_error")
+    first = [row for row in failed if row["code"] not in _FLUSHED] or failed
+    local = _local(case)
+    if failed:
+        return (_fault(case, find_root(blames(case.tables, case.identity, case.job_hosts, first)), local, first),)
+    if [row for row in local if detail(row).get("library")]:
+        return (_fault(case, None, local, []),)
+    closed = rows(case.events, "peer_closed", "remote_error")
+    closed += [row for row in rows(case.events, "connect_failed") if row["names_hosts"]] if case.has_begun else []
+    ended = [end for end in case.ends.values() if end.how in ("died", "bad_loss")]
+    if closed and not ended and not case.has_waited:
+        return (_closed(case, find_root(blames(case.tables, case.identity, case.job_hosts, closed)), local, closed),)
+    return ()
+
+
+def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ...]:
+    """A port that reports itself is surer than what others say of the way to it."""
+    own = sorted({host for row in local if (host := host_of(case.identity, row))})
+    if len(own) == 1 or (len(own) == 2 and root is not None and root.where == "link"):
+        return tuple(own)
+    if root and root.where == "host" and root.hosts[0] != UNKNOWN_HOST:
+        return (root.hosts[0],)
+    return ()
+
+
+def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence[Row]) -> Finding:
+    hosts = _hosts(root, local, case)
+    ends = tuple(host for host in root.hosts if host != UNKNOWN_HOST) if root and root.where == "link" else ()
+    links = ((ends[0], ends[1]),) if len(ends) == 2 and not hosts else ()
+    claims = []
+    if failed:
+        text = f"{len(failed)} transfers were given up: {_words(root)}"
+        claims.append(Claim(text, "for", refs(failed)))
+    if local:
+        text = "ports or links of " + (
+            ", ".join(sorted({str(host_of(case.identity, row) or "a host") for row in local}))
+        )
+        claims.append(Claim(f"{text} reported an error of their own", "for", refs(local)))
+    where = hosts[0] if len(hosts) == 1 else _words(root)
+    return Finding(
+        detector=DETECTOR.name,
+        cause="network_fault",
+        hosts=hosts,
+        links=links,
+        suspect_hosts=() if hosts else ends,
+        domain="infrastructure",
+        undecided=() if hosts or not ends else ("tied_explanations",),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(
+            step=step_in_progress(case.tables["steps"]), host=hosts[0] if hosts else None, signature="network"
+        ),
+        blast_radius=BlastRadius(ranks_waiting=0),
+        actions=tuple(
+            Action(kind="inspect_network", target=name, command=None, reason="transfers to or from it failed")
+            for name in (hosts or ends or ("fabric",))
+        ),
+        collect=() if hosts else ("port counters and kernel logs of both ends, and the switch's log",),
+        summary=f"The network failed ({where}): "
+        + ("a port or link reported it." if local and not failed else "transfers were given up after all retries."),
+    )
+
+
+def _words(root: Root | None) -> str:
+    if root is None:
+        return "connections whose ends are not named"
+    if root.where == "host":
+        return f"{root.hosts[0]} is an end of every report ({root.reporters} hosts report)"
+    if root.where == "link" and UNKNOWN_HOST in root.hosts:
+        return f"the way to {next((host for host in root.hosts if host != UNKNOWN_HOST), 'a host')}"
+    if root.where == "link":
+        return f"the link between {root.hosts[0]} and {root.hosts[1]}"
+    if root.where == "rail":
+        return f"rail {root.rail} of many hosts, which share its switch"
+    return "many pairs of hosts, with no host in common"
+
+
+def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequence[Row]) -> Finding:
+    ends = [host for host in (root.hosts if root else ()) if host != UNKNOWN_HOST]
+    if root is None:
+        ends = sorted({blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)})
+    text = "connections were closed by the other end; nothing tells whether its process died or the network broke"
+    claims = [Claim(text, "for", refs(closed))]
+    if local:
+        claims.append(Claim("a link of a host of the job went down", "for", refs(local)))
+    return Finding(
+        detector=DETECTOR.name,
+        cause="network_fault" if local else None,
+        hosts=_hosts(None, local, case),
+        suspect_hosts=tuple(ends[:8]),
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
+        collect=("logs of " + (", ".join(ends[:8]) or "all other ranks") + ", kernel logs of their hosts",),
+        summary="Undecided: the other end closed the connection"
+        + (f" ({', '.join(ends[:8])})" if ends else "")
+        + "; a process that died and a broken network look alike from here.",
+    )
+
+
+DETECTOR = Detector("network", ("events",), detect, "ended")

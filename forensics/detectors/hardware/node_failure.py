@@ -1,0 +1,45 @@
+"""Which hosts does the scheduler call failed?
+
+Slurm says "Node failure on HOST" when a node stops answering: it names hosts, never ranks, and explains that the ranks there
+are silent. It says nothing of why.
+"""
+
+from forensics.assemble.identity import short_host
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding over all such hosts of the job."""
+    said = [row for row in rows(case.events, "scheduler") if row["code"] == "node_failure"]
+    named = {short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host}
+    hosts = tuple(sorted(named & case.job_hosts if case.job_hosts else named))
+    if not hosts:
+        return ()
+    text = f"the scheduler says that {', '.join(hosts)} failed"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="rank_died",
+            hosts=hosts,
+            domain="infrastructure",
+            claims=(Claim(text, "for", refs(said)),),
+            first_anomaly=FirstAnomaly(
+                host=hosts[0] if len(hosts) == 1 else None,
+                step=step_in_progress(case.tables["steps"]),
+                signature="node_failure",
+            ),
+            actions=tuple(
+                Action(kind="inspect_hardware", target=host, command=None, reason="its node stopped answering")
+                for host in hosts
+            ),
+            collect=(f"kernel and console logs of {', '.join(hosts)}",),
+            summary=f"{text[:1].upper()}{text[1:]}; the ranks there ended with it.",
+        ),
+    )
+
+
+DETECTOR = Detector("node_failure", ("events",), detect, "waiting")

@@ -1,0 +1,104 @@
+"""Has a device stopped inside an operation that all other members completed, or have started without it?
+
+A host that runs on leaves a tail of enqueued operations behind the one that never finishes; only the first open operation
+of a rank counts. All other members done: that rank is named. So is it where the records hold start times, all other members
+have started the operation, and this one alone has not: its device is still busy with something before. `gpu_fault` where a
+hardware record of its own device agrees (M10), else `kernel_stuck`.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import reference
+from forensics.facts.hardware import device_records
+from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, Device, FirstAnomaly
+from forensics.model.texts import ranges, ranks_text
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding for all such ranks."""
+    if case.roots is None or case.states is None:
+        return ()
+    stuck = dict(case.roots.stuck) or _not_started(case)
+    operations = describe(case.states, stuck.values())
+    done = {op: bool(one.members.get("done")) for op, one in operations.items()}
+    if not stuck or (case.roots.stuck and not all(done.values())):
+        return ()  # alone in it because the other members are unknown
+    named = tuple(sorted(stuck))
+    claims = [claim for rank in named for claim in _claims(rank, operations[stuck[rank]])]
+    records = {rank: found for rank in named if (found := device_records(case.hardware, rank))}
+    for rank, found in records.items():
+        refs = tuple(reference(one.row) for one in found[:2])
+        claims.append(Claim(f"the device of rank {rank} reported an error", "for", refs))
+    first = operations[stuck[named[0]]]
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="gpu_fault" if records else "kernel_stuck",
+            ranks=named,
+            devices=tuple(_devices(case, named)),
+            domain="infrastructure" if records else "unknown",
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(
+                time_utc=opened_utc(first),
+                rank=named[0],
+                step=step_in_progress(case.tables["steps"], named[0]),
+                op=first.kind,
+                group=first.group,
+                group_ranks=ranges(first.all_ranks),
+                seq=first.seq,
+                signature=f"stopped:{first.kind}:{first.group}",
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters), groups=[first.group]),
+            summary=_summary(named, first),
+        ),
+    )
+
+
+def _not_started(case: Case) -> dict[int, str]:
+    """rank → the operation that all its members are in and that its device alone has not begun, by records of start times."""
+    assert case.roots is not None and case.states is not None
+    opened = case.states.open.filter(pl.col("op").is_in(list(case.roots.entered)) & ~pl.col("is_p2p"))
+    begun = pl.col("state") == "started"
+    lonely = opened.filter(
+        pl.col("timed").any().over("op") & ((~begun).sum().over("op") == 1) & (begun.sum().over("op") > 0) & ~begun
+    )
+    return dict(lonely.select("rank", "op").sort("rank").iter_rows())
+
+
+def _claims(rank: int, operation: Operation) -> Iterator[Claim]:
+    others = operation.members.get("done")
+    own = tuple(call.ref(operation.label) for call in operation.calls if call.rank == rank)
+    if others:
+        yield Claim(f"{ranks_text(others)} completed {operation.label}; only rank {rank} did not", "for", own)
+    else:
+        inside = [call for call in operation.calls if call.rank != rank]
+        text = (
+            f"{ranks_text(call.rank for call in inside)} started {operation.label}; the device of rank {rank} did not"
+        )
+        yield Claim(text, "for", (*own, *(call.ref(operation.label) for call in inside[:2])))
+    if lost := operation.members.get("entered"):
+        text = f"no usable flight record; nobody completes {operation.label} before all have entered it"
+        yield Claim(f"{ranks_text(lost)}: {text}", "unseen")
+
+
+def _devices(case: Case, ranks: tuple[int, ...]) -> Iterator[Device]:
+    for rank in ranks:
+        who = case.identity.filter(pl.col("rank") == rank)
+        if who.height and (who["host"][0] or who["pci"][0]):
+            yield Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0])
+
+
+def _summary(named: tuple[int, ...], first: Operation) -> str:
+    if not first.members.get("done"):
+        return f"The device of {ranks_text(named)} never began {first.label}, which all other members started."
+    others = "members that left a record" if first.members.get("entered") else "members"
+    return f"The device of {ranks_text(named)} never finished {first.label}, which all other {others} completed."
+
+
+DETECTOR = Detector("stopped_device", ("operations",), detect, "waiting")

@@ -1,0 +1,48 @@
+"""Is the job set up in a way that cannot work?
+
+Two ranks on one device, libraries of different versions, an invalid call. The library that refuses says what is wrong;
+without its last words ("invalid usage" alone) it stays a hypothesis. Nobody is named: what differs is a setting.
+"""
+
+import re
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import Row, detail, refs, rows
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+
+_VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
+_PRECISE = re.compile(
+    r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML"
+)
+
+
+def _said(row: Row) -> str:
+    return f"{row['code'] or ''} {row['text'] or ''} {detail(row).get('last_error') or ''}"
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    found = rows(case.events, "config_error")
+    if not found:
+        return ()
+    first = next((row for row in found if _VERSION.search(_said(row)) or _PRECISE.search(_said(row))), found[0])
+    versions = bool(_VERSION.search(_said(first)))
+    precise = versions or bool(_PRECISE.search(_said(first)))
+    words = detail(first).get("last_error") or (first["text"] or "").splitlines()[0]
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="exception" if case.has_begun else "version_mismatch" if versions else "config_drift",
+            domain="workload",
+            undecided=() if precise else ("tied_explanations",),
+            claims=(Claim("a library refused the set-up of the job", "for", refs([first])),),
+            first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
+            actions=(Action(kind="check_config", target="job", command=None, reason=words[:200]),),
+            collect=() if precise else ("NCCL_DEBUG=INFO logs of all ranks",),
+            summary=f"The job is set up in a way that cannot work: {words[:200]}",
+        ),
+    )
+
+
+DETECTOR = Detector("bad_config", ("events",), detect, "never_started")

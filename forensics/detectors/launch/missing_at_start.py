@@ -1,0 +1,156 @@
+"""Did the run fail to come together?
+
+A connection that was refused or never made, a store or a rendezvous that counted too few members or did not answer, all
+before anything was communicated. An address is named as printed, or as the host that listens on it; a rank that merely
+was not counted is a suspect where the size of the job is known.
+"""
+
+import re
+from typing import Any
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import detail, host_of, is_missing, own_rank, refs, rows
+from forensics.graph.hang.blame import blames, find_root
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause
+from forensics.model.texts import ranks_text
+
+# Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
+_UNREACHABLE = re.compile(r"^(?:127\.|169\.254\.|172\.17\.|192\.168\.122\.|fe80:|::1$|localhost$)")
+_BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
+_MOST_RANKS = 1_000_000
+_DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the strongest of refused connections, missing members and silent stores."""
+    if any(end.how == "died" for end in case.ends.values()):
+        return ()
+    begun = case.has_begun
+    if (refused := _refused(case)) and not begun:
+        return (_connection(case, refused),)
+    if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
+        return (_members(case, missing, begun),)
+    if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
+        return (_store(case, silent, begun),)
+    return ()
+
+
+def _refused(case: Case) -> list[dict[str, Any]]:
+    said = [row for row in rows(case.events, "connect_failed") if row["names_hosts"] or row["code"]]
+    return [row for row in said if row["severity"] != "info"]
+
+
+def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
+    reports = blames(case.tables, case.identity, case.job_hosts, refused)
+    names = sorted({blame.named for blame in reports})
+    store = all(row["code"] == "store" for row in refused)
+    wrong = (
+        [name for row in refused for name in row["names_hosts"] or () if _UNREACHABLE.match(name)] if not store else []
+    )
+    wrong += [row["text"] for row in refused if _BRIDGE.search(row["text"] or "")]
+    root = find_root(reports)
+    hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
+    cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
+    reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
+    text = f"{', '.join(reporters) or 'a process'} could not connect to {', '.join(names) or 'its peers'}"
+    return Finding(
+        detector=DETECTOR.name,
+        cause=cause,
+        hosts=hosts,
+        suspect_hosts=() if hosts else tuple(names),
+        domain="infrastructure",
+        claims=(Claim(text, "for", refs(refused)),),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
+        actions=(
+            Action(
+                kind="check_config" if wrong else "inspect_network",
+                target=", ".join(names) or "job",
+                command=None,
+                reason="an address that other hosts cannot reach" if wrong else "nothing answered at this address",
+            ),
+        ),
+        collect=(f"log and kernel log of {', '.join(names)}",) if names else (),
+        summary=f"The job never came together: {text}"
+        + ("; that address is no way between hosts, so the wrong interface was chosen." if wrong else "."),
+    )
+
+
+def _unseen(case: Case) -> tuple[int, ...]:
+    """Ranks that left nothing, where they are few enough to be worth a list."""
+    gone = case.expected - case.seen
+    return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
+
+
+def _joined(row: dict[str, Any]) -> int | None:
+    """How many had come when a barrier of the store gave up; its numbers are texts."""
+    joined = str(detail(row).get("joined", ""))
+    return int(joined) if row["code"] == "store_barrier" and joined.isdigit() else None
+
+
+def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
+    """Who did not come to a barrier of the store: whoever gives up in it has come, and counts how many came. Empty where
+    the count leaves more than one answer."""
+    barriers = [row for row in missing if _joined(row) is not None]
+    keys = {(detail(row).get("key"), detail(row).get("expected")) for row in barriers}
+    size = str(next(iter(keys))[1]) if len(keys) == 1 else ""
+    came = {number for row in barriers if isinstance(number := detail(row).get("rank"), int)}
+    if not size.isdigit() or int(size) > _MOST_RANKS:
+        return ()
+    left = set(range(int(size))) - came
+    absent = int(size) - max(joined for row in barriers if (joined := _joined(row)) is not None)
+    return tuple(sorted(left)) if len(left) == absent > 0 else ()
+
+
+def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
+    last = max(missing, key=lambda row: _joined(row) or 0)
+    said = detail(last)
+    unseen = _eliminated(missing) or _unseen(case)
+    leader = last["names_ranks"] == [0]
+    counted = f"{said['joined']} of {said['expected']}" if "joined" in said and "expected" in said else "too few"
+    text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members came"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="store_timeout" if begun or leader else "missing_ranks",
+        suspect_ranks=unseen,
+        undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
+        claims=(Claim(text, "for", refs(missing)),),
+        first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
+        collect=("logs of the ranks that never came",),
+        summary=f"The job never came together: {text}"
+        + (
+            f"; {ranks_text(unseen)} {'is' if len(unseen) == 1 else 'are'} not among those who say that they did."
+            if unseen
+            else "; the lines do not say who was missing."
+        ),
+    )
+
+
+def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
+    waiting = sorted({rank for row in silent if (rank := own_rank(row)) is not None})
+    unseen = tuple(rank for rank in _unseen(case) if rank not in waiting)
+    who = ranks_text(waiting) if waiting else "a process"
+    text = f"{who} waited for the key-value store until a timeout"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="store_timeout",
+        suspect_ranks=unseen,
+        undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
+        claims=(Claim(text, "for", refs(silent)),),
+        first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
+        actions=(
+            Action(
+                kind="check_code",
+                target="job",
+                command=None,
+                reason="another rank was still busy: work that one rank does while the others wait needs a longer timeout",
+            ),
+        ),
+        collect=("log and stack of the rank that the store waits for (often rank 0), and of the store's host",),
+        summary=f"{text[:1].upper()}{text[1:]}; whoever it waited for is not in these records"
+        + (" and was lost before the run began." if not begun and unseen else "."),
+    )
+
+
+DETECTOR = Detector("missing_at_start", ("events",), detect, "never_started")

@@ -1,0 +1,395 @@
+"""Who made a bad value, as far as the rules of the contract allow to say: named ranks, suspects, or the workload.
+
+`workload` is said only where the rows of all members are there and no rank's own row was bad before; where ranks hold
+parts of a module instead of replicas, its result may be made by all of them together, and nobody is named for it.
+"""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from forensics.detectors.numerics.anomaly_rows import Row, value_of
+from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.growth import headroom_bits
+from forensics.graph.numerics.hidden import (
+    Site,
+    earliest,
+    has_parts,
+    is_sampled,
+    lone_ranks,
+    name_of,
+    site_of,
+    whole_parts,
+    without_echoes,
+)
+from forensics.graph.numerics.taint import Root
+from forensics.graph.numerics.tensor_rules import STATES
+from forensics.model.names import Cause, Domain, Reason
+from parsers.rank_list import rank_list
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`lead`: the root whose first bad row is the first anomaly."""
+
+    lead: Root
+    ranks: tuple[int, ...] = ()
+    suspects: tuple[int, ...] = ()
+    undecided: tuple[Reason, ...] = ()
+    domain: Domain = "unknown"
+    cause: Cause | None = None
+
+
+def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
+    """`roots`: in order; those of the newest launch that were not gone after their step, or all."""
+    roots = without_echoes(births, roots)
+    shared = _shared(births, roots)
+    if shared:
+        return _everywhere(births, shared, roots)
+    clear = _Clear(births, roots)
+    certain = [root for root in roots if root.rank is not None and root.birth in ("op", "comm") and clear.is_own(root)]
+    arrived = [root for root in roots if root.birth in ("state", "input") and clear.is_own(root)]
+    if certain:
+        arrived = [root for root in arrived if _same_entrance(births, root, certain)]
+        return _named(births, sorted(certain + arrived, key=lambda root: order(births, root)), roots)
+    states = [root for root in arrived if root.birth == "state"]
+    if states:  # a bad input of a later pipeline stage may be their doing
+        arrived = [root for root in arrived if _same_entrance(births, root, states)]
+    alike = len(set(_entrances(births).values())) == 1 and not births.silent
+    if arrived and (states or alike or births.history["kind"].is_in(["send", "recv"]).any()):
+        return _named(births, arrived, roots)
+    if clear.doubtful:
+        return _doubted(births, clear)
+    return _suspected(births, roots)
+
+
+def order(births: Births, root: Root) -> tuple[int, int, int, int]:
+    """By step, then by how many calls happened before; never by time."""
+    micro = births.ops["microbatch"][root.at]
+    return births.ops["step"][root.at], root.order, -1 if micro is None else micro, births.ops["rank"][root.at]
+
+
+# --- the same on many ranks ------------------------------------------------------------------------------------------
+
+
+def _shared(births: Births, roots: Sequence[Root]) -> list[Root]:
+    """The first of more than two roots in one operation that are at least half of the ranks that ran it."""
+    sites: dict[tuple[Any, ...], list[Root]] = {}
+    for root in roots:
+        if root.rank is not None:
+            key = tuple(births.ops[name][root.at] for name in ("step", "phase", "module", "op"))
+            sites.setdefault(key, []).append(root)
+    for (_, _, module, op), found in sites.items():
+        hit = {root.rank for root in found if root.rank is not None}
+        if len(hit) > 2:
+            same = pl.col("module").eq_missing(module) & pl.col("op").eq_missing(op)
+            ran = set(
+                births.history.filter(same)["rank"].to_list()
+            )  # of large files a clean rank shows it in few steps
+            if any(2 * len(hit) >= len(replicas & ran) for replicas in (ran, _replicas(births, found[0]))):
+                return found
+    return []
+
+
+def _replicas(births: Births, root: Root) -> set[int]:
+    """Ranks with the same part of the module: the stated group over which its gradient is summed; else all."""
+    groups = _own_sync(births, root)["group_ranks"].drop_nulls()
+    return set(rank_list(groups[0]) or ()) if len(groups) else set(births.ranks | births.silent)
+
+
+def _own_sync(births: Births, root: Root) -> pl.DataFrame:
+    """The root's rank's calls for the gradient of the root's module."""
+    module = births.ops["module"][root.at] or ""
+    sync = (pl.col("rank") == root.rank) & (pl.col("phase") == "grad_sync") & pl.col("kind").is_not_null()
+    named = pl.col("module").fill_null("").str.replace(r"\.(?:weight|bias)$", "") == module
+    return births.rows.filter(sync & named)
+
+
+def _everywhere(births: Births, hit: Sequence[Root], roots: Sequence[Root]) -> Answer:
+    """The same operation turned bad on many ranks: the workload, unless one of them, or a rank without rows, may have
+    spread it by communication that no row shows."""
+    lead = hit[0]
+    lost = _lost(births, lead)
+    if lost:  # what was made from clean inputs came from the ranks that nobody saw
+        also = frozenset() if lead.birth == "op" else _unproven(births, roots)
+        return Answer(lead, suspects=tuple(sorted(lost | also)), undecided=("culprit_among_missing",))
+    cause, gap = _cause(births, lead), births.gapped
+    site = site_of(births, name_of(births, lead))
+    if _is_arrival(births, lead, site):
+        held = _unproven(births, roots)
+        reason: Reason = "sampled_statistics" if gap else "tied_explanations" if held else "culprit_among_missing"
+        return Answer(lead, suspects=tuple(sorted(held)), undecided=(reason,), cause=cause)
+    ranks = {root.rank for root in hit if root.rank is not None}
+    if _is_joint(births, lead, site, ranks):
+        return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
+    reasons: tuple[Reason, ...] = ("sampled_statistics",) if gap else ()
+    return Answer(lead, domain="workload", cause=cause, undecided=reasons)
+
+
+def _unproven(births: Births, roots: Sequence[Root]) -> frozenset[int]:
+    """Ranks of which nothing shows that what arrived bad was not theirs: all where steps are not observed; else those
+    that hold it, unless their own update in the step before was seen clean."""
+    if births.gapped:
+        return births.ranks | births.silent
+    found = {(root.rank, births.ops["step"][root.at]) for root in roots if root.rank is not None}
+    rows = births.rows.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
+    clean = rows.group_by("rank", "step").agg(pl.col("bad").any().alias("is_bad")).filter(~pl.col("is_bad"))
+    proven = {(rank, step + 1) for rank, step, _ in clean.iter_rows()} if roots[0].birth == "state" else set()
+    return frozenset(rank for rank, step in found if (rank, step) not in proven) or births.silent
+
+
+def _lost(births: Births, root: Root) -> frozenset[int]:
+    """Ranks whose rows at the root's place are not there: silent, or their file is cut before it."""
+    step, phase, module = (births.ops[name][root.at] for name in ("step", "phase", "module"))
+    return births.unseen_at(step, phase, module)
+
+
+def _is_arrival(births: Births, root: Root, site: Site) -> bool:
+    """A parameter that came bad into its step may have been gathered from a shard of any rank, unless its gradient is
+    summed whole: then each rank keeps all of it. A gradient that came bad into its update may have been summed."""
+    if root.birth == "window" and births.ops["phase"][root.at] == "optimizer":
+        return not births.recorded_calls
+    if root.birth != "state" or births.ops["phase"][root.at] == "optimizer" or site.shown:
+        return False
+    return "all_reduce" not in _own_sync(births, root)["kind"].to_list()
+
+
+def _is_joint(births: Births, root: Root, site: Site, ranks: Set[int]) -> bool:
+    """No two of these ranks hold the same part, so one group may have made it together."""
+    parts = whole_parts(births, births.ops["step"][root.at]) if root.birth == "window" else site.parts
+    return not site.shown and has_parts(parts) and len({parts.get(rank) for rank in ranks}) == len(ranks)
+
+
+# --- single ranks ----------------------------------------------------------------------------------------------------
+
+
+class _Clear:
+    """Tells births that are surely the rank's own from those that another rank, seen or lost, may have caused through
+    communication that no row shows. `doubtful`: the latter; `others`: whose doing they may be."""
+
+    def __init__(self, births: Births, roots: Sequence[Root]) -> None:
+        self._births = births
+        self._lone = lone_ranks(births)
+        self._sites: dict[tuple[Any, ...], tuple[Site, set[int]]] = {}
+        for root in roots:
+            if root.rank is not None and births.ops["kind"][root.at] is None and root.birth in ("op", "state"):
+                name = name_of(births, root)
+                self._sites.setdefault(name, (site_of(births, name), set()))[1].add(root.rank)
+        self.doubtful: list[Root] = []
+        self.others: set[int] = set()
+        self.lost: set[int] = set()
+
+    def is_own(self, root: Root) -> bool:
+        """Asked once of each root."""
+        known = self._sites.get(name_of(self._births, root)) if root.rank is not None else None
+        if known is None or known[0].shown:
+            return True
+        site, together = known
+        lost = _lost(self._births, root)
+        others = self._state(root, site, lost) if root.birth == "state" else self._made(root, site, together, lost)
+        if others is None:
+            return True
+        self.doubtful.append(root)
+        self.lost |= lost
+        self.others |= others | lost
+        return False
+
+    def _state(self, root: Root, site: Site, lost: frozenset[int]) -> set[int] | None:
+        """A parameter that arrived bad: the rank's own where another rank has it clean; else it may be gathered."""
+        if self._births.ops["phase"][root.at] == "optimizer" or site.ran - site.fed:
+            return None
+        many = lost or len(site.fed) > 1 or not (self._births.counted or root.rank in _unproven(self._births, [root]))
+        return set(site.fed) if many else None
+
+    def _made(self, root: Root, site: Site, together: set[int], lost: frozenset[int]) -> set[int] | None:
+        """A bad output from clean inputs: the rank's own unless ranks with other parts of the module share in it."""
+        assert root.rank is not None
+        apart = {rank for rank, part in site.parts.items() if part != site.parts.get(root.rank)}
+        if root.rank in site.parts and apart and (apart & together or site.scatters):
+            return apart if site.scatters else apart & together
+        alone = set(site.parts) == {root.rank} and len(lost) >= len(self._lone)
+        parted = root.rank in site.parts and bool(apart)
+        return set() if (lost and alone) or ((lost or site.is_uneven) and parted) else None
+
+
+def _doubted(births: Births, clear: _Clear) -> Answer:
+    lead = clear.doubtful[0]
+    suspects = {root.rank for root in clear.doubtful if root.rank is not None} | clear.others
+    if clear.lost or len(suspects) == 1:  # one alone is suspected only where another one may be missing
+        return Answer(lead, suspects=tuple(sorted(suspects)), undecided=("culprit_among_missing",))
+    reason: Reason = "sampled_statistics" if births.gapped else "tied_explanations"
+    return Answer(lead, suspects=tuple(sorted(suspects)), undecided=(reason,), cause=_cause(births, lead))
+
+
+def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:
+    """A bad arrival beside a certain birth counts as a root of its own only on a rank that begins its step with the
+    same module: on a later pipeline stage it may have come through a message that nobody recorded."""
+    if root.birth == "state":
+        return True
+    entrances = _entrances(births)
+    return any(entrances.get(root.rank) == entrances.get(other.rank) for other in certain)
+
+
+def _entrances(births: Births) -> dict[int | None, str | None]:
+    """Rank → the module that its forward pass begins with; of large files, in the step of which most rows are kept."""
+    forward = births.history.lazy().filter(
+        (pl.col("phase").fill_null("forward") == "forward") & pl.col("kind").is_null()
+    )
+    steps = (
+        forward.group_by("rank", "step")
+        .agg(pl.col("module").first(), pl.len())
+        .sort("len", "step", descending=[True, False])
+    )
+    return dict(steps.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
+
+
+def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> Answer:
+    ranks = tuple(sorted({root.rank for root in named if root.rank is not None}))
+    lead = named[0]
+    gap = bool(births.gapped & set(ranks)) and any(_state_unseen(births, root) for root in named)
+    unseen = {rank for root in roots if root.birth == "missing" for rank in root.suspects}
+    undecided: list[Reason] = ["sampled_statistics"] if gap else []
+    if unseen:
+        undecided.append("culprit_among_missing")
+    if len(ranks) > 1 and gap:
+        return Answer(lead, suspects=tuple(sorted(set(ranks) | unseen)), undecided=tuple(undecided))
+    assumed = any(root.assumed for root in named)
+    if assumed:
+        undecided.append("membership_unknown")
+    if assumed and not undecided:
+        undecided.append("membership_unknown")
+    return Answer(lead, ranks, tuple(sorted(unseen)), tuple(undecided), cause=_cause(births, lead))
+
+
+def _state_unseen(births: Births, root: Root) -> bool:
+    """No row shows the parameters of the operation clean in this step, so a gap before it may hide the real birth."""
+    step, rank = births.ops["step"][root.at], births.ops["rank"][root.at]
+    module = births.ops["module"][root.at] or ""
+    mine = (pl.col("rank") == rank) & (pl.col("step") == step) & (pl.col("base") == "param")
+    return births.rows.filter(mine & (pl.col("module") == module) & ~pl.col("bad").fill_null(True)).is_empty()
+
+
+def _suspected(births: Births, roots: Sequence[Root]) -> Answer:
+    """Only births that nobody saw whole: the smallest set that must hold the culprit."""
+    lead = roots[0]
+    window = any(root.birth == "window" for root in roots)
+    sampled = is_sampled(births, roots)
+    unseen = _lost(births, lead) if window else frozenset()
+    alone = _first_window(births, roots) if window and not unseen else None
+    if alone is not None and alone.rank is not None:
+        reasons: tuple[Reason, ...] = ("sampled_statistics",) if sampled else ()
+        return Answer(alone, (alone.rank,), undecided=reasons, cause=_cause(births, alone))
+    sets = [root.suspects for root in roots if root.suspects]
+    common = frozenset.intersection(*sets) if sets and all(root.birth == "missing" for root in roots) else frozenset()
+    suspects = common or unseen.union(*sets)  # a window may hide a call that nobody recorded
+    suspects |= _unseen_senders(births, suspects)
+    if any(root.birth == "input" for root in roots):
+        suspects |= _earlier_stages(births, roots)
+    cause = _cause(births, lead) if lead.birth in ("comm", "overflow") else None
+    return Answer(lead, (), tuple(sorted(suspects)), _reasons(roots, bool(unseen), window and sampled), cause=cause)
+
+
+def _reasons(roots: Sequence[Root], unseen: bool, sampled: bool) -> tuple[Reason, ...]:
+    """Why nobody can be named."""
+    found: list[Reason] = []
+    if unseen or any(root.birth == "missing" for root in roots):
+        found.append("culprit_among_missing")
+    if sampled:
+        found.append("sampled_statistics")
+    if any(root.assumed or root.birth == "input" for root in roots):
+        found.append("membership_unknown")
+    return tuple(found) or ("tied_explanations",)
+
+
+def _first_window(births: Births, roots: Sequence[Root]) -> Root | None:
+    """The one rank that was bad before all others that run the same program, if it holds a replica of what they hold:
+    what its neighbours hold in parts they may have given it."""
+    first = earliest(births, roots)
+    (lead, *others) = first
+    if others or lead.rank is None or lead.suspects != {lead.rank}:
+        return None
+    came_in = births.ops["first_role"][lead.at] == "in"
+    if came_in and births.ops["phase"][lead.at] == "optimizer" and not births.recorded_calls:
+        return None  # a gradient that others may have added to
+    parts = whole_parts(births, births.ops["step"][lead.at]) if came_in and not births.recorded_calls else {}
+    return None if has_parts(parts) else lead
+
+
+def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
+    """Silent ranks that may have sent a message to a silent suspect: messages of others show how far they go."""
+    messages = births.ops.filter(pl.col("kind").is_in(["send", "recv"]) & pl.col("peer").is_not_null())
+    ahead = (
+        pl.when(pl.col("kind") == "send")
+        .then(pl.col("peer") - pl.col("rank"))
+        .otherwise(pl.col("rank") - pl.col("peer"))
+    )
+    distances = messages.select(ahead.alias("ahead"))["ahead"].unique().to_list()
+    found, todo = set(suspects), list(suspects & births.silent)
+    while todo:
+        here = todo.pop()
+        new = {here - ahead for ahead in distances} & births.silent - found
+        found |= new
+        todo += new
+    return frozenset(found)
+
+
+def _earlier_stages(births: Births, roots: Sequence[Root]) -> frozenset[int]:
+    """Where no call was recorded, a bad input may have come from any rank that begins its step with another module."""
+    entrances = _entrances(births)
+    hit = {entrances.get(root.rank) for root in roots if root.birth == "input"}
+    others = {rank for rank, entrance in entrances.items() if rank is not None and entrance not in hit}
+    return frozenset(others) | births.silent
+
+
+def _cause(births: Births, root: Root) -> Cause | None:
+    """By the first bad value of the root, contract rule 14."""
+    if root.birth == "missing":
+        return None
+    if root.birth == "overflow":
+        return "overflow"
+    if root.birth == "comm":
+        return "comm_corruption"
+    row = first_row(births, root)
+    if row["base"] in STATES:
+        return "bad_state"
+    if root.birth == "input":
+        return "bad_input"
+    if disagreeing_forward(births, row) is not None:
+        return "nan_birth"
+    return "overflow" if value_of(row) == "inf" or _is_exhausted(births, root.at, row) else "nan_birth"
+
+
+def _is_exhausted(births: Births, at: int, row: Row) -> bool:
+    """What went into the operation was within one doubling of the largest number of its format."""
+    peak = births.ops["peak"][at]
+    bits = headroom_bits(peak, row) if peak is not None and births.ops["kind"][at] is None else None
+    return bits is not None and bits < 1
+
+
+def first_row(births: Births, root: Root) -> Row:
+    """The root's first bad row; where an operator took a parameter as an input, and the module around it shows that same
+    parameter, the row of the parameter."""
+    row = bad_row(births, root.at)
+    if row["role"] != "in" or row["shape"] is None:
+        return row
+    here = [pl.col(name) == row[name] for name in ("rank", "step", "shape")]
+    params = births.rows.filter(pl.all_horizontal(*here, pl.col("base") == "param", pl.col("role") == "state"))
+    after = params.filter(pl.col("bad") & (pl.col("place") > row["place"])).head(1)
+    figures = [after[name].eq_missing(pl.Series([row[name]])).all() for name in ("nan", "inf")]
+    return after.row(0, named=True) if after.height and all(figures) else row
+
+
+def bad_row(births: Births, at: int) -> Row:
+    return births.row(births.ops["first_bad"][at])
+
+
+def disagreeing_forward(births: Births, row: Row) -> Row | None:
+    """The clean forward row of which a bad recompute row is the copy."""
+    if row["phase"] != "recompute":
+        return None
+    same = [pl.col(name).eq_missing(row[name]) for name in ("rank", "step", "microbatch", "chunk", "module", "tensor")]
+    found = births.rows.filter(pl.all_horizontal(*same, pl.col("phase") == "forward"))
+    clean = found.filter(~pl.col("bad").fill_null(True))
+    return clean.row(0, named=True) if clean.height == found.height and clean.height else None

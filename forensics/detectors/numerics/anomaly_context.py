@@ -1,0 +1,189 @@
+"""What surrounds a first anomaly: growth before it, births that repeat on one rank or module, hardware, checkpoints."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.case import Case
+from forensics.detectors.numerics.anomaly_rows import Row, ref, where
+from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
+from forensics.model.commands import drain_node
+from forensics.model.finding import Claim
+from forensics.model.incident import Action, Device
+from forensics.model.ref import Ref
+
+_NEAR_BITS = 3.0  # less headroom than this is worth saying
+_GROWN = 4.0
+_RARE = 1e-3  # a place that holds so many births by chance is suspect
+_REPEATS = 3
+_BEFORE_S, _AFTER_S = 1800.0, 5.0  # a hardware record counts from half an hour before to a moment after
+# Xid that report the hardware; the others (13, 31, 43, 45, …) may be the program's doing.
+_HARDWARE = frozenset(
+    f"xid:{number}" for number in (46, 48, 61, 62, 63, 64, 74, 79, 92, 94, 95, 109, 110, 119, 120, 121, 140, 143, 149)
+)
+_DEVICE_KINDS = ("gpu_error", "gpu_lost", "memory_error", "pcie_error")
+
+
+def growth_claims(births: Births, row: Row) -> Iterator[Claim]:
+    """The series of the bad tensor, of what went into its operation, else of the rank's fastest growing output."""
+    inside = births.rows.filter((pl.col("operation") == row["operation"]) & (pl.col("role") == "in"))
+    found = [growth_of(births.history, row)]
+    found += [growth_of(births.history, given) for given in inside.head(2).iter_rows(named=True)]
+    telling = [growth for growth in found if growth is not None and _is_telling(growth)]
+    if not telling and (other := fastest(births.history, row["rank"], row["place"])) is not None:
+        telling.append(other)
+    for growth in telling[:2]:
+        figures = ", ".join(f"step {step}: {value:.4g}" for step, value in growth.series)
+        bits = growth.headroom_bits
+        room = f"; {max(bits, 0):.1f} bits below the largest {growth.row['dtype']}" if bits is not None else ""
+        yield Claim(f"absmax of {where(growth.row)}: {figures}{room}", "for", (ref(growth.row),))
+
+
+def _is_telling(growth: Growth) -> bool:
+    near = growth.headroom_bits is not None and growth.headroom_bits < _NEAR_BITS
+    return near or growth.factor >= _GROWN
+
+
+def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
+    """How many steps had births, and how grave; and the rank, host, pipeline stage, module or operation that holds more of
+    them than by chance. A rank or host speaks for a device, a module or operation for the numerics."""
+    placed = case.coordinates
+    hosts = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    stages = {rank: place["pp"] for rank, place in placed.items() if "pp" in place}
+    ended: dict[int, bool] = {}
+    seen: set[tuple[int, int, Any, Any]] = set()
+    for root in births.spread.roots:
+        step, module, op = (births.ops[name][root.at] for name in ("step", "module", "op"))
+        ended[step] = ended.get(step, True) and root.ended
+        if root.rank is not None:
+            seen.add((step, root.rank, module, op))
+    if len(ended) > 1:
+        minor, observed = sum(ended.values()), births.history["step"].n_unique()
+        said = f"{len(ended)} of {observed} observed steps had births: {minor} minor (gone after the step), {len(ended) - minor} graver"
+        yield Claim(said, "for")
+    if len({step for step, *_ in seen}) < _REPEATS:
+        return
+    modules, ops = Counter(births.ops["module"].drop_nulls()), Counter(births.ops["op"].drop_nulls())
+    ranks = births.ranks
+    yield from _crowded("rank {}", [rank for _, rank, _, _ in seen], dict.fromkeys(ranks, 1))
+    yield from _crowded(
+        "host {}", [hosts.get(rank) for _, rank, _, _ in seen], Counter(hosts.get(rank) for rank in ranks)
+    )
+    yield from _crowded(
+        "pipeline stage {}", [stages.get(rank) for _, rank, _, _ in seen], Counter(stages.get(rank) for rank in ranks)
+    )
+    yield from _crowded("module {}", [module for _, _, module, _ in seen], dict.fromkeys(modules, 1))
+    yield from _crowded("operation {}", [op for _, _, _, op in seen], ops)
+
+
+def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iterator[Claim]:
+    """The place with most births, if it holds more than its size lets expect; nothing where places are not known."""
+    if None in places or None in sizes or len(sizes) < 2:
+        return
+    name, hits = max(Counter(places).items(), key=lambda item: (item[1], str(item[0])))
+    odds = chance(hits, len(places), sizes.get(name, 0) / sum(sizes.values()))
+    if hits >= _REPEATS and 0 < odds < _RARE:
+        said = f"{text.format(name)} holds {hits} of {len(places)} births; by chance alone that happens once in {1 / odds:.2g}"
+        yield Claim(said, "for")
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """Records of the devices or hosts that the named ranks run on."""
+
+    claims: tuple[Claim, ...] = ()
+    devices: tuple[Device, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
+    """Errors of the device or host of every rank in `rows` (their first bad rows), shortly before the anomaly.
+
+    They count only if each of the ranks has one, on its device where the record tells it and the rank's is known.
+    """
+    found = [_records(case, row) for row in rows]
+    if not found or not all(found):
+        return Hardware()
+    unique = {(record["file"], record["line"], record["record"]): record for records in found for record in records}
+    records = list(unique.values())
+    hosts = sorted({short_host(record["host"]) for record in records})
+    claims = [
+        Claim(f"{record['host']}: {record['code'] or record['kind']} shortly before it", "for",
+              (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
+        for record in records[:5]
+    ]  # fmt: skip
+    reason = "its device reported an error shortly before the first bad value"
+    actions = [
+        Action(
+            kind="drain_node",
+            target=host,
+            command=drain_node(host, "gpu_fault"),
+            reason=reason,
+        )
+        for host in hosts
+    ]
+    devices = {Device(host=record["host"], pci=record["pci"], index=record["device_index"]) for record in records}
+    return Hardware(tuple(claims), tuple(sorted(devices, key=str)), tuple(actions))
+
+
+def _records(case: Case, row: Row) -> list[Row]:
+    host, pci, when = _place(case, row)
+    if host is None or when is None:
+        return []
+    events = case.events
+    fatal = pl.col("kind").is_in(["gpu_lost", "pcie_error"]) | pl.col("code").is_in([*_HARDWARE, "uncorrectable"])
+    timed = pl.col("time_ns").is_not_null() & (pl.col("time_basis").fill_null("utc") != "boot")
+    near = (pl.col("time_ns") / 1e9 - when).is_between(-_BEFORE_S, _AFTER_S)
+    mine = events.filter(pl.col("kind").is_in(_DEVICE_KINDS) & fatal & timed & near & pl.col("host").is_not_null())
+    return [
+        record
+        for record in mine.sort("time_ns", "file", "line").iter_rows(named=True)
+        if short_host(record["host"]) == short_host(host) and _is_same(pci, record["pci"])
+    ]
+
+
+def _is_same(own: str | None, told: str | None) -> bool:
+    """Addresses are printed with and without domain and function."""
+    if own is None or told is None:
+        return True
+    return own.lower().split(".")[0][-5:] == told.lower().split(".")[0][-5:]
+
+
+def _place(case: Case, row: Row) -> tuple[str | None, str | None, float | None]:
+    """(host, PCI address, seconds by the host's clock)."""
+    host, pci = row["host"], None
+    if case.identity.height:
+        known = case.identity.filter(pl.col("rank") == row["rank"])
+        if known.height:
+            host, pci = host or known["host"][0], known["pci"][0]
+    return host, pci, row["timestamp"]
+
+
+def checkpoint_before(case: Case, step: int) -> str:
+    """What to go back to: the newest checkpoint known to be persisted, else saved, before the step."""
+    events = case.events
+    for kind in ("checkpoint_persist", "checkpoint_save"):
+        steps = events.filter((pl.col("kind") == kind) & (pl.col("step") < step))["step"].drop_nulls()
+        if len(steps):
+            return f"the checkpoint of step {max(steps.to_list())}"
+    return before_step(step)
+
+
+def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
+    """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
+    before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
+    if before:
+        yield Claim(f"step {max(before)} is the last one observed before it", "for")
+    later = case.events.filter(
+        pl.col("kind").is_in(["checkpoint_save", "checkpoint_persist"]) & (pl.col("step") >= row["step"])
+    )
+    if later.height:
+        first = later.sort("step").row(0, named=True)
+        reference = (Ref(file=first["file"], line=first["line"], text=first["text"] or ""),)
+        yield Claim(f"checkpoints from step {first['step']} on may hold the bad value", "for", reference)

@@ -1,0 +1,156 @@
+"""Was the range of a number format exhausted though nothing is NaN or Inf: saturated casts, gradients that became zero?
+
+Scaled formats (FP8) clip instead of overflowing: the share of clipped values, or the largest value times the scale,
+tells. A gradient that is too small for its format is zero: where all gradients of a step are, training has stopped.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.numerics.anomaly_rows import Row, first_anomaly, ref, speaker, where
+from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_rules import FOUND_INF, LARGEST
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
+from forensics.model.names import Cause
+from forensics.model.texts import ranges
+
+_CALM_PCT, _CLIPPED_PCT, _LOST_PCT = 0.1, 1.0, 25.0  # of values; below the first nothing is wrong
+_CALM_LOST_PCT = 5.0
+_GONE, _THERE, _LEAST = 0.9, 0.1, 4  # share of gradients that are zero, and how many must be seen
+_GRADIENTS = ("grad_input", "param_grad", "grad_in", "grad_out", "grad_output")
+_SERIES = ("rank", "module", "tensor")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding per cause: the first saturation, the first underflow."""
+    frame = read_rows(case.tables["tensors"]).frame
+    if not frame.height:
+        return ()
+    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
+    clipped = _onset(frame, _clipped(), _CALM_PCT, _CLIPPED_PCT)
+    lost = _onset(frame, pl.col("underflow_pct"), _CALM_LOST_PCT, _LOST_PCT)
+    zero = _vanished(frame)
+    found = []
+    if clipped is not None:
+        found.append(_finding(frame, clipped, "overflow", "of its values are clipped at the largest one of the format"))
+    if zero is not None:
+        found.append(_zero_finding(frame, *zero))
+    elif lost is not None:
+        found.append(_finding(frame, lost, "underflow", "of its values are too small for the format and became zero"))
+    return tuple(found)
+
+
+def _clipped() -> pl.Expr:
+    """Percent of values beyond the format, or 100 where the largest value is and no share is given."""
+    most = pl.col("format").str.to_lowercase().replace_strict(dict(LARGEST), default=None, return_dtype=pl.Float64)
+    beyond = pl.col("amax").abs() * pl.col("scale") > most
+    return pl.coalesce("overflow_pct", pl.when(beyond).then(100.0).when(beyond.is_not_null()).then(0.0))
+
+
+def _onset(frame: pl.DataFrame, share: pl.Expr, calm: float, much: float) -> pl.DataFrame | None:
+    """The first rows, one per series, whose share is much though it was calm in every step before; None if none."""
+    rows = frame.with_columns(share.alias("share")).filter(pl.col("share").is_not_null())
+    if not rows.height:
+        return None
+    begin = rows.filter(pl.col("share") >= much).group_by(_SERIES, maintain_order=True).first()
+    begin = begin.select(*_SERIES, pl.col("place").alias("begin"))
+    whole = rows.join(begin, on=_SERIES, nulls_equal=True, maintain_order="left")
+    before = whole.filter(pl.col("place") < pl.col("begin")).group_by(_SERIES).agg(pl.col("share").min().alias("calm"))
+    calmed = before.filter(pl.col("calm") <= calm).select(_SERIES)
+    first = whole.filter(pl.col("place") == pl.col("begin")).join(
+        calmed, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"
+    )
+    return first.sort("step", "place") if first.height else None
+
+
+def _vanished(frame: pl.DataFrame) -> tuple[int, pl.DataFrame, pl.DataFrame] | None:
+    """(step, per-step shares, rows of that step): the first step from which on gradients are zero that were not before."""
+    flag = pl.any_horizontal(pl.col(name).str.contains(FOUND_INF).fill_null(False) for name in ("module", "tensor"))
+    size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
+    none = (size == 0).fill_null(False)
+    if not frame.select(none.any()).item():
+        return None
+    rows = frame.filter(pl.col("base").is_in(_GRADIENTS) & (pl.col("numel").fill_null(2) > 1) & ~flag)
+    rows = rows.with_columns((size == 0).alias("zero")).filter(pl.col("zero").is_not_null())
+    steps = rows.group_by("step").agg(pl.col("zero").mean().alias("share"), pl.len().alias("seen")).sort("step")
+    gone = steps.filter(pl.col("seen") >= _LEAST).filter(pl.col("share") >= _GONE)
+    if not gone.height:
+        return None
+    first: Any = gone["step"][0]
+    before, after = steps.filter(pl.col("step") < first), steps.filter(pl.col("step") >= first)
+    if not before.height or before["share"].max() > _THERE or after["share"].min() < _GONE:  # type: ignore[operator]
+        return None
+    return first, steps, rows.filter((pl.col("step") == first) & pl.col("zero"))
+
+
+def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) -> Finding:
+    row = first.row(0, named=True)
+    same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
+    hit = sorted(set(same["rank"].to_list()))
+    shown = [rank for rank in hit if rank >= 0]
+    same_module = pl.col("module").eq_missing(row["module"])  # in any step: of large files not all rows are kept
+    ran = frame.lazy().filter(same_module).select(pl.col("rank").n_unique()).collect().item()
+    everywhere = 2 * len(hit) >= ran
+    share = f"{row['share']:.3g} % {what}"
+
+    return Finding(
+        detector=DETECTOR.name,
+        cause=cause,
+        suspect_ranks=() if everywhere else tuple(shown),
+        domain="workload" if everywhere else "unknown",
+        first_anomaly=first_anomaly(row, None, None, cause),
+        undecided=() if everywhere else ("tied_explanations",),
+        claims=(
+            Claim(f"{speaker(row['rank'])}: {where(row)}: {share}; before it was calm", "for", (ref(row),)),
+            *_trend(frame, row),
+        ),
+        severity="severe",
+        actions=_actions(row),
+        summary=f"From step {row['step']} on, {share} in {where(row)}{f' (ranks {ranges(shown)})' if shown else ''}.",
+    )
+
+
+def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
+    """The figures of the same tensor in the steps before."""
+    same = [pl.col(name).eq_missing(row[name]) for name in _SERIES]
+    before = frame.filter(pl.all_horizontal(*same, pl.col("place") <= row["place"])).tail(6)
+    name = next((name for name in ("amax", "absmax") if before[name].drop_nulls().len() > 1), None)
+    if name is None:
+        return ()
+    figures = ", ".join(
+        f"step {step}: {value:.4g}" for step, value in before.select("step", name).drop_nulls().iter_rows()
+    )
+    return (Claim(f"its {name}: {figures}", "for", (ref(row),)),)
+
+
+def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
+    row = rows.sort("rank", "place").row(0, named=True)
+    share = float(steps.filter(pl.col("step") == step)["share"][0])
+    text = f"{100 * share:.0f} % of the gradients seen in step {step} are zero, and were not before"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="underflow",
+        domain="workload",
+        first_anomaly=first_anomaly(row, None, None, "underflow"),
+        claims=(Claim(text, "for", (ref(row),)),),
+        severity="severe",
+        actions=_actions(row),
+        summary=f"From step {step} on gradients are zero: {text}.",
+    )
+
+
+def _actions(row: Row) -> tuple[Action, ...]:
+    target = "loss scale, scaling recipe and number format"
+    reason = "the range of the format is exhausted"
+    before = before_step(row["step"])
+    return (
+        Action(kind="check_config", target=target, command=None, reason=reason),
+        Action(kind="rollback", target=before, command=None, reason="later steps learnt from clipped or lost values"),
+    )
+
+
+DETECTOR = Detector(name="exhausted_range", needs=("tensors",), detect=detect, about="bad_value")

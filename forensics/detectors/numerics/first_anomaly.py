@@ -1,0 +1,199 @@
+"""Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.numerics.anomaly_actions import actions_for, to_collect
+from forensics.detectors.numerics.anomaly_answer import (
+    Answer,
+    answer_of,
+    bad_row,
+    disagreeing_forward,
+    first_row,
+    order,
+)
+from forensics.detectors.numerics.anomaly_context import (
+    checkpoint_before,
+    growth_claims,
+    hardware_near,
+    repeat_claims,
+    step_claims,
+)
+from forensics.detectors.numerics.anomaly_jump import jump_finding
+from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
+from forensics.graph.numerics.births import Births, find_births
+from forensics.graph.numerics.jumps import first_jump
+from forensics.graph.numerics.taint import Root
+from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.graph.numerics.tensor_rules import STATES
+from forensics.model.drawn import TensorRow
+from forensics.model.finding import Claim, Finding
+from forensics.model.names import Severity
+from forensics.model.texts import ranges
+from parsers.rank_list import rank_list
+
+_SHOWN = 200
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding: the root or roots of the newest launch that holds a bad value, or a finite value before them
+    that no training makes."""
+    tensors = case.tables["tensors"]
+    expected = case.expected or _stated_members(tensors)
+    births = find_births(tensors, expected)
+    jump = first_jump(births.history if births is not None else _newest(tensors))
+    if births is None or not births.spread.roots:
+        return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
+    roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
+    roots = sorted(roots, key=lambda root: order(births, root))
+    if jump is not None and _is_before(births, jump, roots):
+        return (jump_finding(DETECTOR.name, jump),)
+    return (_finding(case, births, roots, answer_of(births, roots)),)
+
+
+def _newest(tensors: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the newest launch."""
+    frame = read_rows(tensors).frame
+    return frame.filter(pl.col("launch") == pl.col("launch").max())
+
+
+def _is_before(births: Births, jump: Row, roots: Sequence[Root]) -> bool:
+    """Whether a leap stands before all births: in an earlier step, or in the step of the first one, and before it where
+    both are one rank's."""
+    here = [root for root in roots if births.ops["step"][root.at] == births.ops["step"][roots[0].at]]
+    if jump["step"] != births.ops["step"][roots[0].at]:
+        return bool(jump["step"] < births.ops["step"][roots[0].at])
+    own = [bad_row(births, root.at)["place"] for root in here if births.ops["rank"][root.at] == jump["rank"]]
+    return all(jump["place"] < place for place in own) and (bool(own) or jump["base"] in STATES)
+
+
+def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
+    return frozenset(rank for text in tensors["group_ranks"].drop_nulls().unique() for rank in rank_list(text) or ())
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) -> Finding:
+    lead = answer.lead
+    row = first_row(births, lead)
+    clean = _clean_before(births, row)
+    local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
+    hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
+    who = answer.ranks or answer.suspects
+    return Finding(
+        detector=DETECTOR.name,
+        cause=answer.cause,
+        ranks=tuple(rank for rank in answer.ranks if rank >= 0),
+        links=lead.links,
+        suspect_ranks=tuple(rank for rank in answer.suspects if rank >= 0),
+        domain="infrastructure" if hardware.claims else answer.domain,
+        devices=hardware.devices,
+        first_anomaly=first_anomaly(row, lead.rank, describe(clean) if clean else None, answer.cause),
+        undecided=answer.undecided,
+        claims=(
+            *_claims(births, roots, answer, row, clean),
+            *growth_claims(births, row),
+            *repeat_claims(case, births),
+            *step_claims(case, births, row),
+            *hardware.claims,
+        ),
+        severity=_severity(births, lead),
+        actions=(
+            *hardware.actions,
+            *actions_for(answer.cause, lead.ended, who, row, checkpoint_before(case, row["step"])),
+        ),
+        collect=to_collect(answer.undecided, answer.suspects),
+        tensors=tuple(_tensor_rows(births, answer)),
+        summary=_summary(births, answer, row),
+    )
+
+
+def _clean_before(births: Births, row: Row) -> Row | None:
+    place = row["place"]
+    mine = births.rows.filter(
+        (pl.col("rank") == row["rank"])
+        & (pl.col("place") < place)
+        & pl.col("role").is_not_null()
+        & ~pl.col("bad").fill_null(True)
+    )
+    return mine.row(-1, named=True) if mine.height else None
+
+
+def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, clean: Row | None) -> list[Claim]:
+    rank = row["rank"]
+    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
+    if clean is not None:
+        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", (ref(clean),)))
+    forward = disagreeing_forward(births, row)
+    if forward is not None:
+        claims.append(Claim("the forward pass of the same module was clean", "for", (ref(forward),)))
+    if answer.cause == "bad_state":
+        claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for"))
+    for root in roots:
+        if root is not answer.lead:
+            other = bad_row(births, root.at)
+            text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
+            claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
+    infected = sorted(births.spread.first.items())
+    for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
+        found = bad_row(births, at)
+        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", (ref(found),)))
+    if births.silent:
+        claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
+    if births.spread.conflicts:
+        claims.append(Claim("ranks state different members of one group", "against"))
+    if births.spread.mismatch:
+        claims.append(Claim("the calls of some ranks do not line up; their order is doubtful", "against"))
+    claims += [Claim(warning, "unseen") for warning in births.warnings[:20]]
+    return claims
+
+
+def _severity(births: Births, lead: Root) -> Severity:
+    if lead.ended:
+        return "minor"
+    state = pl.col("base").is_in(list(STATES)) | pl.col("phase").is_in(["grad_sync", "optimizer"])
+    return "fatal" if births.rows.filter(state & pl.col("bad") & pl.col("role").is_not_null()).height else "severe"
+
+
+def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
+    roots = {root.at for root in births.spread.roots if root.rank is not None}
+    shown = []
+    first = sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0]))
+    for rank, (at, _) in [item for item in first if item[0] >= 0][:_SHOWN]:
+        row = bad_row(births, at)
+        names = {name: row[name] for name in ("step", "microbatch", "phase", "module", "op", "tensor")}
+        local = births.ops["kind"][at] is None
+        role = "root" if at in roots else "echo" if local else "infected"
+        shown.append(TensorRow(rank=rank, value=value_of(row), role=role, **names))
+    unseen = [rank for rank in answer.suspects if rank in births.silent]
+    nothing: dict[str, Any] = dict.fromkeys(("step", "microbatch", "phase", "module", "op", "tensor"))
+    shown += [TensorRow(rank=rank, value="not observed", role="unobserved", **nothing) for rank in unseen]
+    return [row for row in shown if row.rank >= 0][:_SHOWN]
+
+
+def _summary(births: Births, answer: Answer, row: Row) -> str:
+    value = {"nan": "NaN", "inf": "Inf"}[value_of(row)]
+    place = where(row)
+    others = len(births.spread.first.keys() - set(answer.ranks))
+    reach = f" It reached {others} other rank{'s' if others > 1 else ''}." if others else ""
+    if answer.lead.ended:
+        return f"{value} in {place} was gone after the step: parameters were seen clean."
+    if answer.domain == "workload":
+        return f"{value} was born in {place} on many ranks alike: data, model or settings, not one device."
+    if len(answer.ranks) == 1:
+        verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
+        how = verbs.get(answer.cause or "", "made")
+        who = speaker(answer.ranks[0])
+        return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
+    if answer.ranks:
+        return f"Ranks {ranges(answer.ranks)} hold independent births; the first is {value} in {place}.{reach}"
+    if answer.suspects:
+        return f"{value} first shows in {place}; which of ranks {ranges(answer.suspects)} it comes from cannot be told."
+    return f"{value} first shows in {place}; where it comes from cannot be told."
+
+
+DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")

@@ -1,0 +1,280 @@
+"""What the training log alone tells of NaN: losses that are NaN or vanished, assertions, and spikes of a finite loss.
+
+A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, isnan
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.topology import mates
+from forensics.case import Case, Detector
+from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause, Severity
+from forensics.model.ref import Ref
+from forensics.model.texts import ranges
+
+Row = Mapping[str, Any]
+_BACK = 50  # steps that a loss is compared with
+_RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
+_FLOOR = 0.02  # least noise of a loss, of its median
+_GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    row: Row
+    value: str
+    why: str
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
+    streams = [rows for rows in _streams(case.tables["steps"]) if rows]
+    nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
+    spikes = [found for rows in streams if (found := _first_spike(rows)) is not None]
+    first = min(nans, key=lambda bad: _when(bad.row), default=None)
+    spike = min(spikes, key=lambda found: _when(found[0]), default=None)
+    if spike is not None and (first is None or _when(spike[0]) < _when(first.row)):
+        return (_spike_finding(*spike),)
+    asserts = _asserts(case.events)
+    if first is None and not asserts:
+        return ()
+    if first is not None and first.row["step"] in _bad_steps(case):
+        return ()  # the statistics of that step say more
+    return (_nan_finding(first, asserts, case.coordinates),)
+
+
+def _bad_steps(case: Case) -> set[int]:
+    """Steps in which tensor statistics show a bad value."""
+    rows = read_rows(case.tables["tensors"]).frame
+    return set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+
+
+def _streams(steps: pl.DataFrame) -> list[list[Row]]:
+    """Training lines of one file and rank, cut where the steps begin anew."""
+    train = steps.filter(pl.col("phase").fill_null("train") == "train").sort("file", "line", nulls_last=True)
+    found: list[list[Row]] = []
+    for part in train.partition_by("file", "rank", "local_rank", maintain_order=True):
+        rows: list[Row] = []
+        for row in part.iter_rows(named=True):
+            if rows and None not in (row["step"], rows[-1]["step"]) and row["step"] < rows[-1]["step"]:
+                found.append(rows)
+                rows = []
+            rows.append(row)
+        found.append(rows)
+    return found
+
+
+def _when(row: Row) -> tuple[int, str, int]:
+    return (row["step"] if row["step"] is not None else 1 << 62, row["file"] or "", row["line"] or 0)
+
+
+# --- NaN -------------------------------------------------------------------------------------------------------------
+
+
+def _first_nan(rows: Sequence[Row]) -> _Bad | None:
+    had_loss = False
+    for row in rows:
+        loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
+        if loss is not None and not isfinite(loss):
+            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
+        bad_norm = norm is not None and not isfinite(norm)
+        # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
+        is_skip = bool(skipped) and not (norm is not None and isnan(norm))
+        if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
+            why = "the loss has vanished from the line" + (" and the gradient norm is not finite" if bad_norm else "")
+            return _Bad(row, "nan", f"{why}, though no step was skipped")
+        if bad_norm and not skipped:
+            hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
+            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {norm}{hidden}")
+        had_loss |= loss is not None
+    return None
+
+
+def _asserts(events: pl.DataFrame) -> Sequence[Row]:
+    """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
+    anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
+    kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
+    return events.filter(kinds | anomaly).sort("file", "line", nulls_last=True).to_dicts()
+
+
+def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
+    """Rank → what its check looked at (forward_loss, grad_norm, …), of the earliest step with a report."""
+    steps = [row["step"] for row in asserts if row["step"] is not None]
+    found: dict[int, str] = {}
+    for row in asserts:
+        if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps))):
+            named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
+            for rank in named or ([row["rank"]] if row["rank"] is not None else []):
+                found.setdefault(rank, row["code"] or "")
+    return found
+
+
+def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]]) -> tuple[set[int], str]:
+    """(who must hold the birth, why) by where the reporters sit in the layout.
+
+    A bad forward loss shows on the last pipeline stage only: any stage of that replica. A bad gradient with a good loss
+    came from the last reporting stage, as backward passes go from the last stage to the first. Tensor-parallel mates
+    share what they sum.
+    """
+    if not reporters or any(rank not in places for rank in reporters):
+        return set(reporters), ""
+    if "forward_loss" in reporters.values():
+        chosen = [rank for rank, where in reporters.items() if where == "forward_loss"]
+        held = {mate for rank in chosen for mate in mates(places, rank, "dp")}
+        return held or set(
+            reporters
+        ), "a bad loss shows on the last stage only: any stage of that replica may hold the birth"
+    if set(reporters.values()) != {"grad_norm"} or any("pp" not in places[rank] for rank in reporters):
+        return set(reporters), ""
+    last: dict[int | None, int] = {}
+    for rank in reporters:
+        replica = places[rank].get("dp")
+        last[replica] = max(last.get(replica, 0), places[rank]["pp"])
+    chosen = [rank for rank in reporters if places[rank]["pp"] == last[places[rank].get("dp")]]
+    held = {mate for rank in chosen for mate in mates(places, rank, "dp", "pp")} or set(chosen)
+    return (
+        held,
+        f"only gradients were bad, and backward passes go down the stages: stage {max(last.values())} came first",
+    )
+
+
+def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int, Mapping[str, int]]) -> Finding:
+    claims = []
+    suspects, why = _origin(_reporters(asserts), places)
+    for row in asserts[:20]:
+        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
+    lead: Row = first.row if first is not None else asserts[0]
+    if first is not None:
+        claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
+    if why:
+        claims.append(Claim(why, "for"))
+    value = first.value if first is not None else "nan"
+    step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
+    where = "" if step is None else f" at step {step}"
+    mates_too = "" if why else ", whose tensor-parallel mates may share it"
+    which = f"; it points to ranks {ranges(suspects)}{mates_too}" if suspects else ""
+    return Finding(
+        detector=DETECTOR.name,
+        cause="nan_birth" if value == "nan" else "overflow",
+        suspect_ranks=tuple(sorted(suspects)),
+        first_anomaly=FirstAnomaly(step=step, value=value, op=_operator(asserts) if first is None else None),
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        severity="fatal",
+        actions=(Action(kind="rollback", target=before_step(step) if step is not None else "job",
+                        command=None, reason="the loss or the gradient is not finite"),),
+        collect=("tensor statistics of all ranks around that step",),
+        time_ns=lead["time_ns"],
+        summary=f"The training log shows {'NaN' if value == 'nan' else 'Inf'}{where}{which}; "
+        "a log alone cannot tell where it was born.",
+    )  # fmt: skip
+
+
+def _operator(asserts: Sequence[Row]) -> str | None:
+    """The operator that the anomaly mode names."""
+    for row in asserts:
+        text = row["text"] or ""
+        if "Function '" in text and "returned nan" in text:
+            return str(text.split("Function '", 1)[1].split("'", 1)[0])
+        detail = json.loads(row["detail"]) if row["detail"] else {}
+        if isinstance(detail, dict) and isinstance(detail.get("function"), str):
+            return str(detail["function"])
+    return None
+
+
+# --- spikes ----------------------------------------------------------------------------------------------------------
+
+
+def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, Row | None] | None:
+    """(onset, first outlier, normal loss, first line that is back at it), or None."""
+    finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
+    losses = [row["loss"] for row in finite]
+    for at in range(2, len(finite)):
+        before = losses[max(0, at - _BACK) : at]
+        normal = median(before)
+        noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
+        if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+            continue
+        stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
+        shaken = _shaken(finite, at)
+        if (len(before) >= 5 and (shaken or (stays and stays[0]))) or (len(stays) == 3 and all(stays)):
+            return (
+                finite[_onset(finite, at)],
+                finite[at],
+                normal,
+                next((row for row in finite[at:] if row["loss"] < _STAYS * normal), None),
+            )
+    return None
+
+
+def _norms(rows: Sequence[Row], at: int) -> list[float]:
+    norms = [row["grad_norm"] for row in rows[max(0, at - _BACK) : at]]
+    return [norm for norm in norms if norm is not None and isfinite(norm) and norm > 0]
+
+
+def _shaken(rows: Sequence[Row], at: int) -> bool:
+    norm, before = rows[at]["grad_norm"], _norms(rows, at)
+    return norm is not None and bool(before) and norm >= 5 * median(before)
+
+
+def _onset(rows: Sequence[Row], at: int) -> int:
+    """Back along the steps before the outlier whose gradient norm was already far above the calmest one."""
+    calm = min(_norms(rows, at), default=None)
+    while calm is not None and at > 1:
+        norm = rows[at - 1]["grad_norm"]
+        if norm is None or norm < _GRADIENT * calm:
+            break
+        at -= 1
+    return at
+
+
+def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) -> Finding:
+    cause: Cause = "loss_spike"
+    severity: Severity = "severe"
+    text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
+    claims = [Claim(text, "for", (_line_ref(outlier),))]
+    if onset is not outlier:
+        claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
+                               (_line_ref(onset),)))  # fmt: skip
+    after = " It came back later." if calm is not None else ""
+    last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
+    batches = f"the data of steps {onset['step']}-{last}"
+    return Finding(
+        detector=DETECTOR.name,
+        cause=cause,
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
+        claims=tuple(claims),
+        severity=severity,
+        actions=(
+            Action(kind="check_data", target=batches, command=None,
+                   reason="a spike often follows the data or the learning rate"),
+            Action(kind="rollback", target=before_step(onset["step"]), command=None,
+                   reason="it holds the model before the spike"),
+            Action(kind="skip_data", target=batches, command=None, reason="the same data may bring the same spike"),
+        ),
+        time_ns=onset["time_ns"],
+        summary=f"{text[0].upper()}{text[1:]}; the onset is step {onset['step']}.{after}",
+    )  # fmt: skip
+
+
+def _line_ref(row: Row) -> Ref:
+    names = ("step", "loss", "grad_norm", "loss_scale", "skipped")
+    return _ref(row, " ".join(f"{name}={row[name]}" for name in names if row[name] is not None))
+
+
+def _ref(row: Row, text: str | None) -> Ref:
+    return Ref(file=row["file"] or "", line=row["line"], text=text or "")
+
+
+DETECTOR = Detector(name="loss_log", needs=(), detect=detect, about="bad_value")

@@ -1,0 +1,123 @@
+"""Do replicas that must be equal differ, though all values are finite? Then data was corrupted silently."""
+
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.numerics.anomaly_rows import first_anomaly, ref, speaker, where
+from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.replicas import Divergence, first_divergence
+from forensics.graph.numerics.tensor_ops import read_rows
+from forensics.model.drawn import TensorRow
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
+from forensics.model.texts import ranges
+
+_FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")
+_NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
+_SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding: the first disagreement of the newest launch, unless NaN or Inf came before it."""
+    frame = read_rows(case.tables["tensors"]).frame
+    if not frame.height:
+        return ()
+    frame = frame.filter(pl.col("launch") == pl.col("launch").max())
+    bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
+    first_bad = bad["step"].min()
+    if isinstance(first_bad, int):
+        frame = frame.filter(pl.col("step") < first_bad)
+    divergence = first_divergence(frame)
+    recompute = _recompute(frame)
+    found: list[Finding] = []
+    if divergence is not None:
+        found.append(_finding(divergence))
+    if recompute is not None and (not found or recompute[1]["step"] <= (found[0].first_anomaly.step or 0)):
+        found = [_recompute_finding(*recompute)]
+    return tuple(found)
+
+
+def _finding(divergence: Divergence) -> Finding:
+    largest, *others = divergence.sides
+    tie = 2 * len(largest) <= len(divergence.members) or len(largest) == len(others[0])
+    minority = tuple(sorted(rank for side in others for rank in side))
+    shown = min(largest if tie else minority)
+    row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
+    everyone = tuple(sorted((*largest, *minority)))
+    who = f"ranks {ranges(everyone)} disagree and no side has the majority" if tie else (
+        f"rank{'s' if len(minority) > 1 else ''} {ranges(minority)} differ{'' if len(minority) > 1 else 's'} "
+        f"from ranks {ranges(largest)}"
+    )  # fmt: skip
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        ranks=() if tie else minority,
+        suspect_ranks=everyone if tie else (),
+        first_anomaly=first_anomaly(row, None if tie else shown, None, "replica_divergence"),
+        undecided=("replica_tie",) if tie else (),
+        claims=(
+            Claim(f"{speaker(row['rank'])}: {where(row)}", "for", (ref(row),)),
+            Claim(f"{speaker(peer['rank'])}: the same tensor, other figures", "for", (ref(peer),)),
+        ),
+        severity="severe",
+        actions=_actions(everyone if tie else minority, row["step"]),
+        collect=("a replay of the step on other devices",) if tie else (),
+        tensors=tuple(
+            TensorRow(
+                rank=rank, value="finite", role="root" if not tie and rank in minority else "infected",
+                **{name: divergence.row[rank][name] for name in _NAMES},
+            )
+            for rank in (minority or everyone)[:200]
+        ),
+        summary=f"In {where(row)}, {who}; these tensors must be equal bit by bit.",
+    )  # fmt: skip
+
+
+def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
+    target = f"ranks {ranges(ranks)}"
+    return (
+        Action(kind="inspect_hardware", target=target, command=None, reason="replicas differ on finite values"),
+        Action(kind="rollback", target=before_step(step), command=None, reason="replicas diverged"),
+    )
+
+
+def _recompute(frame: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """(forward row, recompute row) of the first finite output that differs though all inputs were equal."""
+    passes = frame.filter(pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(True))
+    again = passes.filter(pl.col("phase") == "recompute")
+    if not again.height:
+        return None
+    before = passes.filter(pl.col("phase") == "forward").unique(_SAME, keep="first", maintain_order=True)
+    pairs = again.join(before, on=_SAME, how="inner", nulls_equal=True, suffix="_before", maintain_order="left")
+    differ = pl.any_horizontal((pl.col(n) != pl.col(f"{n}_before")).fill_null(False) for n in _FIGURES)
+    pairs = pairs.with_columns(differ.alias("differ"))
+    fed = (pl.col("differ") & (pl.col("role") == "in")).any().over("operation")
+    given = (pl.col("role") == "in").any().over("operation")
+    odd = pairs.filter(pl.col("differ") & (pl.col("role") == "out") & ~fed & given).sort("step", "place")
+    if not odd.height:
+        return None
+    rows = {row["place"]: row for row in frame.filter(
+        pl.col("place").is_in([odd["place"][0], odd["place_before"][0]])).iter_rows(named=True)}  # fmt: skip
+    return rows[odd["place_before"][0]], rows[odd["place"][0]]
+
+
+def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Finding:
+    rank = again["rank"]
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        ranks=(rank,) if rank >= 0 else (),
+        first_anomaly=first_anomaly(again, rank, f"{speaker(rank)}: {where(forward)}", "replica_divergence"),
+        claims=(
+            Claim(f"{speaker(rank)}: the forward pass gave other figures", "for", (ref(forward),)),
+            Claim(f"{speaker(rank)}: {where(again)}", "for", (ref(again),)),
+        ),
+        severity="severe",
+        actions=_actions((rank,), again["step"]),
+        summary=f"On {speaker(rank)}, the recompute of {where(again)} differs from its forward pass on equal inputs.",
+    )
+
+
+DETECTOR = Detector(name="replica_divergence", needs=("tensors",), detect=detect, about="bad_value")

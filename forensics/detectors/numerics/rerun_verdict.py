@@ -1,0 +1,138 @@
+"""Was an unexpected result repeated on the same data, and on another device? Then it is known whether a device erred.
+
+Megatron's rerun state machine: not reproducible on the same device = a transient fault of it; reproducible there and
+not on another one = the first device computes wrongly; reproducible on both = not the hardware.
+"""
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.numerics.anomaly_rows import Row
+from forensics.model.commands import drain_node
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.names import Cause
+from forensics.model.ref import Ref
+from forensics.model.texts import ranges
+
+_BEGINS = ("initial_run", "first_rerun_reproducible")
+_TRANSIENT = ("first_rerun_not_reproducible", "transient_error")
+_PERSISTENT = ("second_rerun_not_reproducible", "persistent_error")
+_SOUND = ("second_rerun_reproducible", "correct_result")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding: of the first step whose rerun came to an end, the strongest statement."""
+    ended = [*_TRANSIENT, *_PERSISTENT, *_SOUND]
+    events = case.events.filter(pl.col("code").is_in([*_BEGINS, *ended]))
+    rows = events.sort("step", "file", "line", nulls_last=True).to_dicts()
+    last = next((row for row in rows if row["code"] in ended), None)
+    if last is None:
+        return ()
+    step = last["step"]
+    rows = [row for row in rows if step is None or row["step"] in (step, None)]
+    for codes, make in ((_PERSISTENT, _persistent), (_SOUND, _sound), (_TRANSIENT, _transient)):
+        said = [row for row in rows if row["code"] in codes]
+        if said:
+            return (make(case, rows, said),)
+    return ()
+
+
+def _persistent(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
+    """The device of the first run is wrong; the second run was on another one. The diagnosis names the first."""
+    diagnosed = [row for row in said if row["code"] == "persistent_error"]
+    first = diagnosed or [row for row in rows if row["code"] in _BEGINS]
+    return _device(case, first or list(said), said, "repeats on its device and not on another one", True)
+
+
+def _transient(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
+    return _device(case, said, said, "did not repeat on the same device: a transient fault", False)
+
+
+def _hosts(row: Row) -> list[str]:
+    return list(row["names_hosts"] or ([row["host"]] if row["host"] else []))
+
+
+def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, lasting: bool) -> Finding:
+    ranks = tuple(sorted({rank for row in who for rank in (row["names_ranks"] or [])}))
+    hosts = tuple(sorted({host for row in who for host in _hosts(row)}))
+    devices = tuple(
+        Device(host=host, index=row["device_index"])
+        for row in who[:1]
+        for host in _hosts(row)[:1]
+        if row["device_index"] is not None
+    )
+    lead = who[0]
+    reason = f"an unexpected result {text}"
+    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
+    if lasting:
+        actions += [
+            Action(kind="drain_node", target=host, command=drain_node(host, "sdc"), reason=reason)
+            for host in hosts
+        ]  # fmt: skip
+    return Finding(
+        detector=DETECTOR.name,
+        cause=_cause(lead),
+        ranks=ranks if lasting else (),
+        hosts=hosts if lasting else (),
+        devices=devices if lasting else (),
+        suspect_ranks=() if lasting else ranks,
+        suspect_hosts=() if lasting else hosts,
+        domain="infrastructure",
+        first_anomaly=_first(lead, ranks[0] if lasting and ranks else None),
+        claims=tuple(Claim(f"the result {text}", "for", (_ref(row),)) for row in said[:5]),
+        undecided=() if lasting else ("single_snapshot",),
+        severity="severe",
+        actions=tuple(actions),
+        collect=() if lasting else ("the same step once more on the same device",),
+        summary=f"The result of step {lead['step']} on rank {ranges(ranks)} {text}.",
+    )
+
+
+def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
+    lead = rows[0]
+    text = "the same result came on another device: it is not the hardware"
+    target = f"step {lead['step']}"
+    return Finding(
+        detector=DETECTOR.name,
+        cause=_cause(lead),
+        domain="workload",
+        first_anomaly=_first(lead, None),
+        claims=tuple(Claim(text, "for", (_ref(row),)) for row in said[:5]),
+        severity="severe",
+        actions=(Action(kind="check_data", target=target, command=None, reason=text),),
+        summary=f"The unexpected result of step {lead['step']} is reproducible on two devices: data, model or settings.",
+    )
+
+
+def _result(row: Row) -> Any:
+    detail = json.loads(row["detail"]) if row["detail"] else {}
+    return detail.get("result") if isinstance(detail, dict) else None
+
+
+def _is_finite(row: Row) -> bool:
+    try:
+        return isfinite(float(_result(row)))
+    except (TypeError, ValueError):
+        return bool(row["kind"] != "nan_assert")
+
+
+def _cause(row: Row) -> Cause:
+    return "replica_divergence" if _is_finite(row) else "nan_birth"
+
+
+def _first(row: Row, rank: int | None) -> FirstAnomaly:
+    value = "finite" if _is_finite(row) else "nan"
+    return FirstAnomaly(rank=rank, step=row["step"], value=value, signature=f"rerun/{row['code']}")
+
+
+def _ref(row: Row) -> Ref:
+    return Ref(file=row["file"] or "", line=row["line"], text=row["text"] or "")
+
+
+DETECTOR = Detector(name="rerun_verdict", needs=(), detect=detect, about="bad_value")

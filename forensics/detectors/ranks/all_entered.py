@@ -1,0 +1,106 @@
+"""Are all members in the same operation, and none done?
+
+Then link, adapter, switch and kernel cannot be told apart without counters from inside the operation: no rank is named.
+Where several such operations share a host, that host explains them all (graph/hang/overlap.py).
+"""
+
+from collections.abc import Iterable
+
+from forensics.case import Case, Detector
+from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.overlap import Overlap, overlap
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.texts import ranges, ranks_text
+
+
+def _is_told_apart(operation: Operation) -> bool:
+    """Do the members bring different calls? The two ends of a message do by their nature."""
+    return not _is_message(operation) and len({call.signature for call in operation.calls}) > 1
+
+
+def _is_message(operation: Operation) -> bool:
+    return operation.op.startswith("p2p:")
+
+
+def _links(operations: Iterable[Operation]) -> tuple[tuple[int | str, int | str], ...]:
+    """Both ends of every message: the way between them is under suspicion, not a stage."""
+    ends = {op.members["in"] for op in operations if _is_message(op) and len(op.members["in"]) == 2}
+    return tuple((pair[0], pair[1]) for pair in sorted(ends))
+
+
+def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
+    """Only where every member's record shows it in: one that is not may have stopped, and so stall the others' calls."""
+    if not case.identity.height or case.roots is None or case.roots.lost:
+        return None
+    if any(operation.members.get("unknown") for operation in operations):
+        return None
+    place = {rank: host for rank, host in case.identity.select("rank", "host").iter_rows() if host}
+    return overlap([operation.all_ranks for operation in operations], place)
+
+
+def _words(shared: Overlap) -> str:
+    explanations = " or ".join(" and ".join(cover) for cover in shared.covers[:6])
+    return f"{explanations} {'touches' if shared.named else 'touch'}"
+
+
+def _shared_claims(operations: list[Operation], shared: Overlap | None) -> tuple[Claim, ...]:
+    if shared is None:
+        return ()
+    refs = tuple(ref for operation in operations[:3] for ref in operation.refs(1))
+    return (Claim(f"{_words(shared)} all {len(operations)} stalled operations", "for", refs),)
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding over all such operations, where no other root exists."""
+    roots, states = case.roots, case.states
+    if roots is None or states is None or not roots.entered or roots.free or roots.cycles or roots.stuck:
+        return ()
+    operations = [op for op in describe(states, roots.entered).values() if not _is_told_apart(op)]
+    if not operations:
+        return ()
+    main = max(operations, key=lambda op: (len(op.members.get("in", ())), op.op))
+    suspects = tuple(
+        sorted({rank for op in operations for state in ("in", "unknown") for rank in op.members.get(state, ())})
+    )
+    shared = _overlap(case, operations)
+    reasons: tuple[Reason, ...] = ("all_entered_no_counters",)
+    if shared and not shared.named:
+        reasons = ("all_entered_no_counters", "tied_explanations")
+    text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
+    if main.members.get("unknown"):
+        text += f"; {ranks_text(main.members['unknown'])} by the stack alone"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause=None,
+            hosts=shared.named if shared else (),
+            suspect_ranks=shared.ranks if shared else suspects,
+            suspect_hosts=shared.hosts if shared and not shared.named else (),
+            links=_links(operations),
+            undecided=reasons,
+            claims=(Claim(text, "for", main.refs(3)), *_shared_claims(operations, shared)),
+            first_anomaly=FirstAnomaly(
+                time_utc=opened_utc(main),
+                step=step_in_progress(case.tables["steps"]),
+                op=main.kind,
+                group=main.group,
+                group_ranks=ranges(main.all_ranks),
+                seq=main.seq,
+                signature=f"all_entered:{main.kind}:{main.group}",
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
+            actions=tuple(
+                Action(kind="inspect_network", target=host, command=None, reason="the stalled groups pass through it")
+                for host in (shared.hosts[:8] if shared else ())
+            ),
+            collect=("NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",),
+            summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here."
+            + (f" {_words(shared)} all {len(operations)} stalled operations." if shared else ""),
+        ),
+    )
+
+
+DETECTOR = Detector("all_entered", ("operations",), detect, "waiting")

@@ -1,0 +1,312 @@
+"""Which rank never entered the operation that everybody waits in?
+
+Method: roots of the rank-dependency graph (M1 and M2 of the design, after Aegis, FLARE and NVRx): a free rank that some
+open operation needs is the culprit if it, with the other free ones, explains every observed waiter. A lost rank is
+transparent. Where nothing observed explains the waiters, the lost ranks that must hold the culprit are the suspects.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import codes, sites, stack_claims
+from forensics.graph.hang.logged import Waiting, logged_waits
+from forensics.graph.hang.narrow import possible_culprits, unaccounted
+from forensics.graph.hang.next_call import order_of_next
+from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.ref import Ref
+from forensics.model.texts import ranges, ranks_text
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the absent ranks, or the list that must hold them."""
+    roots, waits, states = case.roots, case.waits, case.states
+    if roots is None or waits is None or states is None or not roots.waiters:
+        return ()
+    named = tuple(rank for rank in roots.free if waits.status[rank] == "free")
+    if named:
+        return (_named(case, named),)
+    dead = [rank for rank in roots.free if waits.status[rank] == "dead"]
+    if (roots.lost or roots.outside) and not dead and not roots.cycles and not roots.stuck:
+        return (_among_lost(case),)
+    return ()
+
+
+def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
+    """The operations that need these ranks, the one with most waiting members first."""
+    assert case.waits is not None and case.states is not None
+    ops = {op for rank in ranks for kind, op in case.waits.graph.predecessors(("rank", rank)) if kind == "op"}
+    return sorted(describe(case.states, ops).values(), key=lambda op: (-len(op.members.get("in", ())), op.op))
+
+
+def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...]:
+    """Where this rank's own record shows how far it came in the operation's group."""
+    mine = case.tables["progress"].filter(pl.col("rank") == rank)
+    here = mine.filter(pl.col("group") == operation.number) if operation.number else mine
+    rows = (here if here.height else mine).sort("file", "record").head(1)
+    return tuple(
+        Ref(
+            file=row["file"],
+            line=row["record"] if row["line"] is None else row["line"],
+            text=f"rank {rank}: group {row['desc'] or row['group'] or row['pg_id']}: "
+            f"last enqueued {row['last_enqueued']}, last completed {row['last_completed']}",
+        )
+        for row in rows.iter_rows(named=True)
+    )
+
+
+def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
+    if operation is None:
+        return FirstAnomaly(rank=rank, step=step_in_progress(case.tables["steps"], rank))
+    return FirstAnomaly(
+        time_utc=opened_utc(operation),
+        rank=rank,
+        step=step_in_progress(case.tables["steps"], rank),
+        op=operation.kind,
+        group=operation.group,
+        group_ranks=ranges(operation.all_ranks),
+        seq=operation.seq,
+        signature=f"never_entered:{operation.kind}:{operation.group}",
+    )
+
+
+def _blast(case: Case, operations: list[Operation]) -> BlastRadius:
+    assert case.roots is not None
+    return BlastRadius(ranks_waiting=len(case.roots.waiters), groups=sorted({op.group for op in operations}))
+
+
+def _named(case: Case, named: tuple[int, ...]) -> Finding:
+    roots, waits = case.roots, case.waits
+    assert roots is not None and waits is not None
+    operations = _needing(case, named)
+    main = operations[0]
+    loose = [rank for rank in named if rank in waits.loose]
+    if (len(loose) > 1 or (loose and len(named) > len(loose))) or not _outnumbered(case, named, main):
+        return _tied(case, named, operations)
+    explained = len(roots.waiters) - len(roots.unexplained)
+    first = max(named, key=lambda rank: (roots.free[rank], -rank))
+    main = _next_of(case, first, operations)
+    claims = [
+        Claim(
+            f"{ranks_text(named)} never entered {main.label}; {_members(len(main.members.get('in', ())))} in it"
+            + (f" ({ranks_text(main.members['in'])})" if main.members.get("in") else ""),
+            "for",
+            (*(ref for rank in named[:3] for ref in _counter_refs(case, rank, main)), *main.refs(2)),
+        ),
+        _explains(case, named, explained),
+        *stack_claims(case.stacks, named),
+    ]
+    suspects = _further(case)
+    undecided: tuple[Reason, ...] = ()
+    if suspects:
+        claims.append(
+            Claim(
+                f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit",
+                "unseen",
+            )
+        )
+        undecided = ("culprit_among_missing",)
+    where = sites(case.stacks, named)
+    return Finding(
+        detector=DETECTOR.name,
+        cause="rank_absent",
+        ranks=named,
+        hosts=_shared_host(case, named, whole=True),
+        suspect_ranks=suspects,
+        site=where.get(first),
+        code=codes(case.stacks, named).get(first),
+        first_anomaly=_anomaly(case, first, main),
+        undecided=undecided,
+        claims=tuple(claims),
+        blast_radius=_blast(case, operations),
+        collect=("flight-recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
+        summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
+        + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
+    )
+
+
+def _further(case: Case) -> tuple[int, ...]:
+    """Lost ranks that may be culprits beside the named ones; whether those hold them up, no record tells."""
+    assert case.roots is not None and case.states is not None and case.waits is not None
+    if not case.roots.lost or not case.roots.unexplained:
+        return ()
+    logged = logged_waits(case.events, case.states)
+    return tuple(sorted(unaccounted(case.states, case.waits, case.roots, logged)))
+
+
+def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
+    """Of the operations that need this rank, the one that its own program would have called first; where its history
+    does not tell, the one with most waiting members."""
+    own = [operation for operation in operations if rank in operation.all_ranks]
+    if len(own) < 2:
+        return own[0] if own else operations[0]
+    mine = case.tables["operations"].filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
+    file = mine.group_by("file").len().sort("len", "file", descending=[True, False])["file"].head(1)
+    calls = mine.filter(pl.col("file").is_in(file.to_list())).sort("record").select("group", "is_p2p", "kind")
+    order = order_of_next(calls.rows())
+
+    def distance(operation: Operation) -> int:
+        kind = None
+        if operation.op.startswith("p2p:"):
+            kind = "send" if operation.op.split(":")[2].split(">")[0] == str(rank) else "recv"
+        same = [
+            far
+            for (group, is_p2p, name), far in order.items()
+            if group == operation.number and is_p2p == (kind is not None) and kind in (None, name)
+        ]
+        return min(same, default=1 << 30)
+
+    return min(own, key=distance)
+
+
+def _members(count: int) -> str:
+    return "1 member waits" if count == 1 else f"{count} members wait"
+
+
+def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
+    """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
+    assert case.roots is not None and case.waits is not None
+    total = len(case.roots.waiters)
+    text = f"{explained} of {total} waiting ranks lead to {ranks_text(named)} in the wait-for graph"
+    vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
+    if vague:
+        text += f"; {ranks_text(vague)} stand in sends and receives whose peers are not recorded, and no other rank is outside communication"
+    return Claim(text, "for")
+
+
+def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
+    """False where more than half of the members look absent and no stack says what they do: then one extra call of the
+    few that wait explains as much as a missing call of the many."""
+    absent = [rank for rank in operation.members.get("absent", ()) if rank in named]
+    if _ran_through(case, absent) and len(absent) >= len(operation.members.get("in", ())):
+        return False
+    if 2 * len(absent) <= operation.size:
+        return True
+    known = sites(case.stacks, tuple(absent))
+    return all(known.get(rank) not in (None, "unknown", "teardown", "communication") for rank in absent)
+
+
+def _ran_through(case: Case, ranks: list[int]) -> bool:
+    """Did all of them come to the end of their program without the call?"""
+    ends = {rank for rank in ranks if rank in case.ends and case.ends[rank].how == "ended"}
+    known = sites(case.stacks, tuple(ranks))
+    return bool(ranks) and all(rank in ends or known.get(rank) == "teardown" for rank in ranks)
+
+
+def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Finding:
+    """Several ranks look absent and the records do not tell which of them holds the others up."""
+    roots, waits = case.roots, case.waits
+    assert roots is not None and waits is not None
+    main = operations[0]
+    blind = any(rank in waits.loose for rank in named)
+    extra = not blind
+    waiting = main.members.get("in", ())
+    suspects = tuple(sorted({*named, *(waiting if extra else ())}))
+    why = (
+        "this backend records no send and recv, and there is no stack of them: one may wait for another"
+        if blind
+        else "either those that never came miss a call, or the few that wait made one too many"
+    )
+    return Finding(
+        detector=DETECTOR.name,
+        cause=None if blind else "collective_mismatch",
+        suspect_ranks=suspects,
+        undecided=("tied_explanations",),
+        first_anomaly=_anomaly(case, None, main),
+        blast_radius=_blast(case, operations),
+        claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", main.refs(3)),),
+        collect=("a py-spy dump of every rank",),
+        summary=f"{main.label} waits for {ranks_text(named)}, but the records do not tell who holds up whom: {why}.",
+    )
+
+
+def _shared_host(case: Case, ranks: tuple[int, ...], *, whole: bool) -> tuple[str, ...]:
+    """The host that several of these ranks share, if all are on it; `whole`: and nobody else is."""
+    if len(ranks) < 2 or not case.identity.height:
+        return ()
+    placed = case.identity.filter(pl.col("rank").is_in(ranks))
+    hosts = placed["host"].unique().to_list()
+    if placed.height < len(ranks) or len(hosts) != 1 or hosts[0] is None:
+        return ()
+    if whole and (case.identity["host"].null_count() or case.identity.height < len(case.expected)):
+        return ()  # where somebody's place is not known, he may be there, too
+    there = case.identity.filter(pl.col("host") == hosts[0]).height
+    return (hosts[0],) if there == len(ranks) or not whole else ()
+
+
+def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
+    """A ring that lost its entries is another reason than a dump that is missing, and asks for another remedy."""
+    wrapped = case.states.wrapped if case.states is not None else frozenset()
+    reasons: list[Reason] = ["ring_buffer_wrapped"] if wrapped & set(suspects) else []
+    return (*reasons, "culprit_among_missing") if set(suspects) - wrapped else tuple(reasons)
+
+
+def _lost_claims(
+    case: Case, silent: tuple[int, ...], lonely: tuple[int, ...], logged: Mapping[int, Waiting], main: Operation | None
+) -> Iterator[Claim]:
+    """Who is under suspicion for want of a record, and why others without one are not."""
+    if silent:
+        yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen")
+    if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
+        text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would be as likely"
+        yield Claim(text, "unseen")
+    if lonely:
+        text = "may have a stopped device: the other members of the call that it is in left no record"
+        yield Claim(f"{ranks_text(lonely)} {text}", "unseen")
+    assert case.roots is not None
+    others = case.roots.lost - set(silent)
+    if waited := sorted(others & logged.keys()):
+        text = f"{ranks_text(waited)} left no flight record, but timed out in calls that others had not ended"
+        yield Claim(text, "for", tuple(logged[rank].ref for rank in waited[:3]))
+    if rest := sorted(others - logged.keys()):
+        text = "left no record either, but not every waiting rank can be held up by them, by the order of calls of their peers"
+        yield Claim(f"{ranks_text(rest)} {text}", "for")
+
+
+def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
+    """Where all ranks of one host are lost, and nobody else is, it is the host that died, not one of them that stopped."""
+    assert case.roots is not None and case.states is not None and case.waits is not None
+    gone = tuple(sorted(rank for rank, status in case.waits.status.items() if status == "lost"))
+    if _shared_host(case, gone, whole=True):
+        return frozenset(gone)
+    return possible_culprits(case.states, case.waits, case.roots, logged)
+
+
+def _among_lost(case: Case) -> Finding:
+    roots = case.roots
+    assert roots is not None and case.states is not None
+    logged = logged_waits(case.events, case.states)
+    possible = _possible(case, logged)
+    lonely = tuple(sorted(possible & roots.lonely))
+    silent = tuple(sorted(possible - roots.lonely))
+    suspects = tuple(sorted(possible))
+    operations = _needing(case, silent) or _needing(case, tuple(sorted(roots.lost)))
+    main = operations[0] if operations else None
+    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to ranks of which no usable record exists"
+    among = [f"{ranks_text(silent)}, which left no usable record"] if silent else []
+    among += [f"{ranks_text(lonely)}, alone in a call with such ranks"] if lonely else []
+    return Finding(
+        detector=DETECTOR.name,
+        cause=None,
+        suspect_ranks=suspects,
+        suspect_hosts=_shared_host(case, suspects, whole=False),
+        undecided=_why_unknown(case, suspects),
+        first_anomaly=_anomaly(case, None, main),
+        blast_radius=_blast(case, operations),
+        claims=(
+            Claim(text, "for", main.refs(3) if main else ()),
+            *_lost_claims(case, silent, lonely, logged, main),
+            *stack_claims(case.stacks, tuple(sorted(possible & roots.outside))),
+        ),
+        collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
+        summary=f"Undecided: the culprit is among {', or '.join(among)}; {len(roots.waiters)} ranks wait"
+        + (f" in {main.label}." if main else "."),
+    )
+
+
+DETECTOR = Detector("never_entered", ("operations",), detect, "waiting")

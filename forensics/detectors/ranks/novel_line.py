@@ -1,0 +1,75 @@
+"""Which host prints a line that no other host prints, and that earlier attempts did not print?
+
+Method: cross-job and spatial comparison of log templates (L4, 2025). Ranks that log for all (the first and the last)
+print lines of their own and are left out; so are lines of earlier attempts. It is a hint and never names anybody; without
+an earlier attempt to compare with, it says so.
+"""
+
+from collections import defaultdict
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.case import Case, Detector
+from forensics.facts.line_templates import files_of_templates
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import FirstAnomaly
+from forensics.model.ref import Ref
+
+_LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
+
+
+def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
+    """File → (host, or rank where no host is known; rank)."""
+    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    found: dict[str, tuple[str, int | None]] = {}
+    files = case.tables["files"].select("file", "host", "rank")
+    events = case.events.filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
+    own = {file: ranks[0] for file, ranks in events.iter_rows() if len(ranks) == 1}
+    for file, host, told in files.iter_rows():
+        rank = own.get(file) if told is None else told
+        who = short_host(host) if host else place.get(rank) or (f"rank {rank}" if rank is not None else None)
+        if who:
+            found[file] = (who, rank)
+    return found
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, where exactly one host stands out."""
+    printers = _printers(case)
+    if len({who for who, _ in printers.values()}) < _LEAST:
+        return ()
+    speakers = {0, max(case.expected | case.seen, default=0)}
+    novel: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for template, files in files_of_templates(case.tables).items():
+        who = {printers[file] for file in files if file in printers}
+        if (
+            len({name for name, _ in who}) == 1
+            and not {rank for _, rank in who} & speakers
+            and template not in case.known_lines
+        ):
+            novel[next(iter(who))[0]].append((template, min(files)))
+    return (_finding(case, *next(iter(novel.items()))),) if len(novel) == 1 else ()
+
+
+def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
+    is_rank = who.startswith("rank ")
+    text = f"{who} alone prints {len(lines)} kind{'s' if len(lines) > 1 else ''} of lines: “{lines[0][0][:120]}”"
+    refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
+    compared = "and no earlier attempt did" if case.has_baseline else "but no earlier attempt is there to compare with"
+    return Finding(
+        detector=DETECTOR.name,
+        suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank else (),
+        suspect_hosts=() if is_rank else (who,),
+        undecided=() if case.has_baseline else ("no_baseline",),
+        claims=(Claim(f"{text}, {compared}", "for", refs),),
+        first_anomaly=FirstAnomaly(
+            host=None if is_rank else who, step=step_in_progress(case.tables["steps"]), signature="novel_line"
+        ),
+        collect=("logs of a good run of the same job", "flight-recorder and py-spy dumps of all ranks"),
+        summary=f"A hint, not a cause: {text}, {compared}.",
+    )
+
+
+DETECTOR = Detector("novel_line", ("files",), detect)

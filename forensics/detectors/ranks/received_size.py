@@ -1,0 +1,41 @@
+"""Did a transport receive another size than its call expects?
+
+gloo ends the process that receives the message (`op.preamble.length <= op.nbytes`); NCCL's socket transport says
+"message truncated". Two members call different operations then, but the one that notices may be either: nobody is named.
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding over all such lines."""
+    found = rows(case.events, "size_mismatch")
+    if not found:
+        return ()
+    noticed = tuple(sorted({row["rank"] for row in found if row["rank"] is not None and row["rank_space"] == "global"}))
+    who = ranks_text(noticed) if noticed else "a process"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="collective_mismatch",
+            suspect_ranks=noticed,
+            domain="workload",
+            undecided=("tied_explanations",),
+            claims=(Claim(f"{who} received a message of another size than its call expects", "for", refs(found)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="received_size"),
+            blast_radius=BlastRadius(
+                ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
+            ),
+            collect=("flight-recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",),
+            summary=f"Members of a group call different operations: {who} received a message of another size than expected. "
+            "Either end may be the one that is wrong.",
+        ),
+    )
+
+
+DETECTOR = Detector("received_size", ("events",), detect, "ended")

@@ -1,0 +1,77 @@
+"""Which processes gave no stack while all others stand in communication?
+
+Method: the absent ones are the evidence (BigScience's notes on BLOOM: "several processes weren't responding"). A process in
+uninterruptible sleep answers no sampler. Where other processes of the same host answered, the sampler worked there, and
+silent ones that share one host point at it; a host that is silent as a whole may only have been left out.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import stack_ref
+from forensics.graph.hang.waits import HOST_SITES
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.texts import ranks_text
+
+_FEW = 3  # at most one in three processes may be silent
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, only where no operation is recorded as open and nobody stands elsewhere."""
+    if case.has_open_operations or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
+        return ()
+    live = case.stacks.filter((pl.col("source") != "traceback") & pl.col("rank").is_not_null())
+    shown = set(live["rank"].to_list())
+    silent = tuple(sorted(rank for rank in case.expected - shown if _may_live(case, rank)))
+    waiting = live.filter(pl.col("site") == "communication")
+    elsewhere = live["site"].is_in(sorted(HOST_SITES)).any()
+    if not silent or _FEW * len(silent) > len(case.expected) or elsewhere or 3 * waiting.height < 2 * live.height:
+        return ()
+    return (_finding(case, silent, shown, waiting),)
+
+
+def _may_live(case: Case, rank: int) -> bool:
+    """No record says how its process ended, or that it waited."""
+    return rank not in case.ends and (case.waits is None or case.waits.status.get(rank) not in ("held", "dead"))
+
+
+def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.DataFrame) -> Finding:
+    placed = case.identity.filter(pl.col("rank").is_in(silent) & pl.col("host").is_not_null())
+    hosts = tuple(sorted(placed["host"].unique().to_list())) if placed.height == len(silent) else ()
+    shared = hosts if len(hosts) == 1 and len(silent) > 1 else ()
+    beside = case.identity.filter(pl.col("host").is_in(hosts) & pl.col("rank").is_in(sorted(shown)))
+    named = shared if beside.height else ()
+    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks stand in communication"
+    if named:
+        text += f"; on {named[0]} {ranks_text(beside['rank'].to_list())} answered"
+    reasons: list[Reason] = ["culprit_among_missing"]
+    if not case.has_waited and not waiting["moving"].is_not_null().any():
+        reasons.append("single_snapshot")
+    refs = tuple(stack_ref(row) for row in waiting.sort("rank").head(2).iter_rows(named=True))
+    actions = [
+        Action(kind="inspect_hardware", target=host, command=None, reason="several of its processes answer no sampler")
+        for host in named
+    ]
+    return Finding(
+        detector=DETECTOR.name,
+        hosts=named,
+        suspect_ranks=silent,
+        suspect_hosts=() if named else shared,
+        site="unresponsive" if named else None,
+        domain="infrastructure" if named else "unknown",
+        undecided=tuple(reasons),
+        claims=(Claim(text, "for", refs),),
+        first_anomaly=FirstAnomaly(
+            host=named[0] if named else None, step=step_in_progress(case.tables["steps"]), signature="silent"
+        ),
+        blast_radius=BlastRadius(ranks_waiting=waiting.height),
+        actions=tuple(actions),
+        collect=(f"process states and kernel stacks of {ranks_text(silent)}; flight-recorder dumps of all ranks",),
+        summary=f"Undecided: {text}.",
+    )
+
+
+DETECTOR = Detector("silent_process", ("stacks",), detect, "waiting")

@@ -1,0 +1,121 @@
+"""Did the training become slower at one step, and stay slow?
+
+Method: the one split of the series of throughput that leaves least squared error, on a running median where there are
+enough points; accepted where the level falls beyond the noise of both sides and most points agree. A single slow step, a
+recovery and a slow start are none. Throughput is what the log prints; a job whose batch grows prints longer steps too, so
+plain step times need more points.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.ref import Ref
+
+_LEAST = 5  # points of a printed throughput; of plain step times
+_LEAST_TIMES = 10
+_FALL = 0.03  # of the level before
+_SIGMAS = 5
+_FLOOR = 0.005  # of the level: no series is believed to be quieter
+_AGREE = 0.8  # of the points stand on their side of the middle
+_SIDE = 2  # points on either side, at least
+
+
+def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
+    """(what was measured, frame of step, rate, file, line) per rank that prints: higher is faster."""
+    steps = case.tables["steps"].filter(
+        pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
+    )
+    printer = ["file", "rank", "local_rank"]
+    measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
+    measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
+    result = []
+    for _, one in measured.group_by(printer, maintain_order=True):
+        one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
+        for name, rate, least in (
+            ("TFLOPS", pl.col("tflops"), _LEAST),
+            ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
+        ):
+            points = one.select("step", rate.alias("rate"), "file", "line", "record")
+            points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
+            if points.height >= least:
+                result.append((name, points))
+                break
+    return result
+
+
+def _smoothed(values: Sequence[float]) -> list[float]:
+    if len(values) < 9:
+        return list(values)
+    return [values[0], *(median(values[i - 1 : i + 2]) for i in range(1, len(values) - 1)), values[-1]]
+
+
+def split(values: Sequence[float]) -> int | None:
+    """Index of the first point of the lower level; None where there is no lasting fall."""
+    smooth = _smoothed(values)
+    total, squares = [0.0], [0.0]
+    for value in smooth:
+        total.append(total[-1] + value)
+        squares.append(squares[-1] + value * value)
+
+    def error(start: int, end: int) -> float:
+        return squares[end] - squares[start] - (total[end] - total[start]) ** 2 / (end - start)
+
+    size = len(smooth)
+    if size < 2 * _SIDE:
+        return None
+    at = min(range(_SIDE, size - _SIDE + 1), key=lambda i: error(0, i) + error(i, size))
+    before, after = smooth[:at], smooth[at:]
+    high, low = median(before), median(after)
+    noise = max(1.4826 * max(_spread(before), _spread(after)), _FLOOR * high)
+    middle = (high + low) / 2
+    agree = sum(value > middle for value in before) + sum(value < middle for value in after)
+    falls = high - low >= _FALL * high and high - low >= _SIGMAS * noise
+    return at if falls and agree >= _AGREE * size and smooth[-1] < middle else None
+
+
+def _spread(values: Sequence[float]) -> float:
+    middle = median(values)
+    return median(abs(value - middle) for value in values)
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the earliest fall of any rank's series."""
+    falls: list[tuple[int, str, pl.DataFrame, int]] = []
+    for name, points in _series(case):
+        at = split(points["rate"].to_list())
+        if at is not None:
+            falls.append((int(points["step"][at]), name, points, at))
+    if not falls:
+        return ()
+    onset, name, points, at = min(falls, key=lambda fall: (fall[0], fall[2]["file"][0]))
+    rates = points["rate"].to_list()
+    high, low = median(rates[:at]), median(rates[at:])
+    text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({100 * (high - low) / high:.0f} % less) and stayed there"
+    shown = points.slice(max(at - 1, 0), 2)
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="throughput_drop",
+            claims=(Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
+            first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
+            actions=(
+                Action(kind="inspect_hardware", target="job", command=None, reason="one slow device or host slows all"),
+            ),
+            collect=("timers per rank, clocks and temperatures of all devices",),
+            summary=f"Slow: {text}. One log does not tell which rank holds the others up.",
+        ),
+    )
+
+
+def _ref(row: dict[str, Any], name: str) -> Ref:
+    line = row["line"] if row["line"] is not None else row["record"]
+    return Ref(file=row["file"], line=line, text=f"step {row['step']}: {row['rate']:.5g} {name}")
+
+
+DETECTOR = Detector("throughput_drop", ("steps",), detect, "slow")

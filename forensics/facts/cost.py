@@ -1,0 +1,67 @@
+"""What a failure cost: the last step done, the last checkpoint written and safely stored, and how long nothing went on.
+
+Stalled is the time from the last step done to the first time-out, or, where nobody timed out, to the first end of a
+process. Both must be stamps of one kind; nothing is said where the hosts' stamps differ by time zones, or by more than
+the time itself.
+"""
+
+import json
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.assemble.clocks import Clocks
+from forensics.facts.progress import newest
+from forensics.model.incident import Lost
+from parsers.tables import TableName
+
+_TIMED_OUT = ("collective_timeout", "store_timeout", "heartbeat_lost", "dump_signal", "desync", "barrier_missing")
+_ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
+_SECOND_NS = 1_000_000_000
+
+
+def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks: Clocks) -> Lost:
+    """What records of one attempt say → Lost; null where they do not."""
+    steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
+    return Lost(
+        last_completed_step=newest(steps["step"]),
+        last_saved_step=_stored(events, "checkpoint_save"),
+        last_persisted_step=_stored(events, "checkpoint_persist"),
+        stalled_s=_stalled(events, clocks, steps),
+    )
+
+
+def _stored(events: pl.DataFrame, kind: str) -> int | None:
+    """The newest checkpoint that is complete: a line that only announces it, or says that it failed, is none."""
+    rows = events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
+    done = [
+        step
+        for step, detail, severity in rows.select("step", "detail", "severity").iter_rows()
+        if severity not in ("error", "fatal") and not _is_announced(detail)
+    ]
+    return max(done, default=None)
+
+
+def _is_announced(detail: str | None) -> bool:
+    try:
+        said = json.loads(detail or "{}")
+    except ValueError:
+        return False
+    return isinstance(said, dict) and said.get("phase") == "begin"
+
+
+def _stalled(events: pl.DataFrame, clocks: Clocks, steps: pl.DataFrame) -> float | None:
+    if any(clock.zone_ns for clock in clocks.known.values()):
+        return None
+    events = events.filter(pl.col("time_ns").is_not_null())
+    for basis in ("utc", "local"):
+        last = steps.filter(pl.col("time_basis") == basis)["time_ns"].max()
+        if not isinstance(last, int):
+            continue
+        after = events.filter((pl.col("time_basis") == basis) & (pl.col("time_ns") >= last))
+        for kinds in (_TIMED_OUT, _ENDED):
+            first = after.filter(pl.col("kind").is_in(kinds))["time_ns"].min()
+            if isinstance(first, int):
+                seconds = (first - last) / _SECOND_NS
+                return seconds if seconds > (clocks.skew_bound_s or 0.0) else None
+    return None

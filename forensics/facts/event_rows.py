@@ -1,0 +1,58 @@
+"""Rows of events as detectors read them: which rows, where they stand, who printed them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.model.ref import Ref
+
+Row = Mapping[str, Any]
+
+
+def rows(events: pl.DataFrame, *kinds: str) -> list[dict[str, Any]]:
+    """Events of these kinds, by place."""
+    found = events.filter(pl.col("kind").is_in(kinds))
+    return list(found.sort("file", "line", "record", "kind", maintain_order=True).iter_rows(named=True))
+
+
+def detail(row: Row) -> dict[str, Any]:
+    """The JSON object of an event's `detail`; empty where there is none."""
+    try:
+        found = json.loads(row["detail"] or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def refs(found: Iterable[Row], most: int = 3) -> tuple[Ref, ...]:
+    """Places of the first rows, each once."""
+    return tuple(dict.fromkeys(reference(row) for row in found))[:most]
+
+
+def own_rank(row: Row) -> int | None:
+    """The global rank that printed the row, if known."""
+    rank = row["rank"] if row["rank_space"] == "global" else None
+    return None if rank is None else int(rank)
+
+
+def host_of(identity: pl.DataFrame, row: Row) -> str | None:
+    """The host that printed the row: as printed, else that of its rank."""
+    if row["host"]:
+        return short_host(row["host"])
+    rank = own_rank(row)
+    known = identity.filter(pl.col("rank") == rank) if rank is not None and identity.height else None
+    return known["host"][0] if known is not None and known.height else None
+
+
+def reference(row: Mapping[str, Any]) -> Ref:
+    """The place of a row of any table."""
+    line = row["line"] if row.get("line") is not None else row.get("record")
+    return Ref(file=str(row["file"]), line=line, text=str(row.get("text") or "")[:500])
+
+
+def is_missing(row: Row) -> bool:
+    """A RAS report's list of members that did not answer, not a rendezvous that counted too few."""
+    return bool(row["kind"] == "missing_members" and row["code"] == "INCOMPLETE" and row["names_ranks"])

@@ -1,0 +1,85 @@
+"""Whose numbers a line prints: groups by name or description, their members, and ranks within them made global."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.facts.event_rows import Row, own_rank
+from parsers.tables import TableName
+
+_NEAR = 40  # lines between a report and the counters that name its group
+_DEFAULT = ("default_pg", "default", "world")
+
+
+def is_default(group: str | None, desc: str | None) -> bool:
+    """Is this the group of all ranks, by its description or PyTorch's name "0"?"""
+    return desc in _DEFAULT or (desc is None and group == "0")
+
+
+def label(group: tuple[str | None, str | None]) -> str:
+    """(name, description) of a group → how sentences call it."""
+    return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")
+
+
+@dataclass(frozen=True, slots=True)
+class Memberships:
+    """What the tables of one attempt say of groups. `expected`, `seen`: ranks of the job, ranks with a record."""
+
+    tables: Mapping[TableName, pl.DataFrame]
+    expected: frozenset[int]
+    seen: frozenset[int]
+
+    def group_of(self, row: Row) -> tuple[str | None, str | None]:
+        """(name, description) of the group that a watchdog's report is about: the row's own, else that of the counters its
+        rank printed near it."""
+        counters = self.tables["progress"].filter(pl.col("file") == row["file"])
+        if row["group"]:
+            named = counters.filter(pl.col("group") == row["group"])["desc"].drop_nulls()
+            return row["group"], named[0] if len(named) else None
+        rank = own_rank(row)
+        near = counters.filter(
+            (pl.col("rank").eq_missing(rank) | pl.col("rank").is_null() | pl.lit(rank is None))
+            & ((pl.col("line") - (row["line"] or 0)).abs() <= _NEAR)
+        )
+        found = near.select("group", "desc").unique()
+        return (found["group"][0], found["desc"][0]) if found.height == 1 else (None, None)
+
+    def members_of(self, group: str | None, desc: str | None) -> tuple[int, ...]:
+        """Global ranks of a group in group order; empty where the bundle does not say."""
+        known = self.tables["groups"].filter(pl.col("members_space") == "global")
+        for column, value in (("group", group), ("desc", desc)):
+            if value is not None:
+                lists = known.filter(pl.col(column) == value)["members"].drop_nulls().unique()
+                if len(lists) == 1:
+                    return tuple(lists[0].to_list())
+        return tuple(sorted(self.expected)) if is_default(group, desc) else ()
+
+    def _only_default(self) -> bool:
+        """No record in the bundle knows a group besides the default one."""
+        stated = self.tables["groups"].filter(
+            pl.col("comm").is_null()
+        )  # a library's communicators have no group's name
+        for frame in (self.tables["progress"], stated):
+            for group, desc in frame.select("group", "desc").unique().iter_rows():
+                if (group or desc) and not is_default(group, desc):
+                    return False
+        return True
+
+    def to_global(self, row: Row, numbers: Sequence[int], *, assume: bool = False) -> dict[int, int] | None:
+        """Numbers printed for ranks → global ranks; None where membership is unknown.
+
+        A number is global where the row says so, where its group is the default one, or where the numbers are just those of
+        the whole job; else the group's members tell. `assume`: where the bundle knows no other group, take it for the
+        default one."""
+        same = {number: number for number in numbers}
+        if row["names_rank_space"] == "global":
+            return same
+        group, desc = self.group_of(row)
+        members = self.members_of(group, desc)
+        if members and max(numbers, default=0) < len(members):
+            return {number: members[number] for number in numbers}
+        if is_default(group, desc) or (len(same) > 1 and set(same) == self.expected):
+            return same
+        covered = len(self.seen) > 1 and self.seen <= set(numbers)
+        return same if group is None and self._only_default() and (assume or covered) else None

@@ -1,0 +1,32 @@
+"""How far the job came: whether it had begun, and the step that was in progress."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from parsers.tables import TableName
+
+
+def newest(numbers: pl.Series) -> int | None:
+    """The largest of integers, null where there is none."""
+    value = numbers.max()
+    return value if isinstance(value, int) else None
+
+
+def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None:
+    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
+    steps = steps.filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
+    own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
+    if own.height:
+        return (newest(own["step"]) or 0) + 1
+    if not steps.height:
+        return None
+    last = steps.group_by("rank").agg(pl.col("step").max())
+    return int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0]) + 1
+
+
+def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:
+    """Had the run come past its start: steps, recorded operations, or a communication that timed out?"""
+    if tables["steps"].height or tables["operations"].height or tables["tensors"].height:
+        return True
+    return bool(events["kind"].is_in(["collective_timeout", "desync", "checkpoint_save"]).any())

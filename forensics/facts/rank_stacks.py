@@ -1,0 +1,68 @@
+"""What the stacks say of given ranks: site, code line, and how they differ from the others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from forensics.facts.stacks import classify, to_frames
+from forensics.model.finding import Claim
+from forensics.model.incident import Code
+from forensics.model.names import Site
+from forensics.model.ref import Ref
+from forensics.model.texts import ranks_text
+
+
+def _rows(stacks: pl.DataFrame, ranks: Iterable[int]) -> list[dict[str, Any]]:
+    if not stacks.height:
+        return []
+    wanted = stacks.filter(pl.col("rank").is_in(sorted(ranks)) & (pl.col("source") != "traceback"))
+    return list(wanted.sort("rank").iter_rows(named=True))
+
+
+def sites(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Site]:
+    """rank → site, of ranks with a live stack."""
+    return {row["rank"]: row["site"] for row in _rows(stacks, ranks)}
+
+
+def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
+    """rank → innermost line of the user's own code."""
+    result = {}
+    for row in _rows(stacks, ranks):
+        site = classify(to_frames(row["frames"]))
+        frame = site.user or site.frame
+        if frame is not None:
+            result[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
+    return result
+
+
+def stack_ref(row: dict[str, Any]) -> Ref:
+    """The place of a stack, with its innermost telling frames."""
+    frames = to_frames(row["frames"])
+    site = classify(frames)
+    shown = [frame for frame in (frames[0], site.frame, site.user) if frame is not None]
+    text = " ← ".join(dict.fromkeys(frame.text() for frame in shown))
+    return Ref(file=str(row["file"]), line=row["line"] if row["line"] is not None else row["record"], text=text)
+
+
+def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
+    """For each class of sites among the ranks one claim; against, where a stack shows the rank in communication."""
+    claims = []
+    by_site: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(stacks, ranks):
+        by_site.setdefault(str(row["site"]), []).append(row)
+    others = (
+        stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if stacks.height else None
+    )
+    peers = others.height if others is not None else 0
+    for site, rows in sorted(by_site.items()):
+        who = ranks_text(row["rank"] for row in rows)
+        refs = tuple(stack_ref(row) for row in rows[:3])
+        if site == "communication":
+            claims.append(Claim(f"the stack of {who} is in communication", "against", refs))
+        elif site == "unknown":
+            claims.append(Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", refs))
+        else:
+            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication; {peers} other ranks are in communication"
+            claims.append(Claim(text, "for", refs))
+    return claims

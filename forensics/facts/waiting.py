@@ -1,0 +1,23 @@
+"""Who waited for others by their own word, and whether that speaks against blaming a host."""
+
+from collections.abc import Collection
+
+import polars as pl
+
+
+def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
+    """Ranks whose own watchdog gave up on others."""
+    said = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    return frozenset(said["rank"].drop_nulls().to_list())
+
+
+def is_silence_elsewhere(
+    waited: frozenset[int], expected: frozenset[int], identity: pl.DataFrame, hosts: Collection[str]
+) -> bool:
+    """Are ranks silent, and all of them on other hosts than these, while most of the job timed out? Then they are what is
+    waited for, not these hosts."""
+    silent = expected - waited
+    if not silent or len(waited) <= len(silent) or not identity.height:
+        return False
+    place = dict(identity.select("rank", "host").iter_rows())
+    return all(place.get(rank) is not None and place[rank] not in hosts for rank in silent)

@@ -1,0 +1,107 @@
+"""The blame graph: who reports a broken connection, and whom it names.
+
+Method: fault propagation (after Aegis): consequences are walked back. A host that is named and names nobody is where the
+chain of closed connections began; if one host is an end of every report, it is that host; a single pair leaves both ends
+of a link; reports spread over many pairs of one rail mean its switch; over everything, the network.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import networkx as nx
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.facts.event_rows import Row, detail, host_of
+from parsers.tables import TableName
+
+Where = Literal["host", "link", "rail", "network"]
+UNKNOWN_HOST = "(unknown)"
+_ADAPTER_NAMES = ("ib", "eth", "hsn", "roce", "bond", "rdma")
+
+
+class Blame(NamedTuple):
+    """One report. `rail`: the adapter or device index it is about, where printed."""
+
+    reporter: str
+    named: str
+    rail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """`host`: hosts[0] is where the blame ends. `link`: hosts are its two ends. `rail`, `network`: no host stands out."""
+
+    where: Where
+    hosts: tuple[str, ...] = ()
+    reporters: int = 0
+    rail: str | None = None
+
+
+def canonical(name: str, known: Iterable[str]) -> str:
+    """A host's name without domain and without the suffix of an adapter (`n1-ib.site` → `n1`, where `n1` is known)."""
+    short = short_host(name)
+    stem, _, suffix = short.rpartition("-")
+    is_adapter = suffix.rstrip("0123456789") in _ADAPTER_NAMES
+    return stem if stem in set(known) and is_adapter else short
+
+
+def find_root(blames: Sequence[Blame]) -> Root | None:
+    """Reports → where they lead; None without any. The order of reports does not matter."""
+    edges = sorted({(b.reporter, b.named) for b in blames if b.reporter != b.named})
+    if not edges:
+        return None
+    reporters = len({reporter for reporter, _ in edges})
+    nodes = sorted({node for edge in edges for node in edge})
+    if len(nodes) == 2:
+        return Root("link", tuple(nodes), reporters)
+    graph = nx.DiGraph(edges)
+    sinks = [part for part in nx.strongly_connected_components(graph) if _is_sink(graph, part)]
+    if len(sinks) == 1 and len(sinks[0]) == 1:
+        return Root("host", tuple(sinks[0]), reporters)
+    common = [node for node in nodes if all(node in edge for edge in edges)]
+    # Whoever complains about many that say nothing may have lost its own adapter, or be the last one alive to speak.
+    if len(common) == 1 and any(named == common[0] for _, named in edges):
+        return Root("host", (common[0],), reporters)
+    if len(sinks) == 1 and len(sinks[0]) == 2:
+        return Root("link", tuple(sorted(sinks[0])), reporters)
+    rails = {b.rail for b in blames if b.reporter != b.named}
+    if len(rails) == 1 and None not in rails and _pairs(graph) >= 3:
+        return Root("rail", (), reporters, rails.pop())
+    return Root("network", (), reporters)
+
+
+def _is_sink(graph: "nx.DiGraph[str]", part: set[str]) -> bool:
+    return all(named in part for node in part for named in graph.successors(node))
+
+
+def _pairs(graph: "nx.DiGraph[str]") -> int:
+    """Reports without a common end."""
+    return len(nx.max_weight_matching(graph.to_undirected(), maxcardinality=True))
+
+
+def blames(
+    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, known: frozenset[str], found: Sequence[Row]
+) -> list[Blame]:
+    """Rows that name hosts → reports, hosts as `known` writes them.
+
+    An address is turned into the host that listens on it, where claims tell."""
+    addresses = _addresses(tables)
+    result = []
+    for row in found:
+        reporter = host_of(identity, row) or UNKNOWN_HOST
+        rail = detail(row).get("adapter") or (None if row["device_index"] is None else str(row["device_index"]))
+        for name in row["names_hosts"] or ():
+            named = addresses.get(name) or canonical(name, known)
+            result.append(Blame(canonical(reporter, known), named, rail))
+    return result
+
+
+def _addresses(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, str]:
+    """address → host, from what ranks say of themselves."""
+    claims = tables["ranks"].select("address", "host").drop_nulls().unique()
+    found: dict[str, set[str]] = {}
+    for address, host in claims.iter_rows():
+        found.setdefault(str(address).split("<")[0], set()).add(canonical(host, ()))
+    return {address: min(hosts) for address, hosts in found.items() if len(hosts) == 1}

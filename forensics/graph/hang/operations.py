@@ -1,0 +1,125 @@
+"""One operation instance as people speak of it: name, group, number, who is in, who is missing, where it is recorded."""
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from forensics.facts.states import States
+from forensics.model.ref import Ref
+from forensics.model.texts import iso
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one member says of its call."""
+
+    rank: int
+    kind: str | None
+    numel: int | None
+    dtype: str | None
+    root: int | None
+    code: str | None
+    time_created_ns: int | None
+    file: str
+    record: int | None
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What all members must agree on; `numel` is null where sizes may differ."""
+        return (self.kind, self.numel, self.dtype, self.root if self.kind in ("broadcast", "reduce") else None)
+
+    def ref(self, operation: str) -> Ref:
+        """Its record in the dump."""
+        return Ref(
+            file=self.file,
+            line=self.record,
+            text=f"rank {self.rank}: {operation}, {self.kind}, not completed"
+            + (f", called at {self.code}" if self.code else ""),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """op: id in the graph. group: the telling name; number: the name that the library gave it. members: state → ranks. calls: of the members that recorded it as their first open one."""
+
+    op: str
+    kind: str
+    group: str
+    number: str | None
+    seq: int | None
+    size: int
+    whole: bool
+    members: dict[str, tuple[int, ...]]
+    calls: tuple[Call, ...]
+
+    @property
+    def label(self) -> str:
+        """all_reduce seq 25 of group default_pg."""
+        return f"{self.kind} seq {self.seq} of group {self.group}"
+
+    @property
+    def all_ranks(self) -> tuple[int, ...]:
+        """Every member, whatever its state, ascending."""
+        return tuple(sorted(rank for ranks in self.members.values() for rank in ranks))
+
+    def refs(self, limit: int = 3, subjects: Container[int] = ()) -> tuple[Ref, ...]:
+        """Where its first few waiting members recorded it: one of the subjects and others, whatever their numbers."""
+        own = [call for call in self.calls if call.rank in subjects]
+        others = [call for call in self.calls if call.rank not in subjects]
+        return tuple(call.ref(self.label) for call in (*own[:1], *others, *own[1:])[:limit])
+
+
+def group_name(group: str | None, desc: str | None) -> str:
+    """The telling name: its description, else its number; both where several groups share the description."""
+    if desc and desc != "undefined":
+        return desc if not group or group == desc or desc == "default_pg" else f"{desc} ({group})"
+    return group or "?"
+
+
+def describe(states: States, ops: Iterable[str]) -> dict[str, Operation]:
+    """Operation ids → Operation."""
+    wanted = sorted(set(ops))
+    groups = {row["gid"]: row for row in states.groups.iter_rows(named=True)}
+    held = states.open.filter(pl.col("op").is_in(wanted)).sort("op", "rank").partition_by("op", as_dict=True)
+    members = states.members.filter(pl.col("op").is_in(wanted)).partition_by("op", as_dict=True)
+    return {op: _one(op, groups, held[(op,)], members[(op,)]) for op in wanted if (op,) in held}
+
+
+def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members: pl.DataFrame) -> Operation:
+    by_state = {str(state): tuple(sorted(rows["rank"].to_list())) for (state,), rows in members.group_by("state")}
+    calls = tuple(
+        Call(*row)
+        for row in held.select(
+            "rank", "kind", "numel", "dtype", "root", "code", "time_created_ns", "file", "record"
+        ).iter_rows()
+    )
+    first = held.row(0, named=True)
+    group = groups[first["gid"]]
+    kinds = [call.kind for call in calls]
+    kind = max(sorted({kind for kind in kinds if kind}), key=kinds.count, default="operation")
+    if first["is_p2p"]:
+        sender, receiver = (
+            (first["rank"], first["peer_rank"])
+            if first["kind"] in ("send", "isend")
+            else (first["peer_rank"], first["rank"])
+        )
+        kind = f"send {sender} → {receiver}"
+    return Operation(
+        op,
+        kind,
+        group_name(group["group"], group["desc"]),
+        group["group"],
+        first["seq"],
+        len(group["members"]),
+        group["whole"],
+        by_state,
+        calls,
+    )
+
+
+def opened_utc(operation: Operation | None) -> str | None:
+    """When the first of those that stand in an operation made its call, by that host's clock: since then it is open."""
+    calls = operation.calls if operation is not None else ()
+    return iso(min((call.time_created_ns for call in calls if call.time_created_ns), default=None))

@@ -1,0 +1,152 @@
+"""Roots of the rank-dependency graph: what everything else waits for.
+
+Strongly connected components are condensed; a sink that is one free rank is a culprit, a component of several ranks is
+a deadlock cycle (every node is an AND node, so a cycle alone never resolves), an operation whose members have all
+entered is a fault below the ranks. A lost rank is transparent: it may itself be a victim, so observed sinks count only
+if they explain every observed waiter; else the smallest list that must hold the culprit is returned.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import networkx as nx
+
+from forensics.graph.hang.waits import Waits
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """waiters: observed ranks that wait. free: rank → how many waiters lead to it (culprit candidates that some open
+    operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
+    the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.
+    outside: ranks without a record that no observed operation needs, whose stack shows them outside communication.
+    lonely: waiters whose own device may be what stopped, because the other members of their operation left no record.
+    unexplained: waiters that reach no observed root."""
+
+    waiters: frozenset[int]
+    free: dict[int, int]
+    cycles: tuple[tuple[frozenset[int], frozenset[str]], ...]
+    entered: tuple[str, ...]
+    stuck: dict[int, str]
+    lost: frozenset[int]
+    outside: frozenset[int]
+    lonely: frozenset[int]
+    unexplained: frozenset[int]
+
+
+Node = tuple[str, object]
+
+
+def walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -> set[Node]:
+    """Everything reachable from the starts, starts included, each node once."""
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for node in neighbours(stack.pop()):
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return seen
+
+
+def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], list[Node]]:
+    """Members without a record whose host stands in communication: their device may be the one that stopped.
+
+    (op → such members, of operations that need nobody else: all hosts have entered; all such members)."""
+    alone: dict[str, list[int]] = {}
+    unsure: set[Node] = set()
+    for node in graph:
+        if node[0] != "op":
+            continue
+        needed = [rank for _, rank in graph.successors(node)]
+        hosts = [
+            rank
+            for rank in needed
+            if waits.status[rank] == "vague"
+            and rank in waits.by_stack
+            and not graph.edges[node, ("rank", rank)]["certain"]
+        ]
+        unsure |= {("rank", rank) for rank in hosts}
+        if hosts and len(hosts) == len(needed):
+            alone[str(node[1])] = hosts
+    return alone, sorted(unsure)
+
+
+def _lonely(graph: nx.DiGraph) -> set[int]:
+    """Ranks alone in a collective of devices whose other members left no record: the others may have completed it, and
+    this rank's own device may be the one that stopped."""
+    found: set[int] = set()
+    for node, data in graph.nodes(data=True):
+        if node[0] == "op" and not data["host_bound"] and not str(node[1]).startswith("p2p:"):
+            inside = list(graph.predecessors(node))
+            unknown = [edge["certain"] for _, _, edge in graph.out_edges(node, data=True)]
+            if len(inside) == 1 and unknown and not any(unknown):
+                found.add(inside[0][1])
+    return found
+
+
+def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
+    """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
+    if not str(message[1]).startswith("p2p:"):
+        return False
+    return any(graph.out_degree(op) for rank in graph.predecessors(message) for op in graph.successors(rank))
+
+
+def find(waits: Waits) -> Roots:
+    """Waits → Roots. Linear in nodes and edges, plus one walk per named rank."""
+    graph, status = waits.graph, waits.status
+    waiters = frozenset(rank for rank, value in status.items() if value in ("held", "vague"))
+    needed = {node for node in graph if node[0] == "rank" and graph.in_degree(node)}
+    free = sorted(node for node in needed if status[node[1]] in ("free", "dead"))
+    cycles = []
+    for component in nx.strongly_connected_components(graph):
+        if len(component) > 1:
+            ranks = frozenset(value for kind, value in component if kind == "rank")
+            cycles.append((ranks, frozenset(value for kind, value in component if kind == "op")))
+    entered, stuck = [], {}
+    for node in graph:
+        if node[0] == "op" and not graph.out_degree(node):
+            inside = [rank for _, rank in graph.predecessors(node)]
+            if len(inside) == 1 and not str(node[1]).startswith("p2p:"):
+                stuck[inside[0]] = str(node[1])
+            elif inside and not _held_by_batch(graph, node):
+                entered.append(str(node[1]))
+    lost = sorted(node for node in needed if status[node[1]] == "lost")
+    alone, unsure = _hosts_in(graph, waits)
+    outside = frozenset(rank for rank in waits.by_stack if status[rank] == "free" and ("rank", rank) not in needed)
+    outside = outside if alone and not free else frozenset()
+    if not lost and not outside:
+        entered += list(alone)
+        unsure = []
+    roots = [
+        *free,
+        *(("op", op) for op in (*entered, *stuck.values())),
+        *(("rank", r) for ranks, _ in cycles for r in ranks),
+    ]
+    explained = walk(graph.predecessors, roots)
+    unexplained = frozenset(rank for rank in waiters if ("rank", rank) not in explained)
+    reach = walk(graph.successors, [("rank", rank) for rank in sorted(unexplained)])
+    lonely = frozenset(rank for rank in _lonely(graph) if ("rank", rank) in reach)
+    needed_lost = frozenset(rank for kind, rank in (*lost, *unsure) if (kind, rank) in reach)
+    shares = {
+        rank: sum(
+            1 for kind, r in walk(graph.predecessors, [("rank", rank)]) if kind == "rank" and r in waiters and r != rank
+        )
+        for _, rank in free[:64]
+    }
+    return Roots(
+        waiters,
+        {rank: shares.get(rank, 0) for _, rank in free},
+        tuple(sorted(cycles, key=lambda pair: sorted(pair[0]))),
+        tuple(sorted(entered)),
+        dict(sorted(stuck.items())),
+        needed_lost,
+        outside,
+        lonely if needed_lost else frozenset(),
+        unexplained,
+    )
+
+
+def all_entered(roots: Roots | None) -> bool:
+    """Do the records show every member in the calls that never ended, and nobody to blame for it?"""
+    return roots is not None and bool(roots.entered) and not (roots.free or roots.cycles or roots.stuck or roots.lost)

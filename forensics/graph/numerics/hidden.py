@@ -1,0 +1,198 @@
+"""Communication that no row shows: DDP, FSDP and DTensor exchange gradients, shards and partial results by themselves.
+
+A module whose result several ranks make together (a row-parallel linear layer, an expert) turns bad on all of them at
+once, from inputs that are clean on all but one. Whether ranks hold replicas of a module or parts of it is seen by its
+parameters: replicas have equal figures, parts have not.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import polars as pl
+
+from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.taint import Root
+
+_SITE = ("step", "microbatch", "chunk", "phase", "module", "op")
+_FIGURES = ("module", "tensor", "min", "max", "mean", "l2norm", "absmax", "checksum")
+_AFTER = ("backward", "grad_sync", "optimizer")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One operation as all ranks run it. `ran`: ranks with rows of it; `fed`: those whose input or parameter was bad
+    there; `parts`: rank → number of its part of the module, empty where no parameters are recorded; `shown`: calls made
+    during the forward pass are recorded; `scatters`: its output has fewer rows than its input, so each rank has kept a
+    slice of what all have made."""
+
+    ran: frozenset[int]
+    fed: frozenset[int]
+    parts: Mapping[int, int]
+    shown: bool
+    scatters: bool
+
+    def are_replicas(self, ranks: Iterable[int]) -> bool:
+        """Whether all of these ranks are known to hold the same."""
+        found = {self.parts.get(rank) for rank in ranks}
+        return len(found) == 1 and None not in found
+
+    @property
+    def is_uneven(self) -> bool:
+        """Some part has fewer holders than another: a rank that held it left nothing."""
+        numbers = list(self.parts.values())
+        return len({numbers.count(number) for number in numbers}) > 1
+
+    def may_be_joint(self, ranks: Iterable[int]) -> bool:
+        """Whether these ranks may have made the result together, unseen."""
+        if self.shown:
+            return False
+        return not self.are_replicas(ranks) if self.parts else True
+
+
+def name_of(births: Births, root: Root) -> tuple[Any, ...]:
+    """What an operation is called on every rank."""
+    return tuple(births.ops[name][root.at] for name in _SITE)
+
+
+def site_of(births: Births, name: Sequence[Any]) -> Site:
+    """`name`: of `name_of`."""
+    same = [pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(_SITE, name, strict=True)]
+    rows = births.rows.filter(pl.all_horizontal(same))
+    into = rows.filter(pl.col("role").is_in(["in", "state"]) & pl.col("bad"))
+    step, module = name[0], name[_SITE.index("module")]
+    return Site(
+        ran=frozenset(rows["rank"].to_list()),
+        fed=frozenset(into["rank"].to_list()),
+        parts=_parts(births.rows.filter(pl.col("module").eq_missing(pl.lit(module))), step),
+        shown=_is_shown(births, step),
+        scatters=_scatters(rows),
+    )
+
+
+def whole_parts(births: Births, step: int) -> Mapping[int, int]:
+    """As `Site.parts`, of the whole model; ranks that run other modules have no number."""
+    shared = births.rows.filter(pl.col("base") == "param")
+    common = shared.group_by("module").agg(pl.col("rank").n_unique().alias("ranks"))
+    several = common.filter(pl.col("ranks") > 1)["module"].implode()
+    return _parts(shared.filter(pl.col("module").is_in(several)), step)
+
+
+def has_parts(parts: Mapping[int, int]) -> bool:
+    """Whether some ranks hold other figures than others."""
+    return len(set(parts.values())) > 1
+
+
+def _parts(rows: pl.DataFrame, step: int) -> Mapping[int, int]:
+    """Ranks with equal parameters have equal numbers; by the newest pass that most ranks show clean."""
+    clean = rows.filter((pl.col("base") == "param") & (pl.col("step") <= step) & (pl.col("bad") == False))  # noqa: E712
+    first = clean.unique(["rank", "step", "phase", "module", "tensor"], keep="first", maintain_order=True)
+    figures = pl.struct(_FIGURES).sort_by("module", "tensor").alias("figures")
+    whole = first.group_by("step", "phase", "rank", maintain_order=True).agg(figures)
+    passes = whole.group_by("step", "phase").agg(pl.len(), pl.col("rank", "figures"))
+    if not passes.height:
+        return {}
+    best = passes.sort("len", "step", "phase", descending=[True, True, False], nulls_last=True).row(0, named=True)
+    numbers: dict[str, int] = {}
+    return {
+        rank: numbers.setdefault(str(held), len(numbers))
+        for rank, held in zip(best["rank"], best["figures"], strict=True)
+    }
+
+
+def _scatters(rows: pl.DataFrame) -> bool:
+    """By the shapes, where they are recorded: all dimensions but the last count the rows of a tensor."""
+    sizes: dict[str, int] = {}
+    for role, text in rows.filter(pl.col("role").is_in(["in", "out"])).select("role", "shape").iter_rows():
+        shape = json.loads(text) if text else []
+        if isinstance(shape, list) and len(shape) > 1 and all(isinstance(size, int) for size in shape):
+            sizes[role] = max(sizes.get(role, 0), prod(shape[:-1]))
+    return sizes.get("out", 0) < sizes.get("in", 0) and "out" in sizes
+
+
+def lone_ranks(births: Births) -> frozenset[int]:
+    """Ranks that share no module with another one."""
+    own = births.history.lazy().filter(pl.col("kind").is_null()).select("rank", "module").unique().collect()
+    many = own.filter(pl.col("rank").n_unique().over("module") > 1)["rank"]
+    return births.ranks - frozenset(many.to_list())
+
+
+def is_sampled(births: Births, roots: Sequence[Root]) -> bool:
+    """Whether a birth lies where statistics were left out: steps, layers, one side of the operations, or a tensor
+    without figures right before it."""
+    if births.gapped or _has_holes(births):
+        return True
+    roles = set(births.history.filter(pl.col("kind").is_null())["role"].drop_nulls().unique().to_list())
+    return not {"in", "out"} <= roles or any(_is_dark(births, root) for root in roots)
+
+
+def _has_holes(births: Births) -> bool:
+    """Of numbered layers some have no row: layers.0, layers.4, layers.8."""
+    names = births.history.select(pl.col("module").unique())["module"]
+    numbers = names.str.extract(r"\.(\d+)(?:\.|$)", 1).cast(pl.Int64).drop_nulls().unique()
+    prefixes = names.str.extract(r"^(.*?)\.\d+(?:\.|$)", 1).drop_nulls().n_unique()
+    return prefixes == 1 and len(numbers) > 1 and len(numbers) < numbers.max() - numbers.min() + 1  # type: ignore[operator]
+
+
+def _is_dark(births: Births, root: Root) -> bool:
+    start, end = births.ops["prev_ok"][root.at], births.ops["first_bad"][root.at]
+    between = births.rows.filter(
+        (pl.col("rank") == births.ops["rank"][root.at])
+        & (pl.col("place") > (-1 if start is None else start)) & (pl.col("place") <= end)
+    )  # fmt: skip
+    return bool((between["bad"].is_null() & between["role"].is_not_null()).any())
+
+
+def _is_shown(births: Births, step: int) -> bool:
+    """Whether some rank shows a call before the last operation of its forward pass."""
+    rows = births.rows.filter((pl.col("step") == step) & pl.col("role").is_not_null())
+    forward = pl.col("kind").is_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
+    called = pl.col("kind").is_not_null() & ~pl.col("inferred") & ~pl.col("phase").is_in(_AFTER).fill_null(False)
+    ends = rows.group_by("rank").agg(
+        pl.col("place").filter(forward).max().alias("end"), pl.col("place").filter(called).min().alias("call")
+    )  # fmt: skip
+    return bool((ends["call"] < ends["end"]).any())
+
+
+def without_echoes(births: Births, roots: Sequence[Root]) -> list[Root]:
+    """Roots but those born from clean inputs in an operation that another rank, which may have made it together with
+    them, entered with a bad input or parameter."""
+    sites: dict[tuple[Any, ...], list[Root]] = {}
+    for root in roots:
+        if root.birth == "op" and births.ops["kind"][root.at] is None:
+            sites.setdefault(name_of(births, root), []).append(root)
+    echoes: set[int] = set()
+    for name, found in sites.items():
+        site = site_of(births, name)
+        for root in found:
+            others = site.fed - {root.rank}
+            if root.rank is not None and any(site.may_be_joint((root.rank, other)) for other in others):
+                echoes.add(id(root))
+    return [root for root in roots if id(root) not in echoes]
+
+
+def earliest(births: Births, roots: Sequence[Root]) -> Sequence[Root]:
+    """Of ranks that run the same program those whose first bad row stands first in the step; all where they differ."""
+    steps = {births.ops["step"][root.at] for root in roots}
+    programs = {_program(births, root) for root in roots}
+    if len(roots) < 2 or len(steps) > 1 or len(programs) > 1:
+        return roots
+    offsets = [_offset(births, root) for root in roots]
+    return [root for root, offset in zip(roots, offsets, strict=True) if offset == min(offsets)]
+
+
+def _own_step(births: Births, root: Root) -> pl.DataFrame:
+    mine = (pl.col("rank") == births.ops["rank"][root.at]) & (pl.col("step") == births.ops["step"][root.at])
+    return births.rows.filter(mine)
+
+
+def _program(births: Births, root: Root) -> tuple[tuple[str | None, ...], ...]:
+    rows = _own_step(births, root).filter(pl.col("kind").is_null())
+    return tuple(rows.select("phase", "module", "op").unique(maintain_order=True).iter_rows())
+
+
+def _offset(births: Births, root: Root) -> int:
+    first: Any = _own_step(births, root)["place"][0]
+    return int(births.ops["first_bad"][root.at]) - int(first)

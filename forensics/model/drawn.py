@@ -1,0 +1,102 @@
+"""What the page draws, so that reports compute nothing."""
+
+from typing import Literal
+
+import msgspec
+
+from forensics.model.names import RankState
+from forensics.model.ref import Ref
+
+
+class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
+    time_utc: str
+    basis: str | None  # utc | local: local stamps have no zone and are shown as printed
+    lane: Literal["culprit", "peers", "system"]
+    label: str
+    count: int  # cascades are folded: how many like this one
+    ranks: str  # ranges
+    ref: Ref | None
+
+
+class GridCell(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks with equal state; drawn as one path per state, never one node per rank."""
+
+    state: RankState
+    ranks: str  # ranges
+
+
+class GridHost(msgspec.Struct, frozen=True, kw_only=True):
+    host: str
+    ranks: str
+
+
+class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    kind: Literal["ranks", "operation"]
+    label: str
+    ranks: str  # ranges; of an operation: its members
+    state: str  # of ranks: as GridCell; of an operation: open | mismatch | done
+    detail: str
+
+
+class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
+    source: str
+    target: str
+    label: str  # "in", "waits for", "absent", …
+    certain: bool
+
+
+class StackClass(msgspec.Struct, frozen=True, kw_only=True):
+    site: str
+    count: int
+    ranks: str
+    top: str  # innermost telling frame
+    frames: list[str]  # innermost first
+    ref: Ref | None
+
+
+class CollectiveRow(msgspec.Struct, frozen=True, kw_only=True):
+    group: str
+    members: str
+    seq: int | None
+    ranks: str
+    last_enqueued: int | None
+    last_completed: int | None
+    open_op: str | None
+    mark: str | None  # "absent", "mismatch", …
+
+
+class TensorRow(msgspec.Struct, frozen=True, kw_only=True):
+    rank: int
+    step: int | None
+    microbatch: int | None
+    phase: str | None
+    module: str | None
+    op: str | None
+    tensor: str | None
+    value: str
+    role: str  # root | echo | infected | unobserved
+
+
+class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
+    time_utc: str | None
+    host: str | None
+    pci: str | None
+    ranks: str
+    code: str | None
+    text: str
+    relation: str  # why it does or does not count
+    ref: Ref | None
+
+
+class Views(msgspec.Struct, frozen=True, kw_only=True):
+    timeline: list[TimelineItem] = []
+    grid: list[GridCell] = []
+    hosts: list[GridHost] = []
+    nodes: list[GraphNode] = []
+    edges: list[GraphEdge] = []
+    stacks: list[StackClass] = []
+    collectives: list[CollectiveRow] = []
+    tensors: list[TensorRow] = []
+    hardware: list[HardwareRow] = []
+    notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view

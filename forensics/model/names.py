@@ -1,0 +1,98 @@
+"""The closed lists of words that incident.json and the findings are written in."""
+
+from typing import Literal
+
+Kind = Literal["hang", "crash", "numerics", "slow", "launch", "healthy", "unknown"]
+Cause = Literal[
+    "rank_absent",
+    "rank_died",
+    "collective_mismatch",
+    "deadlock_cycle",
+    "network_fault",
+    "gpu_fault",
+    "kernel_stuck",
+    "store_timeout",
+    "exception",
+    "gpu_oom",
+    "host_oom",
+    "segfault",
+    "killed",
+    "disk_full",
+    "preempted",
+    "stopped_by_hand",
+    "time_limit",
+    "nan_birth",
+    "overflow",
+    "bad_state",
+    "bad_input",
+    "comm_corruption",
+    "replica_divergence",
+    "loss_scale_collapse",
+    "loss_spike",
+    "underflow",
+    "straggler_compute",
+    "straggler_host",
+    "straggler_network",
+    "throughput_drop",
+    "imbalance",
+    "wrong_interface",
+    "version_mismatch",
+    "missing_ranks",
+    "config_drift",
+]
+Status = Literal["established", "supported", "hypothesis", "unknown"]
+Site = Literal[
+    "data_loading",
+    "checkpoint_io",
+    "storage_io",
+    "compute",
+    "lock",
+    "compile",
+    "gpu_sync",
+    "logging",
+    "evaluation",
+    "teardown",
+    "unresponsive",
+    "communication",
+    "unknown",
+]
+Reason = Literal[
+    "all_entered_no_counters",
+    "culprit_among_missing",
+    "two_member_mismatch",
+    "ring_buffer_wrapped",
+    "clock_error_exceeds_gap",
+    "single_snapshot",
+    "tied_explanations",
+    "membership_unknown",
+    "mixed_attempts",
+    "no_baseline",
+    "collector_is_suspect",
+    "conflicting_evidence",
+    "no_hang",
+    "nothing_found",
+    "sampled_statistics",
+    "replica_tie",
+    "no_time_witness",
+]
+ActionKind = Literal[
+    "ignore",
+    "restart_job",
+    "rollback",
+    "skip_data",
+    "drain_node",
+    "reset_gpu",
+    "reboot_node",
+    "inspect_hardware",
+    "inspect_network",
+    "check_code",
+    "check_data",
+    "check_config",
+    "collect_more",
+]
+Domain = Literal["workload", "infrastructure", "unknown"]
+Severity = Literal["minor", "severe", "fatal"]
+Direction = Literal["for", "against", "unseen"]
+SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
+DecisionKind = Literal["restart", "stop", "evict", "wait", "cannot_tell"]
+RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]

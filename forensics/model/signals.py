@@ -1,0 +1,27 @@
+"""Codes that processes end with, as names of signals."""
+
+_SIGNALS = {
+    9: "SIGKILL",
+    15: "SIGTERM",
+    11: "SIGSEGV",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    4: "SIGILL",
+    2: "SIGINT",
+}
+
+
+def signal_of(code: str | None) -> str | None:
+    """Exit code text → signal name: "-9", "137" and "SIGKILL" are the same."""
+    if not code:
+        return None
+    if code.startswith("SIG"):
+        return code
+    try:
+        number = int(code)
+    except ValueError:
+        return None
+    if number < 0:
+        return _SIGNALS.get(-number)
+    return _SIGNALS.get(number - 128) if number > 128 else None

@@ -1,0 +1,53 @@
+"""How ranks, times and figures are written."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+
+def ranges(values: Iterable[int]) -> str:
+    """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
+    parts: list[str] = []
+    start = previous = None
+    for value in sorted(set(values)):
+        if previous is not None and value == previous + 1:
+            previous = value
+            continue
+        if start is not None:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+        start = previous = value
+    if start is not None:
+        parts.append(str(start) if start == previous else f"{start}-{previous}")
+    return ",".join(parts)
+
+
+def range_list(values: Iterable[int]) -> list[str]:
+    """As `ranges`, one text per run, the form of the contract's `[ranges]`."""
+    text = ranges(values)
+    return text.split(",") if text else []
+
+
+def value_text(value: float) -> str | float:
+    """JSON has no NaN: "NaN", "Inf", "-Inf", else the number itself."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Inf" if value > 0 else "-Inf"
+    return value
+
+
+def iso(time_ns: int | None) -> str | None:
+    """Nanoseconds since 1970 → ISO 8601 UTC with microseconds; null stays null."""
+    if time_ns is None:
+        return None
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def ranks_text(ranks: Iterable[int]) -> str:
+    """ "rank 5", "ranks 1-3,7"."""
+    listed = sorted(set(ranks))
+    return ("rank " if len(listed) == 1 else "ranks ") + ranges(listed)
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """`3, 5-7`, for sentences about numbers that are not known to be global."""
+    return ranges(numbers).replace(",", ", ")

@@ -1,0 +1,117 @@
+"""What was read: ranks, hosts, sources, lines, and what could not be read. A verdict is never shown without it."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
+from forensics.model.texts import iso, range_list, ranges
+from parsers.tables import TableName
+
+_EVIDENCE: tuple[TableName, ...] = (
+    "ranks",
+    "groups",
+    "operations",
+    "progress",
+    "transfers",
+    "stacks",
+    "tensors",
+    "steps",
+    "timings",
+    "events",
+    "settings",
+    "devices",
+)
+_MAX_FILES = 2000
+
+
+def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """file, records, rank: rows of all evidence tables."""
+    parts = [
+        tables[name].select(
+            "file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank")
+        )
+        for name in _EVIDENCE
+    ]
+    return pl.concat(parts).group_by("file").agg(pl.len().alias("records"), pl.col("rank").drop_nulls().unique())
+
+
+def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCoverage]:
+    errors = tables["unread"].group_by("file").agg(pl.len().alias("errors"))
+    files = tables["files"].select("file", "parsers").explode("parsers").filter(pl.col("parsers").is_not_null())
+    joined = files.join(_per_file(tables), on="file", how="left").join(errors, on="file", how="left")
+    result = {}
+    for (name,), rows in joined.sort("parsers", "file").group_by(["parsers"], maintain_order=True):
+        seen = rows["rank"].explode().drop_nulls().unique().to_list()
+        result[str(name)] = SourceCoverage(
+            files=rows.height,
+            records=int(rows["records"].sum()),
+            ranks=range_list(seen),
+            errors=int(rows["errors"].sum()),
+        )
+    return result
+
+
+def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
+    """Every host that a record speaks for, first label only, ascending."""
+    names: set[str] = set()
+    for name in ("ranks", "stacks", "events", "settings", "devices", "files"):
+        names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list()}
+    return sorted(names - {""})
+
+
+def coverage(
+    tables: Mapping[TableName, pl.DataFrame],
+    expected: frozenset[int],
+    seen: frozenset[int],
+    attempts: int,
+    skew_bound_s: float | None = None,
+    world_from: str | None = None,
+) -> Coverage:
+    """Evidence tables → Coverage. `skew_bound_s`: of the newest attempt, null where clocks could not be compared."""
+    files = tables["files"]
+    total, known = int(files["lines"].sum()), int(files["recognised"].sum())
+    unreadable = [
+        Unreadable(file=file, reason=reason)
+        for file, reason in tables["unread"].select("file", "reason").sort("file", "reason").iter_rows()
+    ]
+    return Coverage(
+        ranks_expected=len(expected) or None,
+        ranks_seen=range_list(seen),
+        ranks_missing=range_list(expected - seen),
+        hosts_seen=hosts_of(tables),
+        sources=_sources(tables),
+        lines=Lines(total=total, recognised=known, unrecognised=total - known),
+        unreadable=unreadable,
+        clock=Clock(skew_bound_s=skew_bound_s),
+        attempts=attempts,
+        world=World(size=len(expected) or None, source=world_from),
+    )
+
+
+def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
+    """One row per member of the bundle, at most 2,000 (those with errors first)."""
+    errors = tables["unread"].group_by("file").agg(pl.col("reason").sort())
+    joined = (
+        tables["files"]
+        .join(_per_file(tables).with_columns(pl.col("rank").alias("ranks_read")).drop("rank"), on="file", how="left")
+        .join(errors, on="file", how="left")
+        .sort([pl.col("reason").is_null(), "file"])
+    )
+    return [
+        FileRow(
+            file=row["file"],
+            bytes=row["bytes"] or 0,
+            parsers=row["parsers"] or [],
+            ranks=ranges(row["ranks_read"] or []),
+            lines=row["lines"] or 0,
+            recognised=row["recognised"] or 0,
+            time_first_utc=iso(row["time_first_ns"]),
+            time_last_utc=iso(row["time_last_ns"]),
+            errors=row["reason"] or [],
+            templates=row["templates"] or [],
+            records=row["records"] or 0,
+        )
+        for row in joined.head(_MAX_FILES).iter_rows(named=True)
+    ]

@@ -1,0 +1,212 @@
+"""What is set differently from rank to rank, from host to host or from attempt to attempt, and what is out of its range.
+
+A difference explains nothing by itself: it is listed, the odd one out first, and left to the reader. Left out is what
+differs by design: numbers and names of the process itself, also inside a path, addresses, and what every process has a
+value of its own for. What was not printed is not known to be unset.
+
+Ranges: NCCL_IB_TIMEOUT 1-22 (a packet is sent again after 4.096 µs · 2^value, NCCL_IB_RETRY_CNT times), NCCL_IB_RETRY_CNT
+0-7 (three bits). Sources: NCCL's documentation of its environment variables; InfiniBand specification 1.4, 9.7.6.1.3;
+PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.model.incident import EnvironmentRow
+from forensics.model.texts import ranges
+from parsers.tables import TableName
+
+_ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160
+_ALONE = 4  # as many holders with a value each is by design
+_BY_DESIGN = re.compile(
+    r"(?:^|_)(?:rank|pid|(?<!master_)(?:port|addr|address)|id|nodeid|procid|localid|hostname|time|date|serial|uuid|pwd|oldpwd)$"
+    r"|^(?:rank|local_rank|group_rank|section|bug_report\w*|restart_count|CUDA_VISIBLE_DEVICES|MUSA_VISIBLE_DEVICES"
+    r"|MACA_VISIBLE_DEVICES|RANK_TABLE_FILE)$",
+    re.I,
+)
+_SAME = {"on": "Enabled", "off": "Disabled", "enabled": "Enabled", "disabled": "Disabled"}
+_OFF = ("0", "false", "none", "")
+_ASYNC = re.compile(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
+_OLD = re.compile(
+    r"^[NM]CCL_(?:ASYNC_ERROR_HANDLING|BLOCKING_WAIT|DESYNC_DEBUG|ENABLE_TIMING|DUMP_ON_TIMEOUT|TRACE_BUFFER_SIZE)$"
+)
+_RETRIES = 7
+_TRY_S = 4.096e-6
+
+Holder = tuple[str, str, str]  # rank or "", host or "", device or ""
+_NOBODY: Holder = ("", "", "")
+
+
+def environment(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> list[EnvironmentRow]:
+    """Attempt → its tables; who joined and left, differences within the newest attempt that shows any settings, what is out of range in it,
+    then what changed since the attempt before. The rarest value comes first, in the list and in each row."""
+    held = {attempt: _held(tables) for attempt, tables in attempts.items()}
+    rows = list(_membership(attempts))
+    filled = [attempt for attempt in attempts if held[attempt]]
+    if filled:
+        rows += [*_differences(held[filled[-1]]), *_audit(held[filled[-1]])]
+    if len(filled) > 1:
+        rows += _changes(filled[-2], held[filled[-2]], filled[-1], held[filled[-1]])
+    return rows[:_ROWS]
+
+
+def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Iterable[EnvironmentRow]:
+    """Hosts that joined or left, and another number of ranks, from the last attempt but one to the newest. Hosts are told
+    only where both attempts know the host of as many ranks."""
+    numbers = list(attempts)[-2:]
+    if len(numbers) < 2:
+        return
+    before, after = (attempts[number]["ranks"] for number in numbers)
+    sizes = [frame["world_size"].drop_nulls().mode().sort().to_list() for frame in (before, after)]
+    if len(sizes[0]) == len(sizes[1]) == 1 and sizes[0] != sizes[1]:
+        values = {str(sizes[1][0]): f"attempt {numbers[1]}", str(sizes[0][0]): f"attempt {numbers[0]}"}
+        yield EnvironmentRow(name="world size", values=values, note="changed between attempts")
+    placed = [
+        {rank: short_host(host) for rank, host in frame.select("rank", "host").drop_nulls().unique().iter_rows()}
+        for frame in (before, after)
+    ]
+    was, now = set(placed[0].values()), set(placed[1].values())
+    if was and now and was != now and len(placed[0]) == len(placed[1]):
+        joined, left = ", ".join(sorted(now - was)[:_HOLDERS]), ", ".join(sorted(was - now)[:_HOLDERS])
+        values = ({joined: f"joined in attempt {numbers[1]}"} if joined else {}) | (
+            {left: f"left after attempt {numbers[0]}"} if left else {}
+        )
+        yield EnvironmentRow(name="hosts", values=values, note="a host that is new may have brought the fault")
+
+
+def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, str]]:
+    """Setting → who holds it → value, as printed last."""
+    hosts = dict(tables["files"].select("file", "host").iter_rows())
+    settings = tables["settings"].filter(pl.col("value").is_not_null() & ~pl.col("scope").eq_missing(pl.lit("clock")))
+    claims = tables["ranks"].filter(pl.col("host").is_not_null() & pl.col("pid").is_not_null())
+    known = {
+        (short_host(h), p): r for h, p, r in claims.select("host", "pid", "rank").drop_nulls().unique().iter_rows()
+    }
+    held: dict[str, dict[Holder, str]] = defaultdict(dict)
+    for name, value, scope, rank, host, pid, file in _telling(settings).iter_rows():
+        place = short_host(host or hosts.get(file) or "")
+        who = rank if rank is not None else known.get((place, pid))
+        device = scope.partition(" ")[2] if scope and scope.startswith(("gpu ", "nic ")) else ""
+        if who is None and not place:
+            place = file
+        held[name][("" if who is None else str(who), place, device)] = _SAME.get(value.strip().lower(), value.strip())
+    return dict(held)
+
+
+def _telling(settings: pl.DataFrame) -> pl.DataFrame:
+    """name, value, scope, rank, host, pid, file; of a setting that all hold alike, and that is in order, one row."""
+    rows = settings.select("name", "value", "scope", "rank", "host", "pid", "file").drop_nulls("name")
+    kinds = rows.group_by("name").agg(pl.col("value").n_unique().alias("values"), pl.col("value").first())
+    names = {name: (values, value) for name, values, value in kinds.iter_rows() if not _BY_DESIGN.search(name)}
+    alike = [
+        name for name, (values, value) in names.items() if values == 1 and not _wrong(name, value.strip(), _NOBODY, {})
+    ]
+    all_alike = pl.col("name").is_in(alike)
+    kept = pl.col("name").is_in(list(names)) & (~all_alike | pl.col("name").is_first_distinct())
+    return rows.filter(kept).unique(maintain_order=True)
+
+
+def _general(value: str, holder: Holder) -> str:
+    """A value without what belongs to its holder: its rank as a number of its own, its host."""
+    rank, host, _ = holder
+    text = value.replace(host, "{host}") if host else value
+    return re.sub(rf"(?<!\d)0*{rank}(?!\d)", "{rank}", text) if rank and not text.isdigit() else text
+
+
+def _differences(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]:
+    found = []
+    for name, values in held.items():
+        if len(set(values.values())) < 2 or len({_general(value, who) for who, value in values.items()}) < 2:
+            continue
+        counts = Counter(values.values())
+        if len(values) >= _ALONE and len(counts) == len(values):
+            continue
+        rarest = min(counts.values()) / len(values)
+        order = sorted(counts, key=lambda value: (counts[value], value))
+        note = _odd(order, counts, len(values))
+        if name.endswith("NCCL_IB_TIMEOUT"):
+            holder = {value: who for who, value in sorted(values.items(), reverse=True)}
+            note += "; " + ", ".join(
+                f"{value}: {_waits(value, holder[value], held)}" for value in order if value.isdigit()
+            )
+        found.append((rarest, name, EnvironmentRow(name=name, values=_shown(values, order), note=note)))
+    return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
+
+
+def _odd(order: list[str], counts: Mapping[str, int], total: int) -> str:
+    if len(order) == 2 and counts[order[0]] == counts[order[1]]:
+        return "two halves differ"
+    return f"{counts[order[0]]} of {total} differ from the most" if len(order) == 2 else f"{len(order)} values"
+
+
+def _shown(values: Mapping[Holder, str], order: list[str]) -> dict[str, str]:
+    by_value: dict[str, list[Holder]] = defaultdict(list)
+    for who, value in values.items():
+        by_value[value].append(who)
+    shown: dict[str, str] = {}
+    for number, value in enumerate(order[:_VALUES], 1):
+        text = value if len(value) <= _TEXT else f"{value[:_TEXT]}… (value {number})"  # long ones may begin alike
+        shown[text] = _names(by_value[value])
+    if len(order) > _VALUES:
+        shown["…"] = f"{len(order) - _VALUES} more values"
+    return shown
+
+
+def _names(holders: list[Holder]) -> str:
+    """ "ranks 0-6", "node3", "node3 0000:19:00.0": as short as tells who."""
+    numbers = [int(rank) for rank, _, _ in holders if rank]
+    parts = [("rank " if len(set(numbers)) == 1 else "ranks ") + ranges(numbers)] if numbers else []
+    places = sorted({" ".join(part for part in (host, device) if part) for rank, host, device in holders if not rank})
+    parts += places[:_HOLDERS]
+    if len(places) > _HOLDERS:
+        parts.append(f"and {len(places) - _HOLDERS} more")
+    return ", ".join(parts)
+
+
+def _waits(value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str:
+    """The real time of NCCL_IB_TIMEOUT, with the retry count that all hold alike, else that of the same holder."""
+    counts = held.get("NCCL_IB_RETRY_CNT", {})
+    count = next(iter(counts.values())) if len(set(counts.values())) == 1 else counts.get(who, "")
+    tries = int(count) if count.isdigit() and len(count) < 4 else _RETRIES
+    once = _TRY_S * 2 ** min(int(value), 31)
+    return f"{once:.3g} s a try, {once * tries:.3g} s in {tries} tries"
+
+
+def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]:
+    """Values that cannot work as meant, whoever holds them."""
+    for name, values in sorted(held.items()):
+        by_note: dict[str, dict[Holder, str]] = defaultdict(dict)
+        for who, value in values.items():
+            if note := _wrong(name, value, who, held):
+                by_note[note][who] = value
+        for note, those in sorted(by_note.items()):
+            yield EnvironmentRow(name=name, values=_shown(those, sorted(set(those.values()))), note=note)
+
+
+def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str | None:
+    number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
+    if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and not 1 <= number <= 22:
+        waits = f"; it stands for {_waits(value, who, held)}" if number > 0 else "; 0 waits for ever"
+        return "out of its range 1-22" + waits
+    if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None and not 1 <= number <= 7:
+        return "0: one lost packet ends the job" if number == 0 else "out of its range 0-7, it has three bits"
+    if _ASYNC.match(name) and value.lower() in _OFF:
+        return "off: a watchdog that times out does not end the job, so it may hang without a word"
+    if _OLD.match(name) and f"TORCH_{name}" not in held:
+        return f"the old name: since PyTorch 2.2 it is TORCH_{name}"
+    return None
+
+
+def _changes(
+    before: int, old: Mapping[str, Mapping[Holder, str]], after: int, new: Mapping[str, Mapping[Holder, str]]
+) -> Iterable[EnvironmentRow]:
+    """Settings on which each of two attempts agrees with itself, but not with the other."""
+    for name in sorted(old.keys() & new.keys()):
+        was, now = set(old[name].values()), set(new[name].values())
+        if len(was) == len(now) == 1 and was != now:
+            values = {now.pop()[:_TEXT]: f"attempt {after}", was.pop()[:_TEXT]: f"attempt {before}"}
+            yield EnvironmentRow(name=name, values=values, note="changed between attempts")

@@ -1,0 +1,96 @@
+"""The wait-for graph as the page draws it: classes of ranks and of operations."""
+
+from forensics.case import Case
+from forensics.graph.hang.operations import Operation, describe
+from forensics.model.drawn import GraphEdge, GraphNode
+from forensics.model.finding import Finding
+from forensics.model.texts import ranges
+from forensics.views.grid import state_of
+
+_NODES = 30
+
+
+def _base(label: str) -> str:
+    return label.split(" (")[0]
+
+
+def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge], list[str]]:
+    """Classes of ranks and of operations: operations alike in kind, group description and the roots that they need."""
+    if case.waits is None or case.states is None or not case.states.open.height:
+        return [], [], []
+    graph = case.waits.graph
+    roots = {*finding.ranks, *finding.cycle, *finding.suspect_ranks}
+    operations = describe(case.states, case.states.open["op"].unique().to_list())
+    op_class: dict[str, str] = {}
+    classes: dict[str, list[Operation]] = {}
+    for op, operation in sorted(operations.items()):
+        needs = ranges(rank for _, rank in graph.successors(("op", op)) if rank in roots)
+        kind = "send/recv" if op.startswith("p2p:") else operation.kind
+        key = f"{kind} on {_base(operation.group)}|{needs if len(needs) < 60 else 'many'}"
+        op_class[op] = key
+        classes.setdefault(key, []).append(operation)
+    rank_class: dict[int, str] = {}
+    members: dict[str, list[int]] = {}
+    for node in graph:
+        if node[0] != "rank":
+            continue
+        rank = node[1]
+        state = state_of(case, finding, rank)
+        held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
+        if state in ("ok", "no_data") and not graph.degree(node):
+            continue
+        key = f"{state}|{held}"
+        rank_class[rank] = key
+        members.setdefault(key, []).append(rank)
+    edges: dict[tuple[str, str], tuple[str, bool]] = {}
+    for a, b, data in graph.edges(data=True):
+        source = rank_class[a[1]] if a[0] == "rank" else op_class[a[1]]
+        target = rank_class[b[1]] if b[0] == "rank" else op_class[b[1]]
+        label, certain = edges.get((source, target), (data["state"], True))
+        edges[(source, target)] = (label, certain and data["certain"])
+    nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
+        _op_node(key, ops) for key, ops in sorted(classes.items())
+    ]
+    notes = [f"showing {_NODES} of {len(nodes)} classes in the graph"] if len(nodes) > _NODES else []
+    order = sorted(
+        nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id)
+    )
+    kept = {node.id for node in order[:_NODES]}
+    drawn = [
+        GraphEdge(source=s, target=t, label="in" if label == "in" else label, certain=certain)
+        for (s, t), (label, certain) in sorted(edges.items())
+        if s in kept and t in kept
+    ]
+    return [node for node in nodes if node.id in kept], drawn, notes
+
+
+def _rank_node(key: str, ranks: list[int]) -> GraphNode:
+    state = key.split("|")[0]
+    label = ("rank " if len(ranks) == 1 else f"{len(ranks)} ranks: ") + ranges(ranks)
+    return GraphNode(
+        id=key,
+        kind="ranks",
+        label=label if len(label) < 40 else f"{len(ranks)} ranks",
+        ranks=ranges(ranks),
+        state=state,
+        detail=state,
+    )
+
+
+def _op_node(key: str, operations: list[Operation]) -> GraphNode:
+    first = operations[0]
+    mismatch = any(len({call.signature for call in op.calls}) > 1 for op in operations)
+    label = (
+        f"{first.kind} {first.group} #{first.seq}"
+        if len(operations) == 1
+        else f"{len(operations)} × {key.split('|')[0]}"
+    )
+    everyone = ranges(rank for op in operations for rank in op.all_ranks)
+    return GraphNode(
+        id=key,
+        kind="operation",
+        label=label,
+        ranks=everyone,
+        state="mismatch" if mismatch else "open",
+        detail="; ".join(op.label for op in operations[:4]),
+    )

@@ -1,0 +1,67 @@
+"""Records of hardware with what relates them to the verdict."""
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.facts.event_rows import reference
+from forensics.model.drawn import HardwareRow
+from forensics.model.finding import Finding
+from forensics.model.texts import iso, ranges
+
+_ROWS = 200
+SYSTEM = (
+    "gpu_error",
+    "gpu_lost",
+    "port_error",
+    "link_down",
+    "link_up",
+    "pcie_error",
+    "memory_error",
+    "soft_lockup",
+    "hung_task",
+    "host_oom",
+    "storage_error",
+    "segfault",
+)
+
+
+def each_line_once(events: pl.DataFrame) -> pl.DataFrame:
+    """Events without the second one of a host's line that means two things: an error, and a device that is lost."""
+    twice = pl.col("kind").is_in(SYSTEM) & pl.col("line").is_not_null() & pl.col("text").is_not_null()
+    once = events.filter(twice).unique(["file", "line", "text", "pci", "pid"], keep="first", maintain_order=True)
+    return pl.concat([events.filter(~twice.fill_null(False)), once])
+
+
+def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
+    """The first records in order of time, those without one last."""
+    events = each_line_once(case.tables["events"]).filter(pl.col("kind").is_in(SYSTEM))
+    events = events.sort("time_ns", "file", "line", nulls_last=True)
+    by_host: dict[str, list[int]] = {}
+    for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():
+        by_host.setdefault(host, []).append(rank)
+    culprits = {*finding.ranks, *finding.suspect_ranks, *finding.cycle}
+    blamed = {*finding.hosts, *finding.suspect_hosts}
+    rows = []
+    for row in events.head(_ROWS).iter_rows(named=True):
+        ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
+        if row["host"] is not None and row["host"] in blamed:
+            relation = "on a named or suspected host"
+        elif not ranks:
+            relation = "on a host that holds no rank of this job, as far as records tell"
+        elif set(ranks) & culprits:
+            relation = "on the host of a named or suspected rank"
+        else:
+            relation = "on a host whose ranks are not in question"
+        rows.append(
+            HardwareRow(
+                time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None,
+                host=row["host"],
+                pci=row["pci"],
+                ranks=ranges(ranks),
+                code=row["code"],
+                text=row["text"] or "",
+                relation=relation,
+                ref=reference(row),
+            )
+        )
+    return rows

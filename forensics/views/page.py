@@ -1,0 +1,29 @@
+"""Everything that the page draws, from a case and the finding that became the verdict. Reports only lay it out."""
+
+from forensics.case import Case
+from forensics.model.drawn import Views
+from forensics.model.finding import Finding
+from forensics.views.collectives import collectives
+from forensics.views.graph import graph
+from forensics.views.grid import grid
+from forensics.views.hardware import hardware
+from forensics.views.stacks import stacks
+from forensics.views.timeline import timeline
+
+
+def views(case: Case, finding: Finding) -> Views:
+    """Case and the chosen finding → everything that the page draws."""
+    cells, hosts = grid(case, finding)
+    nodes, edges, notes = graph(case, finding)
+    return Views(
+        timeline=timeline(case, finding),
+        grid=cells,
+        hosts=hosts,
+        nodes=nodes,
+        edges=edges,
+        stacks=stacks(case),
+        collectives=collectives(case),
+        tensors=list(finding.tensors),
+        hardware=hardware(case, finding),
+        notes=notes,
+    )

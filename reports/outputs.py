@@ -1,0 +1,95 @@
+"""Where results go: files that appear whole or not at all, never into the evidence; standard streams that may be closed."""
+
+import fcntl
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+STANDARD = "-"
+
+
+class CannotWrite(Exception):
+    """One line for a person: which output, and why not."""
+
+
+def reopen_closed() -> None:
+    """Standard streams that the caller closed lead nowhere, and no file that is opened later takes their numbers. A shell
+    whose own script took the number of one hands on what can only be read."""
+    handle = os.open(os.devnull, os.O_RDWR)
+    while handle <= 2:
+        handle = os.dup(handle)
+    for number in (1, 2):
+        if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            os.dup2(handle, number)
+    os.close(handle)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open as long as the process)
+
+
+def silence() -> None:
+    """Whoever read standard output has gone: what is still in the buffer goes nowhere, without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refusal(bundle: str, targets: Iterable[str]) -> str | None:
+    """Why one of the outputs must not be written: it is the evidence, or would lie in it; a folder stands there."""
+    evidence = os.path.realpath(bundle)
+    for target in targets:
+        place = _place(target)
+        if bundle != STANDARD and os.path.commonpath((evidence, place)) == evidence:
+            return f"{target} lies in the bundle, which is never written to"
+        if os.path.isdir(place):
+            return f"{target} is a folder"
+    return None
+
+
+def _place(target: str) -> str:
+    """Where a file of that name comes to stand; a link there is replaced, not followed."""
+    folder, name = os.path.split(os.path.abspath(target))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def write(target: str, content: bytes) -> None:
+    """To standard output for "-", else to a file. Raises CannotWrite; a closed pipe is BrokenPipeError."""
+    if target != STANDARD:
+        with replacing(target) as stream:
+            stream.write(content)
+        return
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CannotWrite(f"cannot write to standard output: {error.strerror}") from error
+
+
+@contextmanager
+def replacing(target: str) -> Iterator[BinaryIO]:
+    """A stream whose content becomes the file `target` at the end; whatever fails, nothing of it is left."""
+    name = None
+    try:
+        handle, name = tempfile.mkstemp(dir=Path(target).parent, prefix=".forensics-")
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+        name = None
+    except OSError as error:
+        raise CannotWrite(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        if name is not None:
+            with suppress(OSError):
+                os.unlink(name)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
