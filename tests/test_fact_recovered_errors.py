@@ -96,8 +96,7 @@ DAY = 24 * 3600 * SECOND
             {"operations": [{"file": "fr", "rank": 0, "time_created_ns": DAY}]}, True, id="it recorded a call"
         ),
         pytest.param({"steps": [step(5, time_ns=DAY, time_basis="boot")]}, False, id="since boot, which was when?"),
-        pytest.param({"settings": [{"file": "r3.out", "rank": 3}]}, True, id="its process printed later"),
-        pytest.param({"settings": [{"file": "r3.out", "rank": 4}]}, False, id="another process printed later"),
+        pytest.param({"settings": [{"file": "r3.out", "rank": 3}]}, False, id="something was printed later"),
         pytest.param({"files": [{"file": "r3.out", "attempt": 0}]}, True, id="the launch began a day later"),
         pytest.param({}, False, id="nothing later"),
     ],

@@ -54,6 +54,7 @@ RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "i
     ("rows", "tables", "expected", "known"),
     [
         ([ended([5], "SIGSEGV")], {"ranks": RANKS}, 8, True),
+        ([ended([5], "SIGSEGV"), ended([5], "SIGSEGV", file="copy.log")], {"ranks": RANKS}, 8, True),
         ([ended([5], "SIGSEGV")], {}, 8, False),
         ([ended([1], "SIGSEGV")], {"ranks": RANKS}, 8, False),
         ([ended([5], "SIGSEGV", "n0")], {"ranks": RANKS}, 8, False),
@@ -69,7 +70,7 @@ RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "i
         ([ended([5], "SIGSEGV"), *REST], {"ranks": [{"rank": 5, "how": "elastic failure table"}]}, 8, False),
     ],
     ids=[
-        "its host says the same", "part of the tasks", "a node's launcher", "another host", "all, but another host",
+        "its host says the same", "told twice", "part of the tasks", "a node's launcher", "another host", "all, but another host",
         "more ranks than tasks", "size of the job unknown", "all that left a line", "one left none", "a task per host", "torchrun below srun",
     ],
 )  # fmt: skip

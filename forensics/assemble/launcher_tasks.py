@@ -61,18 +61,18 @@ def _has_launchers(tables: Mapping[TableName, pl.DataFrame]) -> bool:
 def _are_ranks(rows: list[Row], job: frozenset[int], seen: frozenset[int], identity: pl.DataFrame) -> bool:
     place = dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
     tasks = {task for row in rows for task in row["_tasks"]}
-    agree = 0
+    agree: set[int] = set()
     for row in rows:
         host = short_host(row["names_hosts"][0]) if row["names_hosts"] else None
         for task in row["_tasks"]:
             if host is not None and task in place:
                 if place[task] != host:
                     return False
-                agree += 1
+                agree.add(task)
     if not job:  # then those that left a line are the job, unless there is one task per host, as of launchers
         return tasks == seen and len(tasks) > len({host for row in rows for host in row["names_hosts"] or ["?"]})
     more_than_hosts = max(tasks) >= len(set(place.values()))
-    return tasks == job or (tasks <= job and agree == len(tasks) and more_than_hosts)
+    return tasks == job or (tasks <= job and agree == tasks and more_than_hosts)
 
 
 def _is_stopped(row: Row, begun: Mapping[str, int]) -> bool:

@@ -9,8 +9,8 @@ An error ended a process only if nothing of it comes later. It did not where the
   prints its last steps when it ends, after its traceback.
 What a process prints of broken connections after its end is the leaving of the others.
 
-A failure of another day is none of this attempt: the launch began, the job completed work, or its process printed, more
-than `_DAY_NS` later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
+A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
+later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,6 @@ _PRINTER = ["file", "rank"]
 _QUIET = ("lifecycle", "note", "symptom")
 _PLACE = ["file", "line"]
 _DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
-_SPEAKING: tuple[TableName, ...] = ("events", "steps", "ranks", "stacks", "operations", "settings")
 
 
 def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
@@ -85,34 +84,18 @@ def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
 
 def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
-    """Failures of more than a day before the launch, or that the job or the rank by itself outlived by more."""
+    """Failures of more than a day, in any zone, before the launch began or the job last completed work."""
     spans = tables["files"].select("file", pl.col("time_last_ns").alias("_last"))
     failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS])).join(spans, on="file", how="left")
-    failed = failed.with_columns(pl.coalesce(_stamp(), "_last").alias("_at"))
-    worked = pl.concat([
-        tables["steps"].select(_stamp().alias("_at")), tables["operations"].select(pl.col("time_created_ns").alias("_at"))
-    ])["_at"].max()  # fmt: skip
     begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
-    life = _last_words(tables, spans)
-    later = pl.max_horizontal(pl.lit(worked, pl.Int64), pl.lit(begun, pl.Int64), pl.col("_life"))
-    return failed.join(life, on="rank", how="left").filter(pl.col("_at") + _DAY_NS < later)["_event"]
+    worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
+    known = [time for time in (begun, *worked) if isinstance(time, int)]
+    return failed.filter(pl.coalesce(_stamp(), "_last") + _DAY_NS < max(known, default=0))["_event"]
 
 
 def _stamp() -> pl.Expr:
     """Time since 1970, in whatever zone."""
     return pl.when(pl.col("time_basis").is_in(["utc", "local"])).then("time_ns")
-
-
-def _last_words(tables: Mapping[TableName, pl.DataFrame], spans: pl.DataFrame) -> pl.DataFrame:
-    """rank, _life: the last stamp of the files in which that rank alone speaks; launchers speak of ranks, not as one."""
-    spoken = []
-    for name in _SPEAKING:
-        rows = tables[name].filter(pl.col("rank").is_not_null())
-        if name == "events":
-            rows = rows.filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in([*_EXITS, "closing_signal"]))
-        spoken.append(rows.select("file", "rank"))
-    alone = pl.concat(spoken).unique().filter(pl.len().over("file") == 1)
-    return alone.join(spans, on="file").group_by("rank").agg(pl.col("_last").max().alias("_life"))
 
 
 def _last_life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

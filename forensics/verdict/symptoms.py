@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
@@ -17,7 +18,7 @@ from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import CAUSES, CONSEQUENCES
+from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
 
 _STORAGE = ("storage_io", "checkpoint_io")
@@ -171,7 +172,7 @@ def _ended(case: Case) -> Iterator[Symptom]:
 
 
 def _unplaced(case: Case) -> Iterator[Symptom]:
-    """Failures of processes whose rank is not known. What a kernel says of a program is evidence, no symptom."""
+    """Failures of processes whose rank is not known; what a kernel says only of hosts that are known to be the job's."""
     rows = without_echoes(case.events).filter(
         pl.col("kind").is_in(_UNPLACED) & (pl.col("rank").is_null() | (pl.col("rank_space") != "global"))
         & pl.col("severity").is_in(["error", "fatal"])
@@ -181,6 +182,8 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         if is_consequence(row["detail"]) or (
             row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
         ):
+            continue
+        if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:
             continue
         key = f"process {row['pid'] or row['local_rank'] or ''} in {row['file']}"
         if key not in seen:
