@@ -21,9 +21,9 @@ from forensics.detectors import DETECTORS
 from forensics.facts.event_rows import reference
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Code, FirstAnomaly, Verdict
-from forensics.model.names import Cause
+from forensics.model.names import Cause, SymptomKind
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import EVENTS
+from forensics.model.taxonomy import CAUSES, EVENTS
 from forensics.verdict.conclude import choose
 from parsers import read
 from parsers.evidence import Evidence
@@ -47,7 +47,7 @@ from tests.relations import (
     write,
 )
 
-WHOLE = ("sample rank_killed", "sample monitored_barrier", "simulated 0", "simulated 19")
+WHOLE = ("sample monitored_barrier", "simulated 10", "simulated 30")
 TOGETHER = 6
 NUMBERS = range(INCIDENTS)
 
@@ -113,7 +113,7 @@ def printers(files: Files) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", every(2))
 def test_without_what_one_printer_said_nobody_new_is_named(name: str) -> None:
     """Whoever left files: a process, a kernel, a launcher."""
     one = example_of(name)
@@ -170,7 +170,7 @@ def packed(files: Files, path: Path) -> None:
             archive.addfile(member, io.BytesIO(data))
 
 
-@pytest.mark.parametrize("number", NUMBERS[1::3])
+@pytest.mark.parametrize("number", NUMBERS[1::4])
 def test_ranks_with_other_numbers_are_the_same_processes(number: int) -> None:
     """Whole hosts exchange their numbers, groups keep their order; pids, files and hosts stay."""
     incident = simulated(number).incident
@@ -192,7 +192,7 @@ def ranks_of(verdict: Verdict) -> tuple[list[int], list[int], list[int]]:
     return verdict.ranks, verdict.cycle, verdict.suspects.ranks
 
 
-@pytest.mark.parametrize("number", NUMBERS[2::3])
+@pytest.mark.parametrize("number", NUMBERS[2::4])
 def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
     one = simulated(number)
     assert one.incident is not None
@@ -205,7 +205,7 @@ def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
 # --- two bundles at once -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", NUMBERS[::4])
+@pytest.mark.parametrize("number", NUMBERS[4::8])
 @pytest.mark.parametrize("days", [0, -2])
 def test_two_jobs_in_one_bundle_accuse_nobody_new(number: int, days: int) -> None:
     """Another job on other hosts, at the same time or two days before: neither makes anybody of the other guilty."""
@@ -254,10 +254,20 @@ def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str, 
     refs = [reference(row) for row in rows]
     assert refs or word == "error", attempt
     own = about(DETECTORS)
-    for cause in (None, *get_args(Cause)):
-        chosen = choose(case, [stranger(cause, refs), *findings], own).chosen
+    for cause in get_args(Cause):
+        asked = _ASKED[CAUSES[cause].kinds[0]]
+        chosen = choose(
+            case,
+            [stranger(cause, refs), *findings],
+            lambda one, asked=asked: own(one) if one.detector != "stranger" else asked,
+        ).chosen
         blamed = {rank for one in chosen for rank in (*one.finding.ranks, *one.finding.cycle)}
         assert 0 not in blamed - guilty, (cause, [one.kind for one in chosen])
+
+
+_ASKED: dict[str, SymptomKind] = {
+    "hang": "waiting", "crash": "ended", "numerics": "bad_value", "slow": "slow", "launch": "never_started",
+}  # fmt: skip
 
 
 def _is_it(word: str, row: dict[str, Any]) -> bool:
