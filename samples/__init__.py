@@ -1,1 +1,1 @@
-"""Recorded and simulated incidents, each with the truth about it; nothing that is installed imports them."""
+"""Recorded, written and simulated incidents, each with the truth about it; nothing that is installed imports them."""

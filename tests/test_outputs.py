@@ -134,7 +134,7 @@ def test_streams_that_are_closed_or_full(where: Path, line: str) -> None:
 
 def test_a_termination_leaves_nothing(where: Path) -> None:
     script = (
-        "import os, signal, sys\nfrom forensics import cli, outputs\n"
+        "import os, signal, sys\nfrom forensics import cli\nfrom reports import outputs\n"
         "def run():\n  with outputs.replacing('x') as stream:\n    os.kill(os.getpid(), signal.SIGTERM)\n    stream.write(b'')\n"
         "cli._run = run\ncli.main()"
     )

@@ -40,7 +40,7 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 RULES = (
     Rule(re.compile(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
-    Rule(re.compile(r"compute\.instances\.preempted|(?i:\b(?:instance|node|vm|pod|job|task|workload)\b.{0,60}?\b(?:was|is being|has been|got) preempted\b)"),
+    Rule(re.compile(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
     Rule(re.compile(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bTaintManagerEviction\b|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),

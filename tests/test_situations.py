@@ -1,0 +1,87 @@
+"""Written incidents: the verdict must say what an honest reader of the files could, and name nobody innocent.
+
+Each situation's sentence of truth (`samples/situations`) is the reason of its test.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Verdict
+from samples.situations import CASES, write
+
+OPEN = {
+    "nan_assert": "a check's reporter is a suspect only: that its job has no tensor parallelism is not told",
+    "nan_assert_ddp": "a check in words of the training's own is not tied to its rank",
+    "sigkill_no_kernel_srun": "tasks of srun are not known to be ranks here, so a killed task is no end of a rank",
+    "wrong_nic": "time-outs of the store hide which interface the missing host took; its ranks are suspects only",
+}
+SAID_HUNG = [name for name, case in CASES.items() if "--hung" in case.expect.get("args", ())]
+
+
+def verdict_of(name: str, folder: Path, *, hung: bool = False) -> Verdict:
+    write(name, folder)
+    report = analyze(folder, hung=hung)
+    return report.incidents[report.primary].verdict if report.incidents else Verdict(kind="unknown")
+
+
+def accepted(expect: Mapping[str, Any]) -> list[set[int]]:
+    """The sets of ranks of which one must be named."""
+    return [set(ranks) for ranks in expect.get("ranks_any") or [expect["ranks"]]]
+
+
+def guilty(expect: Mapping[str, Any]) -> set[int]:
+    """All ranks that may be named, in whatever role."""
+    return set().union(*accepted(expect), expect.get("may", ()), expect.get("cycle", ()))
+
+
+def hosts_of(verdict: Verdict) -> set[str]:
+    return {*verdict.hosts, *(device.host for device in verdict.devices if device.host)}
+
+
+def marked(name: str) -> Any:
+    marks = [pytest.mark.xfail(strict=True, reason=OPEN[name])] if name in OPEN else []
+    return pytest.param(name, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in CASES])
+def test_the_verdict_says_what_the_files_prove(name: str, tmp_path: Path) -> None:
+    truth, expect = CASES[name].truth, CASES[name].expect
+    verdict, may = verdict_of(name, tmp_path / "bundle", hung=name in SAID_HUNG), set(expect.get("may", ()))
+    assert verdict.kind in expect["kinds"], truth
+    assert "causes" not in expect or verdict.cause in expect["causes"], truth
+    assert any(ranks <= set(verdict.ranks) <= ranks | may for ranks in accepted(expect)), f"{verdict.ranks}: {truth}"
+    assert "hosts" not in expect or hosts_of(verdict) & set(expect["hosts"]), truth
+    assert "cycle" not in expect or set(verdict.cycle) == set(expect["cycle"]), truth
+    assert "site" not in expect or verdict.site in expect["site"], truth
+    for place in ("step", "module"):
+        assert place not in expect or getattr(verdict.first_anomaly, place) == expect[place], truth
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_still_open_names_nobody_innocent(name: str, tmp_path: Path) -> None:
+    expect = CASES[name].expect
+    verdict = verdict_of(name, tmp_path / "bundle")
+    assert set(verdict.ranks) <= guilty(expect), CASES[name].truth
+    assert hosts_of(verdict) <= set(expect.get("hosts", ())), CASES[name].truth
+
+
+@pytest.mark.parametrize("name", SAID_HUNG)
+def test_unless_somebody_says_that_the_job_stood_still_the_culprit_is_a_suspect(name: str, tmp_path: Path) -> None:
+    """Named it may be, too; innocent ones may not."""
+    truth, expect = CASES[name].truth, CASES[name].expect
+    verdict = verdict_of(name, tmp_path / "bundle")
+    assert set(verdict.ranks) <= guilty(expect), truth
+    assert set(expect["ranks"]) <= {*verdict.ranks, *verdict.suspects.ranks, *verdict.cycle}, truth
+
+
+@pytest.mark.parametrize("name", ["exc_srun_nokill", "nan_origin_backward"])
+def test_a_situation_is_the_same_bytes_each_time(name: str, tmp_path: Path) -> None:
+    bundles = []
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        write(name, folder)
+        bundles.append({path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()})
+    assert bundles[0] == bundles[1] != {}
