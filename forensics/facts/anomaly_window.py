@@ -76,7 +76,7 @@ class AnomalyWindow:
         if row["time_ns"] is None:
             return "unknown"
         moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc")
-        if self._is_outlived(moment):
+        if self._is_outlived(moment) or self._is_before_launch(moment):
             return "apart"
         said = {self._against(moment, begun) for begun in self._begun}
         if "late" in said or self._has_booted_since(moment):
@@ -168,6 +168,11 @@ class AnomalyWindow:
             if sure or ns >= -_HOUR_NS or ns < -_ZONES_NS:
                 return True
         return False
+
+    def _is_before_launch(self, moment: Moment) -> bool:
+        """Is it older than all that the launcher's processes printed by more than any zone?"""
+        printed = self._tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
+        return moment.basis != "boot" and isinstance(printed, int) and moment.time_ns < printed - _ZONES_NS - _HOUR_NS
 
     def _against(self, moment: Moment, begun: Moment) -> Literal["before", "unknown", "old", "late"]:
         ns, sure = self._distance(moment, begun)

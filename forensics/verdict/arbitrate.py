@@ -76,7 +76,7 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
         kind = kind_of(case, finding, explained, asked)
         return Candidate(finding, kind, explained, left, basis, refuted_by(case, finding, kind), detectors)
 
-    merged = _complementary(_joined(_located(case, _pooled(findings))), explainer, shown)
+    merged = _complementary(_joined(_located(case, _pooled(findings))), explainer, shown, observers)
     ordered = sorted(map(weighed, merged), key=lambda one: one.key)
     standing = [one for one in ordered if one.refuted_by is None]
     best = _decided(case, standing) if standing else None
@@ -191,8 +191,10 @@ def _leads(cause: Finding, effect: Finding) -> bool:
     return bool(cause.ranks) and bool(effect.ranks) and set(cause.ranks) == set(effect.ranks)
 
 
-def _complementary(merged: list[Merged], explainer: Explainer, shown: tuple[Symptom, ...]) -> list[Merged]:
-    """One cause, disjoint waits: one finding with all subjects."""
+def _complementary(
+    merged: list[Merged], explainer: Explainer, shown: tuple[Symptom, ...], observers: Observers
+) -> list[Merged]:
+    """One cause, disjoint waits: one finding with all subjects, where each rests on a record."""
 
     def explained(finding: Finding) -> frozenset[Symptom]:
         return frozenset(one for one in shown if explainer.explains(finding, one))
@@ -204,6 +206,7 @@ def _complementary(merged: list[Merged], explainer: Explainer, shown: tuple[Symp
             and one[0].cause is not None
             and not one[0].undecided
             and CAUSES[one[0].cause].holds == "process"
+            and observers.basis(one[0]) not in _NAMELESS
         )
         groups.setdefault(one[0].cause if alike else id(one[0]), []).append(one)
     result: list[Merged] = []
