@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forensics.analyze import conclude_evidence
-from forensics.detectors.ranks.process_died import DETECTOR
+from forensics.detectors.ranks.process_ended import DETECTOR
 from forensics.model.incident import Code, Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
