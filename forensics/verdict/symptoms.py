@@ -227,7 +227,7 @@ def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Sympt
         if one.cause is not None and CAUSES[one.cause].holds != "value":
             continue
         if one.severity not in (None, "minor") and observers.shows_values(one):
-            steps.add(one.first_anomaly.step)
+            steps.add(observers.step(one))
     for step in sorted(steps, key=lambda value: (value is None, value or 0)):
         yield Symptom("bad_value", f"step {step}" if step is not None else "a value", step=step)
 
