@@ -11,6 +11,7 @@
 #   make test-probe        the tests that need PyTorch
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
 #                The last three have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
+#   make words   what the terminal and Markdown say of every sample and situation, in demo/words.txt (minutes)
 #   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
@@ -32,7 +33,7 @@ TORCH_READY := $(TORCH_VENV)/.ready
 CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix fuzz lock clean
+.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix words fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -66,6 +67,10 @@ test-probe: $(TORCH_READY)
 
 numerics-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
+
+words: $(READY)
+	@mkdir -p demo
+	$(BIN)/python -m samples.words demo/words.txt
 
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)

@@ -4,6 +4,7 @@ Imports are made where they are used: `forensics --help` must not pay for polars
 """
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -240,12 +241,20 @@ def analyze(
     if "-" not in targets:
         from reports import terminal
 
-        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        click.echo(terminal.render(report, color=color), nl=False)
+        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
     if wrote:
         click.echo("wrote " + " · ".join(wrote), err=True)
     if detailed_exitcode:
         context.exit(detailed_code(_primary(report).verdict))
+
+
+def _width() -> int | None:
+    """Columns of the terminal; none where nobody looks at one: what reads a pipe breaks lines itself."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def _has_color() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:
