@@ -158,9 +158,7 @@ READERS_OF_TEXT = {
     "forensics.detectors.launch.missing_at_start",
     "forensics.detectors.numerics.loss_log",
     "forensics.detectors.numerics.rerun_verdict",
-    "forensics.detectors.ranks.desync_report",
     "forensics.detectors.ranks.process_died",
-    "forensics.detectors.ranks.watchdog_calls",
 }
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
 CAUSES_TO_COME = {"imbalance", "straggler_network"}
