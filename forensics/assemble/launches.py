@@ -118,7 +118,9 @@ def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[str, ...]]:
 def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     parts = []
     for name in _SPOKEN:
-        frame = tables[name].filter(pl.col("rank").is_not_null())
+        frame = tables[name]
+        narrow = frame.select("file", "rank") if name in ("operations", "tensors") else frame  # they are the long ones
+        frame = narrow.filter(pl.col("rank").is_not_null())
         if name == "events":  # a rank that a launcher's table names has not spoken there
             frame = frame.filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure"]))
         elif name == "ranks":

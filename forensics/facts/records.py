@@ -21,6 +21,7 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
     operations = (
         tables["operations"]
+        .select("rank", "file", "record", "time_created_ns", "frames")
         .filter(pl.col("rank").is_not_null() & pl.col("record").is_not_null())
         .group_by("rank", "file")
         .agg(
@@ -68,6 +69,8 @@ def groups_of(
     used = pl.concat(
         [
             tables[name]
+            .select("rank", "file", "group", "desc")
+            .unique()
             .join(dumps, on=["rank", "file"], how="semi")
             .filter(pl.col("group").is_not_null())
             .select("rank", "group", "desc")
@@ -76,6 +79,7 @@ def groups_of(
     ).unique()
     backends = (
         tables["operations"]
+        .select("group", "desc", "backend")
         .filter(pl.col("backend").is_not_null())
         .group_by("group", "desc")
         .agg(pl.col("backend").first())
@@ -125,8 +129,8 @@ def entries(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: p
 
     done: completed. superseded: a send or recv whose record never says so, but that something later proves done.
     outstanding: the communicator's counters say that something on it is not done."""
-    operations = tables["operations"].with_row_index("row").join(dumps, on=["rank", "file"], how="semi")
-    operations = operations.select(
+    narrow = tables["operations"].select(*_NARROW, "file", "time_started_ns").with_row_index("row")
+    operations = narrow.join(dumps, on=["rank", "file"], how="semi").select(
         *_NARROW,
         pl.col("row").cast(pl.Int64),
         pl.col("time_started_ns").is_not_null().any().over("rank").alias("timed"),
@@ -209,13 +213,18 @@ def _user_code(frames: pl.Expr) -> pl.Expr:
     return frame.struct.field("file") + ":" + frame.struct.field("line").cast(pl.String)
 
 
+_DETAILS = (
+    "kind", "input_sizes", "output_sizes", "input_dtypes", "root", "frames", "state", "timeout_ms", "time_created_ns", "file",
+)  # fmt: skip
+
+
 def details(tables: Mapping[TableName, pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
     """A few rows of `entries` → with numel, dtype, root, code, state, timeout_ms, time_created_ns, file of the table."""
     flat = (pl.col("input_sizes").str.count_matches(r"\[") == 2) & (
         pl.col("output_sizes").str.count_matches(r"\[") == 2
     )
     sized = pl.col("kind").is_in(_EQUAL_SIZES) | (pl.col("kind").is_in(_EQUAL_IF_FLAT) & flat)
-    whole = tables["operations"][rows["row"].to_list()]
+    whole = tables["operations"].select(_DETAILS)[rows["row"].to_list()]
     return rows.hstack(
         whole.select(
             pl.when(sized).then(_numel("input_sizes")).alias("numel"),

@@ -60,7 +60,8 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
 
 def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
-    rows = tables["operations"].filter(
+    recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
+    rows = recorded.filter(
         pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
     )
     given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
