@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.tables import FRAME
+from parsers.tables import stack_text
 
 MAX_TEXT = 1_000  # longer names are cut: one text may be shared by every entry
 MAX_TENSORS = 4_096
@@ -110,7 +110,7 @@ def operation_columns(rows: Sequence[Sequence[Any]]) -> tuple[dict[str, pl.Serie
     texts = [value if type(value) is str else None for value in values["profiling_name"]]
     names = {text: split_name(text) for text in set(texts)}
     split = [names[text] for text in texts]
-    frames, notes = _frames(values["frames"])
+    stacks, notes = _stacks(values["frames"])
     older = collective.fill_null(_integers(values["seq_id"]))  # one count for both kinds in the oldest schema
     peer_to_peer = _integers(values["p2p_seq_id"]).fill_null(_integers(values["seq_id"]))
     shapes = {key: _as_json(values[key]) for key in OPERATION_KEYS if key.endswith(("_sizes", "_dtypes"))}
@@ -134,7 +134,7 @@ def operation_columns(rows: Sequence[Sequence[Any]]) -> tuple[dict[str, pl.Serie
         "duration_ms": _floats(values["duration_ms"]),
         "timeout_ms": _integers(values["timeout_ms"]),
         "thread": threads.fill_null(_texts(values["thread_name"])),
-        "frames": frames,
+        "stack": stacks,
     }
     return {name: series.alias(name) for name, series in columns.items()}, notes
 
@@ -233,14 +233,13 @@ def _is_tensor(item: object) -> bool:
     return isinstance(item, int) or (isinstance(item, str) and len(item) <= MAX_TEXT)
 
 
-def _frames(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
-    """Frames, innermost first, as the dump has them; distinct stacks are converted once and then gathered."""
-    dtype = pl.List(FRAME)
+def _stacks(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
+    """Stacks as JSON text, innermost frame first, as the dump has them; distinct ones are made once and then gathered."""
     if set(map(type, values)) <= {type(None)}:
-        return pl.Series(values, dtype=dtype), []
+        return pl.Series(values, dtype=pl.Categorical), []
     places: dict[tuple[int, ...], int] = {}
-    stacks: list[list[dict[str, Any]] | None] = [None]
-    frames_by_identity: dict[int, dict[str, Any]] = {}
+    stacks: list[str | None] = [None]
+    frames_by_identity: dict[int, tuple[str | None, str | None, int | None]] = {}
     picks: list[int] = []
     left = MAX_FRAMES
     for value in values:
@@ -255,17 +254,17 @@ def _frames(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
                 if id(frame) not in frames_by_identity:
                     frames_by_identity[id(frame)] = _frame(frame)
             places[key] = len(stacks)
-            stacks.append([frames_by_identity[one] for one in key])
+            stacks.append(stack_text(frames_by_identity[one] for one in key))
         picks.append(places[key])
-    distinct = pl.Series(stacks, dtype=dtype)
     notes = [] if left else [f"frames beyond the first {MAX_FRAMES} were left out"]
-    return distinct.gather(picks), notes
+    return pl.Series(stacks, dtype=pl.Categorical).gather(picks), notes
 
 
-def _frame(value: object) -> dict[str, Any]:
+def _frame(value: object) -> tuple[str | None, str | None, int | None]:
+    """(function, file, line)."""
     known = value if isinstance(value, dict) else {}
     function, file = (
         _encodable(text[:MAX_TEXT]) if isinstance(text := known.get(key), str) and text else None
         for key in ("name", "filename")
     )
-    return {"function": function, "file": file, "line": int_or_none(known.get("line"))}
+    return function, file, int_or_none(known.get("line"))

@@ -147,10 +147,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = frame.join(by_file, on="file", how="left", maintain_order="left")
+        whose = by_file.with_columns(pl.col("file").cast(frame.schema["file"]))
+        frame = frame.join(whose, on="file", how="left", maintain_order="left")
         fills.append("_file")
         if has_process:
-            frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
+            process = by_host_pid.with_columns(pl.col("host").cast(frame.schema["host"]))
+            frame = frame.join(process, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
             frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
             # The same number on another host that speaks for itself is another process. So it is in what a kernel says:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 _RANDOM = re.compile(r"_[a-z0-9_]{8}$")
 _JOB = re.compile(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
@@ -125,7 +125,7 @@ def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
             frame = frame.filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure"]))
         elif name == "ranks":
             frame = frame.filter(pl.col("how") != "elastic failure table")
-        parts.append(frame.select("file", "rank"))
+        parts.append(spelled(frame.select("file", "rank").unique()))
     return dict(pl.concat(parts).unique().group_by("file").agg("rank").iter_rows())
 
 

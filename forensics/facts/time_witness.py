@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.facts.event_rows import reference
 from forensics.model.ref import Ref
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -64,7 +64,9 @@ def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> 
     rows = recorded.filter(
         pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
     )
-    given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
+    given_up = opened.join(
+        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
+    )
     return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
 
 

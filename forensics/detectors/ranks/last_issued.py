@@ -23,6 +23,7 @@ from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
+from parsers.tables import spelled
 
 _RECENT = 16  # numbers before the last one that calls are compared in
 _FEWEST = 4  # members, where no time-out says that the others wait
@@ -73,11 +74,14 @@ def _issued(case: Case) -> pl.DataFrame:
     single = stated.filter(pl.len().over("group") == 1)  # a pointer that served twice tells nothing
     if not single.height:
         single = _of_all(case)
-    lines = case.tables["operations"].filter(
+    calls = case.tables["operations"].select(
+        "rank", "comm", "seq", "kind", "root", "input_sizes", "input_dtypes", "is_p2p", "file", "line"
+    )
+    lines = calls.filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null()
         & pl.col("seq").is_not_null()
     )  # fmt: skip
-    return lines.join(single, left_on="comm", right_on="group", how="inner")
+    return spelled(lines).join(single, left_on="comm", right_on="group", how="inner")
 
 
 def _of_all(case: Case) -> pl.DataFrame:
