@@ -146,13 +146,13 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
 def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
     """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
     counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""
-    recorded = tables["operations"].select("rank", "backend", "file", "op_id", "time_created_ns", "line")
+    recorded = tables["operations"].lazy().select("rank", "backend", "file", "op_id", "time_created_ns", "line")
     made = recorded.filter(pl.col("line").is_null()).drop_nulls(["rank", "op_id", "time_created_ns"])
     time, count = pl.col("time_created_ns"), pl.col("op_id")
     ends = spelled(
-        made.group_by("rank", "backend", "file").agg(
-            time.min().alias("first"), time.max().alias("last"), count.min().alias("from"), count.max().alias("to")
-        )
+        made.group_by("rank", "backend", "file")
+        .agg(time.min().alias("first"), time.max().alias("last"), count.min().alias("from"), count.max().alias("to"))
+        .collect(engine="streaming")
     )
     ends = ends.sort("rank", "backend", "first", "last", "file").with_columns(
         pl.col("last", "to").shift(1).over("rank", "backend").name.prefix("before_")
@@ -167,11 +167,11 @@ def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
 
 def _newest_entries(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, newest, timeout (ns): when the last call of a flight record was made."""
-    recorded = tables["operations"].select("file", "time_created_ns", "timeout_ms", "line")
+    recorded = tables["operations"].lazy().select("file", "time_created_ns", "timeout_ms", "line")
     made = recorded.filter(pl.col("time_created_ns").is_not_null() & pl.col("line").is_null())
     timeout = pl.col("timeout_ms").max().fill_null(_TIMEOUT_MS) * 1_000_000
     newest = made.group_by("file").agg(pl.col("time_created_ns").max().alias("newest"), timeout.alias("timeout"))
-    return spelled(newest).sort("file")
+    return spelled(newest.collect(engine="streaming")).sort("file")
 
 
 def _dumped(

@@ -7,7 +7,7 @@ Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); P
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -22,6 +22,7 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
     operations = spelled(
         tables["operations"]
+        .lazy()
         .select("rank", "file", "record", "time_created_ns", "stack")
         .filter(pl.col("rank").is_not_null() & pl.col("record").is_not_null())
         .group_by("rank", "file")
@@ -30,6 +31,7 @@ def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.Data
             pl.len().alias("length"),
             pl.col("stack").is_not_null().any().alias("framed"),
         )
+        .collect(engine="streaming")  # no copy of what passes the filter
     )
     others = pl.concat(
         [
@@ -119,6 +121,7 @@ def groups_of(
     )
 
 
+_AT_ONCE = 64  # ranks
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
@@ -128,16 +131,33 @@ def entries(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: p
 
     done: completed. superseded: a send or recv whose record never says so, but that something later proves done.
     outstanding: the communicator's counters say that something on it is not done."""
-    narrow = tables["operations"].select(*_NARROW, "file", "time_started_ns").with_row_index("row")
+    of, counts = of.with_columns(pl.col("group", "desc").cast(pl.Categorical)), _counts(tables, dumps)
     chosen = dumps.with_columns(pl.col("file").cast(pl.Categorical))
-    operations = narrow.join(chosen, on=["rank", "file"], how="semi").select(
-        *_NARROW,
-        pl.col("row").cast(pl.Int64),
-        pl.col("time_started_ns").is_not_null().any().over("rank").alias("timed"),
-    )
-    of = of.with_columns(pl.col("group", "desc").cast(pl.Categorical))
+    return pl.concat([_judged(part, of, counts) for part in _some_ranks(tables["operations"], chosen)])
+
+
+def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The operations of the chosen dumps, narrow, with `row` and `timed`, of some ranks at a time, in order of ranks: what
+    is joined to them is then small, however many there are."""
+    narrow = operations.select(*_NARROW, "file", timed=pl.col("time_started_ns").is_not_null())
+    runs = operations.select(pl.col("file").rle().struct.unnest()).rename({"value": "file"})
+    runs = runs.with_columns((pl.col("len").cum_sum() - pl.col("len")).cast(pl.Int64).alias("first"))
+    places = dumps.join(runs, on="file", how="inner").sort("rank", "first")
+    apart = places["rank"].is_unique().all()  # each file in one piece
+    for some in places.iter_slices(_AT_ONCE) if apart and places.height else [places]:
+        cuts = [
+            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.Int64))
+            for first, length in some.select("first", "len").iter_rows()
+        ]
+        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.Int64)), *cuts], rechunk=True)
+        part = part.join(dumps, on=["rank", "file"], how="semi").drop("file")
+        yield part.with_columns(pl.col("timed").any().over("rank"))
+
+
+def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """Some rows of `entries`."""
     operations = operations.join(of, on=["rank", "group", "desc"], how="left", nulls_equal=True)
-    operations = operations.join(_counts(tables, dumps), on=["rank", "pg_id"], how="left").sort("rank", "record")
+    operations = operations.join(counts, on=["rank", "pg_id"], how="left").sort("rank", "record")
     operations = operations.with_columns(_is_done().alias("done"))
     # The entry that closes a batch of sends and receives has the state of all of them.
     batch = ["rank", "pg_id", "is_p2p", "seq"]
