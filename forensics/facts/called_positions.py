@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.event_rows import Row, detail, is_missing, rows
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 _RECENT = 16  # numbers before the last one that calls are compared in
 Position = dict[str, Any]
@@ -23,9 +23,11 @@ def called(
     events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
 ) -> Iterator[Position]:
     """Rows of positions from lines of enqueued collectives."""
-    lines = tables["operations"].filter(
-        pl.col("line").is_not_null() & pl.col("rank").is_not_null() & pl.col("seq").is_not_null()
+    calls = tables["operations"].select(
+        "rank", "comm", "seq", "kind", "root", "input_sizes", "input_dtypes", "is_p2p", "time_created_ns", "file", "line"
     )
+    stands = pl.col("line").is_not_null() & pl.col("rank").is_not_null() & pl.col("seq").is_not_null()
+    lines = spelled(calls.filter(stands))
     issued = lines.filter(pl.col("comm").is_not_null()).join(
         _communicators(tables, len(expected)), left_on="comm", right_on="group", how="inner"
     )

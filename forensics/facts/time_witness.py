@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.facts.event_rows import reference
 from forensics.model.ref import Ref
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -61,10 +61,13 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
 
 def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
-    rows = tables["operations"].filter(
+    recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
+    rows = recorded.filter(
         pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
     )
-    given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
+    given_up = opened.join(
+        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
+    )
     return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
 
 
