@@ -153,8 +153,6 @@ DETECTIVES = [path for path in MODULES if path.is_relative_to(ROOT / "forensics"
 # Detectors that read text, which a parser should have put into columns. As of 2026-11-22; this set may only shrink.
 READERS_OF_TEXT = {
     "forensics.detectors.hardware.idle_device",
-    "forensics.detectors.ranks.desync_report",
-    "forensics.detectors.ranks.watchdog_calls",
 }
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
 CAUSES_TO_COME = {"imbalance", "straggler_network"}

@@ -128,7 +128,10 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
-    ended = tables["operations"].filter(
+    recorded = tables["operations"].select(
+        "rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns"
+    )
+    ended = recorded.filter(
         pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
     )
     ended = ended.filter(pl.col("seq") % max(1, ended.height // _ROWS) == 0)

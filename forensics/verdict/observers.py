@@ -19,7 +19,7 @@ from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import CAUSES, EVENTS
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
 Basis = Literal["own_record", "graph", "others_record", "coincidence", "hint"]
@@ -73,8 +73,9 @@ class Observers:
             if c in frame.columns
         ]
         frame = frame.select("file", "line", "record", *columns).join(
-            wanted.select("file").unique(), on="file", how="semi"
+            wanted.select(pl.col("file").cast(frame.schema["file"])).unique(), on="file", how="semi"
         )
+        frame = spelled(frame)
         for place in ("line", "record"):
             rows = frame.join(wanted, left_on=["file", place], right_on=["file", "_at"], how="semi")
             for row in rows.iter_rows(named=True):

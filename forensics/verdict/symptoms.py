@@ -128,7 +128,8 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
 
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
-    lines = case.tables["operations"].filter(
+    calls = case.tables["operations"].select("rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "line")
+    lines = calls.filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
     )  # fmt: skip
     if not lines.height or case.ends or _held(case):
