@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from forensics.model.incident import Action, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
-from forensics.model.texts import ranges
-from reports.layout import ranks_phrase
+from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
 _SHOWN = 4  # names in a sentence
@@ -93,7 +92,7 @@ def who(verdict: Verdict) -> str:
     """ "Rank 5 (node3, GPU 2)", "Ranks 2 and 6 (node3)", "GPU 2 of node3", "Host node3"; "The job" where nobody is named."""
     ranks = verdict.ranks or verdict.cycle
     if ranks:
-        return _capital(named(ranks)) + _where(verdict, ranks)
+        return _capital(ranks_text(ranks)) + _where(verdict, ranks)
     if verdict.links:
         return "The link " + ", ".join(" - ".join(map(str, link)) for link in verdict.links[:_SHOWN])
     if verdict.devices:
@@ -104,15 +103,6 @@ def who(verdict: Verdict) -> str:
     if verdict.hosts:
         return ("Host " if len(verdict.hosts) == 1 else "Hosts ") + some(verdict.hosts)
     return "The job"
-
-
-def named(ranks: Sequence[int]) -> str:
-    """ "rank 5", "ranks 2 and 6", "ranks 0-3, 7"."""
-    text = ranges(ranks)
-    first, comma, second = text.partition(",")
-    if comma and second.isdigit() and first.isdigit():
-        return f"ranks {first} and {second}"
-    return ranks_phrase(text, _SHOWN)
 
 
 def some(names: Sequence[str], limit: int = _SHOWN) -> str:
@@ -144,7 +134,7 @@ def _place(place: Place, verdict: Verdict) -> list[str]:
 def _placed(summary: str, verdict: Verdict) -> str:
     """The first mention of the named ranks gets host and GPU behind it, where the next word is not in brackets already."""
     ranks = verdict.ranks or verdict.cycle
-    found = re.search(rf"\b[Rr]anks? {re.escape(ranges(ranks))}(?![\d,-]|\s\()", summary)
+    found = re.search(rf"\b[Rr]{re.escape(ranks_text(ranks)[1:])}(?![\d,-]| and|\s\()", summary)
     return summary if found is None else summary[: found.end()] + _where(verdict, ranks) + summary[found.end() :]
 
 

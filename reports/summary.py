@@ -6,7 +6,8 @@ from typing import NamedTuple
 from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
-from reports.answer import code, named, operation, some
+from forensics.model.texts import ranks_text
+from reports.answer import code, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import CAUSE, SITE, VALUE
 
@@ -39,7 +40,7 @@ def facts(incident: Incident) -> list[Row]:
     rows = [
         Row("cause", CAUSE[verdict.cause] if verdict.cause else ""),
         Row(_OPERATION_LABEL.get(verdict.cause, "operation"), _operation(incident)),
-        Row("was in", _site(verdict)),
+        Row("was", _site(verdict)),
         Row("runs on", _runs_on(verdict)),
         Row("bad value", _value(verdict)),
         Row("finite until", verdict.first_anomaly.after or ""),
@@ -134,7 +135,7 @@ def suspects(verdict: Verdict) -> str:
     listed = verdict.suspects
     parts = []
     if listed.ranks:
-        parts.append(("one of " if len(listed.ranks) > 1 else "") + named(listed.ranks))
+        parts.append(("one of " if len(listed.ranks) > 1 else "") + ranks_text(listed.ranks))
     if listed.hosts:
         parts.append(("host " if len(listed.hosts) == 1 else "hosts ") + some(listed.hosts))
     return "; ".join(parts)
@@ -186,6 +187,8 @@ def _affected(incident: Incident) -> str:
         return ""
     through = f" through {', '.join(blast.groups[:4])}" if blast.groups else ""
     more = f" and {len(blast.groups) - 4:,} more groups" if len(blast.groups) > 4 else ""
+    if incident.verdict.kind == "crash":
+        return f"{plural(blast.ranks_waiting, 'other rank')} ended after it"
     return f"{blast.ranks_waiting:,} {'rank waits' if blast.ranks_waiting == 1 else 'ranks wait'}{through}{more}"
 
 

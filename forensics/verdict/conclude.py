@@ -261,7 +261,7 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)}: {finding.summary}",
+        why_not=f"{_why_not(best, other)}: {finding.summary.removeprefix('Undecided: ')}",
     )
 
 

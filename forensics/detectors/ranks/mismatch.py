@@ -154,14 +154,14 @@ def _finding(case: Case, call: _Call) -> Finding:
 
 def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
     if not few:
-        return "members of a group announce different collectives at the same place"
+        return "members of a group announced different collectives at the same place"
     one, other = call.said[few[0]], call.said[many[0]]
     at = "" if call.source == "fingerprint" else f" as number {one['number']} of {one['label']}"
     return f"{ranks_text(few)} {_brings(one)}{at}, where {ranks_text(many)} {_brings(other)}"
 
 
 def _brings(row: _Row) -> str:
-    return f"call {row['call']}" + (f" at {row['code']}" if row["code"] else "")
+    return f"called {row['call']}" + (f" at {row['code']}" if row["code"] else "")
 
 
 def _anomaly(

@@ -76,7 +76,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     verb = "is" if len(rows) == 1 else "are"
     ops = sorted({op for op in waiting["op"].to_list() if op})
     claim = Claim(
-        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
+        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes are in communication ({', '.join(ops) or 'kind unknown'})",
         "for",
         tuple(stack_ref(row) for row in rows[:3]),
     )

@@ -44,7 +44,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     shared = hosts if len(hosts) == 1 and len(silent) > 1 else ()
     beside = case.identity.filter(pl.col("host").is_in(hosts) & pl.col("rank").is_in(sorted(shown)))
     named = shared if beside.height else ()
-    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks stand in communication"
+    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks are in communication"
     if named:
         text += f"; on {named[0]} {ranks_text(beside['rank'].to_list())} answered"
     reasons: list[Reason] = ["culprit_among_missing"]
