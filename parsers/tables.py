@@ -259,6 +259,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "value_ms": _FLOAT,
         "min_rank": _INT,
         "max_rank": _INT,
+        "tokens": _INT,  # how much work the rank was given there
         "time_ns": _INT,
         **_PLACE,
     },

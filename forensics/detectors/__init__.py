@@ -41,7 +41,7 @@ from forensics.detectors.ranks import (
     watchdog_calls,
     watchdog_counters,
 )
-from forensics.detectors.slow import throughput_drop
+from forensics.detectors.slow import late_rank, slow_network, straggler, throughput_drop
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,
@@ -76,6 +76,9 @@ DETECTORS: tuple[Detector, ...] = (
     last_issued.DETECTOR,
     watchdog_calls.DETECTOR,
     watchdog_counters.DETECTOR,
+    straggler.DETECTOR,
+    late_rank.DETECTOR,
+    slow_network.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
     ring_counters.DETECTOR,
