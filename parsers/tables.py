@@ -370,6 +370,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "scheduler": "what a scheduler says of the job",
     "ras_status": "NCCL RAS status of a communicator",
     "straggler": "a tool named slow ranks",
+    "expert_load": "how many tokens the busiest expert of a rank has, as a multiple of the mean",
     "other": "a warning or error that no other kind fits",
 }
 

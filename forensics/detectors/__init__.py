@@ -41,7 +41,7 @@ from forensics.detectors.ranks import (
     watchdog_calls,
     watchdog_counters,
 )
-from forensics.detectors.slow import late_rank, slow_network, straggler, throughput_drop
+from forensics.detectors.slow import late_rank, reported_straggler, slow_network, straggler, throughput_drop
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,
@@ -79,6 +79,7 @@ DETECTORS: tuple[Detector, ...] = (
     straggler.DETECTOR,
     late_rank.DETECTOR,
     slow_network.DETECTOR,
+    reported_straggler.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
     ring_counters.DETECTOR,

@@ -25,11 +25,11 @@ _SORTS: Mapping[str, tuple[str, ...]] = {
         "bwd", "recompute", "memcpy", "attention", "mlp",
     ),
     "host": (
-        "data", "data_loading", "dataloader", "data_time", "load", "h2d", "batch", "checkpoint", "save", "storage", "host",
+        "data", "data_loading", "dataloader", "loader", "load", "h2d", "checkpoint", "save", "storage", "host",
         "python", "gc", "logging", "preparing", "preprocess", "tokenize", "idle",
     ),
     "wait": ("comm", "comm_exposed", "comm_wait", "communication", "wait", "barrier", "allreduce", "sync", "grad_sync"),
-    "whole": ("all", "step", "iteration", "total"),
+    "whole": ("all", "step", "iteration", "iter", "batch", "total"),
 }  # fmt: skip
 _SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
 SCHEMA = {
@@ -46,7 +46,7 @@ def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.Da
     # What two files say of one thing counts once; what one says several times (micro-batches) adds up.
     what = ["rank", "step", "phase"]
     rows = rows.filter(pl.col("file") == pl.col("file").min().over(what))
-    summed = rows.group_by(*what, "sort", maintain_order=True).agg(
+    summed = rows.group_by(*what, "head", "sort", maintain_order=True).agg(
         pl.col("ms").sum(),
         pl.col("tokens").max(),
         pl.col("level").min(),
@@ -63,8 +63,11 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     place = pl.coalesce("line", "record").alias("line")
     told = timings.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite())
     lower = pl.col("phase").str.to_lowercase()
+    # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
+    repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
+    both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
     return told.select(
-        "rank", "step", pl.concat_str(lower, "name", separator=" ", ignore_nulls=True).alias("phase"),
+        "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
         lower.replace_strict(_SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
         place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0),
     ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
@@ -76,7 +79,7 @@ def _steps(steps: pl.DataFrame) -> pl.DataFrame:
         training & pl.col("rank").is_not_null() & pl.col("step").is_not_null() & (pl.col("elapsed_ms") > 0)
     )
     return told.select(
-        "rank", "step", pl.lit("step").alias("phase"), pl.lit("whole").alias("sort"), pl.col("elapsed_ms").alias("ms"),
+        "rank", "step", pl.lit("step").alias("phase"), pl.lit("step").alias("head"), pl.lit("whole").alias("sort"), pl.col("elapsed_ms").alias("ms"),
         "tokens", pl.lit(None, dtype=pl.String).alias("host"), "file", pl.coalesce("line", "record").alias("line"), pl.lit("step").alias("name"),
         pl.lit(0, dtype=pl.Int64).alias("level"),
     )  # fmt: skip
@@ -89,7 +92,7 @@ def _calls(operations: pl.DataFrame) -> pl.DataFrame:
         & ~pl.col("is_p2p").fill_null(False) & pl.col("comm").is_not_null()
     )  # fmt: skip
     return timed.select(
-        "rank", pl.col("seq").alias("step"), pl.concat_str("kind", "comm", separator=" of ").alias("phase"),
+        "rank", pl.col("seq").alias("step"), pl.concat_str("kind", "comm", separator=" of ").alias("phase"), pl.lit("call").alias("head"),
         pl.lit("call").alias("sort"), pl.col("duration_ms").alias("ms"), pl.lit(None, dtype=pl.Int64).alias("tokens"), "host", "file",
         pl.coalesce("line", "record").alias("line"), pl.col("kind").alias("name"), pl.lit(0, dtype=pl.Int64).alias("level"),
     )  # fmt: skip
@@ -99,8 +102,7 @@ def _with_steps(rows: pl.DataFrame) -> pl.DataFrame:
     """With `step_ms`. Operations inside a phase (a higher level) are not added to it a second time, unless the phase has no
     row of its own."""
     whole = rows.filter(pl.col("sort") == "whole").group_by("rank", "step").agg(pl.col("ms").max().alias("printed"))
-    head = pl.col("phase").str.split(" ").list.first()
-    parts = rows.filter(pl.col("sort").is_in(["work", "host", "wait"])).with_columns(head=head)
+    parts = rows.filter(pl.col("sort").is_in(["work", "host", "wait"]))
     parts = parts.filter(pl.col("level") == pl.col("level").min().over("rank", "step", "head"))
     parts = parts.group_by("rank", "step").agg(pl.col("ms").sum().alias("summed"), pl.len().alias("parts"))
     found = rows.join(whole, on=["rank", "step"], how="left").join(parts, on=["rank", "step"], how="left")

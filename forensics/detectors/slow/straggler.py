@@ -21,7 +21,7 @@ from forensics.model.names import Cause, Site
 _LOAD = 0.5  # of the excess in time is explained by an excess in tokens of this share
 _NET = 0.5  # of the excess in a phase must be left of it over all phases
 _SITES: tuple[tuple[str, Site], ...] = (
-    ("data", "data_loading"), ("load", "data_loading"), ("batch", "data_loading"), ("tokenize", "data_loading"),
+    ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
     ("checkpoint", "checkpoint_io"), ("save", "checkpoint_io"), ("storage", "storage_io"), ("logging", "logging"),
 )  # fmt: skip
 
