@@ -152,7 +152,10 @@ def test_equal_step_times_decide_nothing() -> None:
         at = (row["rank"], row["step"])
         whole[at] = whole.get(at, 0.0) + row["value_ms"]
     rows = [{"rank": r, "step": s, "elapsed_ms": value, "file": f"rank{r}.log"} for (r, s), value in whole.items()]
-    assert detect(case(steps=rows), ALL)[0] == []
+    ends = [{"kind": "job_end", "rank": rank, "severity": "info"} for rank in range(8)]
+    found = judged(case(ends, steps=rows), *ALL)
+    assert found.kind == "healthy"
+    assert [claim.direction for claim in found.claims if "slower than its peers" in claim.text] == ["unseen"]
 
 
 def _alltoall(longer: Callable[[int], float], work: Callable[[int], float] = lambda rank: 1.0) -> Case:
