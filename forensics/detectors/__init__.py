@@ -36,7 +36,7 @@ from forensics.detectors.ranks import (
     silent_process,
     stopped_from_outside,
 )
-from forensics.detectors.slow import throughput_drop
+from forensics.detectors.slow import late_rank, reported_straggler, slow_network, straggler, throughput_drop
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,
@@ -66,6 +66,10 @@ DETECTORS: tuple[Detector, ...] = (
     bad_config.DETECTOR,
     stopped_call.DETECTOR,
     silent_member.DETECTOR,
+    straggler.DETECTOR,
+    late_rank.DETECTOR,
+    slow_network.DETECTOR,
+    reported_straggler.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
     ring_counters.DETECTOR,
