@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,8 @@ def end(job: subprocess.Popen[bytes], case: Path) -> None:
     """Whoever is left of this run; a pid is its own only while the run's launcher has not been waited for."""
     if job.poll() is None:
         for path in case.glob("pid_*"):
-            os.kill(int(path.read_text()), signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(int(path.read_text()), signal.SIGCONT)
         os.killpg(job.pid, signal.SIGTERM)
         try:
             job.wait(10)
