@@ -155,7 +155,7 @@ READERS_OF_TEXT = {
     "forensics.detectors.hardware.idle_device",
 }
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
-CAUSES_TO_COME = {"imbalance", "straggler_network"}
+CAUSES_TO_COME: set[str] = set()
 
 
 def _room(name: str) -> str | None:

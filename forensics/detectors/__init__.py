@@ -25,6 +25,7 @@ from forensics.detectors.ranks import (
     absent,
     all_entered,
     deadlock_cycle,
+    did_not_give_up,
     mismatch,
     never_entered,
     no_answer,
@@ -36,7 +37,7 @@ from forensics.detectors.ranks import (
     silent_process,
     stopped_from_outside,
 )
-from forensics.detectors.slow import throughput_drop
+from forensics.detectors.slow import late_rank, reported_straggler, slow_network, straggler, throughput_drop
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,
@@ -52,6 +53,7 @@ DETECTORS: tuple[Detector, ...] = (
     never_entered.DETECTOR,
     odd_stack.DETECTOR,
     silent_process.DETECTOR,
+    did_not_give_up.DETECTOR,
     shared_storage.DETECTOR,
     received_size.DETECTOR,
     absent.DETECTOR,
@@ -66,6 +68,10 @@ DETECTORS: tuple[Detector, ...] = (
     bad_config.DETECTOR,
     stopped_call.DETECTOR,
     silent_member.DETECTOR,
+    straggler.DETECTOR,
+    late_rank.DETECTOR,
+    slow_network.DETECTOR,
+    reported_straggler.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
     ring_counters.DETECTOR,
