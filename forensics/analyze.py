@@ -1,8 +1,8 @@
 """The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import polars as pl
@@ -32,6 +32,7 @@ from forensics.verdict.recurrence import mark_repeats
 from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import environment
 from forensics.views.page import views
+from forensics.views.records import Wanted, narrowed, of_parsers, records, with_times
 from parsers import PARSERS, Evidence, read
 from parsers.ledger import Progress
 from parsers.parser import Parser
@@ -166,12 +167,19 @@ def analyze(
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
 ) -> Report:
-    """A bundle (folder, archive, file, or "-") → the whole report.
+    """Read a bundle (folder, archive, file, or "-") and say what happened.
 
-    `hung`: the person says that the job made no progress when this was taken. Raises parsers.BundleError where nothing can be read. Nothing is printed; `progress(bytes_read, bytes_in_all)` is called
-    after each unit of work, if given."""
+    >>> report = analyze("bundle/")
+    >>> report.verdict.kind, report.verdict.ranks, report.verdict.status
+    >>> report.rank(5).timeline("10:05", "10:06")
+    >>> report.save("incident.html")
+
+    `expected_ranks`: how many ranks the job has. `known_bad`: hosts already known to be bad. `topology`: sizes, as
+    {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken.
+    `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
+    where nothing can be read."""
     evidence = read(str(bundle), parsers=parsers, progress=progress)
-    return conclude_evidence(
+    report = conclude_evidence(
         evidence,
         expected=expected_ranks,
         known_bad=frozenset(known_bad),
@@ -179,3 +187,16 @@ def analyze(
         hung=hung,
         detectors=detectors,
     )
+    report.__dict__.update(_tables=with_times(evidence.tables), _timeline=_timeline(evidence))
+    return report
+
+
+def _timeline(evidence: Evidence) -> Callable[..., pl.DataFrame]:
+    """What `report.rank(5).timeline()` asks; the records are made once, and only if asked for."""
+
+    @cache
+    def whole() -> pl.DataFrame:
+        split = attempts_of(evidence.tables).tables
+        return pl.concat([records(case_of(tables, attempt)) for attempt, tables in split.items()])
+
+    return lambda **wanted: narrowed(whole(), Wanted(**wanted), of_parsers(evidence.tables["files"]))

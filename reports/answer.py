@@ -14,7 +14,7 @@ from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
 _SHOWN = 4  # names in a sentence
-_PREFIX = "Undecided: "
+_LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
 
 
@@ -34,7 +34,7 @@ def answer(incident: Incident) -> Answer:
     verdict = incident.verdict
     make = _SENTENCES.get(verdict.cause) if is_named(verdict) else None
     made = make(incident) if make else None
-    summary = verdict.summary.removeprefix(_PREFIX).strip()
+    summary = _unlabelled(verdict.summary)
     if made is None and (verdict.ranks or verdict.cycle):
         summary = _placed(summary, verdict)
     parts = _END.split(_capital(summary), maxsplit=1)
@@ -206,6 +206,12 @@ _SENTENCES: Mapping[Cause | None, Callable[[Incident], str]] = {
 def _is_idle(verdict: Verdict, reason: str) -> bool:
     """That nothing hung is no doubt about a job that ended well."""
     return verdict.kind == "healthy" and reason == "no_hang"
+
+
+def _unlabelled(summary: str) -> str:
+    for name in _LABELS:
+        summary = summary.removeprefix(name)
+    return summary.strip()
 
 
 def _capital(text: str) -> str:

@@ -46,10 +46,10 @@ def _wanted(options: dict[str, Any], **subject: Any) -> "Wanted":
 
 
 def _chosen(frame: "pl.DataFrame", wanted: "Wanted", evidence: "Evidence") -> "pl.DataFrame":
-    from forensics.views.records import NoTime, choose, of_parsers
+    from forensics.views.records import NoTime, narrowed, of_parsers
 
     try:
-        return choose(frame, wanted, of_parsers(evidence.tables["files"]))
+        return narrowed(frame, wanted, of_parsers(evidence.tables["files"]))
     except NoTime as error:
         raise click.UsageError(str(error)) from error
 

@@ -4,7 +4,10 @@ Field names follow the public contract to the letter; `views` holds what the pag
 NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as "0-4710,4712-10239"; times as ISO 8601 UTC.
 """
 
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -23,6 +26,9 @@ from forensics.model.names import (
     SymptomKind,
 )
 from forensics.model.ref import Ref
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -272,8 +278,46 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0  # rows of evidence that were read from it
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole document."""
+@dataclass(frozen=True, slots=True)
+class RankOf:
+    """One rank of a report: `report.rank(5)`."""
+
+    report: "Report"
+    rank: int
+
+    @property
+    def place(self) -> Place | None:
+        """Host, process and GPU, where the rank is named or suspected and the bundle tells."""
+        return next((place for place in self.report.verdict.places if place.rank == self.rank), None)
+
+    def timeline(
+        self,
+        since: str | None = None,
+        until: str | None = None,
+        *,
+        source: str | None = None,
+        level: str | None = None,
+        last: int | None = None,
+    ) -> "pl.DataFrame":
+        """What every source says of this rank, in order of time: time_utc, source, what, file, line and more.
+
+        `since`, `until`: "10:05" of any day, or "2026-11-20T10:05" (UTC). `source`: "nccl", "stack", … `level`: at least
+        "info", "warning", "error" or "fatal". `last`: so many rows."""
+        ask = self.report.__dict__.get("_timeline")
+        if ask is None:
+            raise ValueError("this report holds no evidence: make it with forensics.analyze(bundle)")
+        return ask(rank=self.rank, since=since, until=until, source=source, level=level, last=last)  # type: ignore[no-any-return]
+
+    def explain(self) -> str:
+        """Why this rank is at fault, or why not."""
+        return self.report.explain(self.rank)
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The answer for a bundle: `verdict` first, then everything that it rests on.
+
+    In a notebook, a report as the last line of a cell shows itself. `print(report.to_markdown())` gives the text for an
+    issue, `report.save("incident.html")` the page. The fields are those of incident.json."""
 
     tool: Tool
     bundle: Bundle
@@ -285,6 +329,61 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[str]
     files: list[FileRow] = []
     schema_version: Literal[1] = 1
+
+    @property
+    def incident(self) -> Incident:
+        """The incident that ended the newest attempt."""
+        return self.incidents[self.primary]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Kind, cause, ranks, hosts and status of that incident."""
+        return self.incident.verdict
+
+    @property
+    def tables(self) -> "Mapping[str, pl.DataFrame]":
+        """The evidence by table: events, operations, stacks, steps, tensors and more; `time` is UTC where a zone was known.
+        Empty for a report that was read from a file."""
+        tables: Mapping[str, pl.DataFrame] = self.__dict__.get("_tables", {})
+        return tables
+
+    def rank(self, rank: int) -> RankOf:
+        """One rank: its timeline, its place, and why it is, or is not, at fault."""
+        return RankOf(self, rank)
+
+    def explain(self, what: int | str) -> str:
+        """Why a rank is at fault, or why not; or the meaning of a word of the verdict ("rank_absent", "supported")."""
+        from reports import explanations
+
+        text = explanations.of_rank(self, what) if isinstance(what, int) else explanations.of_word(what)
+        if text is None:
+            raise ValueError(f"no such word: {what}; known are {', '.join(explanations.WORDS)}")
+        return text
+
+    def to_markdown(self) -> str:
+        """The report as Markdown, ready for an issue."""
+        from reports import markdown
+
+        return markdown.render(self)
+
+    def save(self, file: str | Path) -> None:
+        """Write the page (.html), the document (.json) or the text (.md), by the name of the file; whole or not at all."""
+        from reports import html, json, markdown, outputs
+
+        forms: dict[str, Callable[[], bytes]] = {
+            ".html": lambda: html.render(self).encode(),
+            ".json": lambda: json.render(self),
+            ".md": lambda: markdown.render(self).encode(),
+        }
+        make = forms.get(Path(file).suffix)
+        if make is None:
+            raise ValueError(f"{file}: the name must end in .html, .json or .md")
+        outputs.write(str(file), make())
+
+    def _repr_html_(self) -> str:
+        from reports import notebook
+
+        return notebook.repr_html(self)
 
 
 def schema() -> dict[str, Any]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.model.texts import iso
+from parsers.tables import TableName
 
 LEVELS = ("info", "warning", "error", "fatal")
 _SCHEMA = {
@@ -53,14 +54,24 @@ def records(case: Case) -> pl.DataFrame:
     return whole.with_columns(stamps).select(_SCHEMA.keys())
 
 
+def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The tables with a column `time` before the others: UTC, null where the source has no zone."""
+    moment = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC")
+    has_zone = pl.when(pl.col("time_basis") == "utc").then(moment).alias("time")
+    return {
+        name: frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
+        for name, frame in tables.items()
+    }
+
+
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
-    """File → the parsers that read it, for `choose`."""
+    """File → the parsers that read it, for `narrowed`."""
     return {
         row["file"]: frozenset(row["parsers"] or ()) for row in files.select("file", "parsers").iter_rows(named=True)
     }
 
 
-def choose(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
+def narrowed(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
     """The wanted rows of `records` or of any table with these columns. Raises NoTime."""
     for name in ("rank", "host", "group"):
         value = getattr(wanted, name)

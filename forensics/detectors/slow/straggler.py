@@ -82,7 +82,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     reason, why = peers.doubt(case, chosen)
-    text = f"{peers.named(ranks, case)} slower than its peers at {_phases(chosen)}, {peers.course(first)}"
+    text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
     words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}"
     return Finding(
         detector=DETECTOR.name,
