@@ -13,9 +13,10 @@ from forensics.model.names import Cause
 from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
+_STOPPED = ("preempted", "stopped_by_hand", "time_limit")  # from outside: nothing crashed
 _SHOWN = 4  # names in a sentence
 _LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
-_END = re.compile(r"(?<=[a-z0-9)%])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
+_END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
 
 
 class Answer(NamedTuple):
@@ -53,6 +54,8 @@ def answer(incident: Incident) -> Answer:
 
 def label(verdict: Verdict) -> str:
     """The kind in capitals; in brackets how far it is from sure, where it is."""
+    if verdict.cause in _STOPPED:
+        return "STOPPED"
     if is_undecided(verdict) and verdict.kind != "unknown":
         return f"{KIND[verdict.kind]} (undecided)"
     return f"{KIND[verdict.kind]}{' (probable)' if verdict.status == 'hypothesis' else ''}"
@@ -176,7 +179,7 @@ def _absent(incident: Incident) -> str:
 
 def _cycle(incident: Incident) -> str:
     groups = incident.blast_radius.groups
-    through = f" through {' and '.join(groups[:_SHOWN])}" if groups else ""
+    through = f" through {some(groups)}" if groups else ""
     return f"{who(incident.verdict)} wait for each other (deadlock){through}"
 
 

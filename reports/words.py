@@ -126,6 +126,7 @@ DOMAIN: Mapping[Domain, str] = {
     "unknown": "workload or infrastructure: not known",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}
+ROLE: Mapping[str, str] = {"root": "first", "echo": "again", "infected": "spread"}
 STATE: Mapping[str, str] = {
     "ok": "ok",
     "waiting": "waiting for others",

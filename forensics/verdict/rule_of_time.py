@@ -41,7 +41,7 @@ def timed(case: Case, one: Candidate) -> Candidate:
     weaker = replace(
         finding, ranks=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
         suspect_hosts=tuple(sorted({*finding.hosts, *finding.suspect_hosts})),
-        collect=("a second flight-recorder or stack dump of all ranks, a minute later", *finding.collect),
+        collect=("a second Flight Recorder or stack dump of all ranks, a minute later", *finding.collect),
     )  # fmt: skip
     return replace(one, finding=weaker)
 

@@ -112,7 +112,7 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             ),
         ),
         summary=(f"The GPU of {ranks_text(ranks)}" if ranks else f"A GPU of {', '.join(hosts) or 'an unnamed host'}")
-        + f" failed: {', '.join(part for part in (code, words) if part)}.",
+        + f" failed: {', '.join(part for part in (str(code or '').replace(':', ' '), words) if part)}.",
     )
 
 

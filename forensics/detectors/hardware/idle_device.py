@@ -94,7 +94,7 @@ def _finding(case: Case, device: _Device, rank: int | None, rows: list[dict[str,
             rank=rank, host=host, step=step_in_progress(case.tables["steps"], rank), signature="idle_device"
         ),
         blast_radius=BlastRadius(ranks_waiting=busy),
-        collect=(f"stack, log and kernel log of {who}", "flight-recorder dumps of all ranks"),
+        collect=(f"stack, log and kernel log of {who}", "Flight Recorder dumps of all ranks"),
         summary=f"{text[:1].upper()}{text[1:]}.",
     )
 

@@ -7,6 +7,8 @@ from forensics.model.incident import Action
 from forensics.model.names import Cause, Reason
 from forensics.model.texts import ranks_text
 
+_VALUES = {"nan": "NaN", "inf": "Inf"}
+
 
 def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, checkpoint: str) -> tuple[Action, ...]:
     """`ended`: the taint was gone after the step. `who`: named ranks, else suspects. `checkpoint`: what to go back to."""
@@ -27,7 +29,7 @@ def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, 
         return (
             _action("collect_more", f"{ranks_text(who)}" if who else target, "the first bad value was not observed"),
         )
-    born = f"{value_of(row)} was produced there from finite inputs"
+    born = f"{_VALUES.get(value_of(row), value_of(row))} was produced there from finite inputs"
     return (_action("check_code", str(row["module"] or row["op"] or target), born), back)
 
 

@@ -191,7 +191,7 @@ def _finding(
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
         collect=(f"py-spy dump of {ranks_text(named)}, and its whole log",)
         if named
-        else ("flight-recorder dumps of all ranks",),
+        else ("Flight Recorder dumps of all ranks",),
         summary=f"{text[:1].upper()}{text[1:]}{limit}.",
     )
 

@@ -17,7 +17,9 @@ def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim,
         inside = operation.members.get("in", ())
         missing = tuple(sorted((*operation.members.get("absent", ()), *operation.members.get("enqueued", ()))))
         code = next((call.code for call in operation.calls if call.code), None)
-        text = f"{ranks_text(inside)} wait in {operation.label}" + (f" (called at {code})" if code else "")
+        text = f"{ranks_text(inside)} {'waits' if len(inside) == 1 else 'wait'} in {operation.label}" + (
+            f" (called at {code})" if code else ""
+        )
         claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", operation.refs(2, cycle)))
     return tuple(claims)
 

@@ -146,7 +146,7 @@ def _finding(case: Case, call: _Call) -> Finding:
         blast_radius=_blast(case, call, many, first),
         collect=()
         if decided
-        else ("TORCH_DISTRIBUTED_DEBUG=DETAIL, flight-recorder dumps and the stack of every member",),
+        else ("TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",),
         summary=f"Collective mismatch: {text}."
         + ("" if decided else " No majority of the group decides which side is wrong."),
     )

@@ -124,7 +124,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         undecided=undecided,
         claims=tuple(claims),
         blast_radius=_blast(case, operations),
-        collect=("flight-recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
+        collect=("Flight Recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
         + (f" The stack is in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
     )
@@ -304,7 +304,7 @@ def _among_lost(case: Case) -> Finding:
             *_lost_claims(case, silent, lonely, logged, main),
             *stack_claims(case.stacks, tuple(sorted(possible & roots.outside))),
         ),
-        collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
+        collect=(f"Flight Recorder dump and stack of {ranks_text(silent or roots.lost)}",),
         summary=f"{', or '.join(among).capitalize()}, may be at fault; {len(roots.waiters)} ranks wait"
         + (f" in {main.label}." if main else "."),
     )

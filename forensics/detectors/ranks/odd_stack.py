@@ -113,9 +113,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
             collect=(
-                "flight-recorder dumps"
+                "Flight Recorder dumps"
                 if repeated
-                else "a second stack dump a minute later, and flight-recorder dumps",
+                else "a second stack dump a minute later, and Flight Recorder dumps",
             ),
             summary=f"Undecided: when somebody pressed Ctrl-C, {doing[:1].lower()}{doing[1:]} {while_others}."
             if by_chance

@@ -31,7 +31,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             blast_radius=BlastRadius(
                 ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
             ),
-            collect=("flight-recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",),
+            collect=("Flight Recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",),
             summary=f"Members of a group call different operations: {who} received a message of another size than expected. "
             "Either end may be the one that is wrong.",
         ),

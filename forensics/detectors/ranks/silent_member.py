@@ -78,7 +78,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
             signature=f"watchdog:{waits[0]['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
-        collect=("flight-recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
+        collect=("Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
         summary=f"Undecided: {who} timed out in {what} of {group.label}; {why}.",
     )  # fmt: skip
 

@@ -69,7 +69,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         ),
         blast_radius=BlastRadius(ranks_waiting=waiting.height),
         actions=tuple(actions),
-        collect=(f"process states and kernel stacks of {ranks_text(silent)}; flight-recorder dumps of all ranks",),
+        collect=(f"process states and kernel stacks of {ranks_text(silent)}; Flight Recorder dumps of all ranks",),
         summary=f"Undecided: {text}.",
     )
 

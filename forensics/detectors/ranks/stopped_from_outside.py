@@ -41,7 +41,7 @@ def _finding(cause: Cause, text: str, claim: Claim) -> Finding:
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
         actions=(Action(kind="ignore", target="job", command=None, reason="it was stopped from outside"),),
-        collect=("where a job hangs: stacks and flight-recorder dumps of all ranks before it is stopped",),
+        collect=("stacks and Flight Recorder dumps of all ranks before the job is stopped, if it hangs",),
         summary=f"{text[:1].upper()}{text[1:]}; no line shows a fault before that.",
     )
 
