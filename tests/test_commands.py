@@ -104,6 +104,7 @@ def _files(*parsers: str, launch: str | None = None) -> Surroundings:
         (_files("nccl"), NOWHERE),
         (_files("slurm", "xid", launch="881"), Surroundings("slurm", "nvidia", "881")),
         (_files("slurm", launch="run_b"), Surroundings("slurm")),
+        (_files("slurm", launch="²"), Surroundings("slurm")),  # a digit to Unicode, and none to a shell
         (_files("pod_description", "mx_smi", launch="3"), POD),
         (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
     ],

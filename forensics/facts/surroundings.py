@@ -1,5 +1,6 @@
 """Who started the job, and whose devices it ran on: what decides which command reaches a process or a host."""
 
+import re
 from collections.abc import Mapping
 
 import polars as pl
@@ -7,6 +8,7 @@ import polars as pl
 from forensics.model.commands import Launcher, Surroundings, Vendor
 from parsers.tables import TableName
 
+_DIGITS = re.compile(r"[0-9]+")
 # Parsers whose lines only this launcher, or only this vendor's software, prints.
 _LAUNCHERS: Mapping[Launcher, frozenset[str]] = {
     "slurm": frozenset(["slurm", "sacct"]),
@@ -30,5 +32,5 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     vendors = [name for name, own in _VENDORS.items() if own & read]
     jobs = files["launch"].drop_nulls().unique().to_list()
     launcher = launchers[0] if len(launchers) == 1 else None
-    job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and str(jobs[0]).isdigit() else None
+    job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and _DIGITS.fullmatch(str(jobs[0])) else None
     return Surroundings(launcher=launcher, vendor=vendors[0] if len(vendors) == 1 else None, job=job)
