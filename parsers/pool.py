@@ -20,7 +20,7 @@ import polars as pl
 from parsers.parser import Source
 from parsers.tables import Tables
 
-LEAST_BYTES = 512 << 20  # below, one process is as fast, and takes less of the machine
+LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
 MOST = 8  # processes
 _AHEAD = 2  # units per process
 _THREADS = "POLARS_MAX_THREADS"
@@ -62,10 +62,15 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
 
 
 def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future[Tables] | None":
+    """A process that this starts inherits which signals are held back: an interrupt is the parent's business."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         return executor.submit(work, unit)
     except BrokenProcessPool:
         return None
+    finally:
+        if held is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
@@ -76,7 +81,7 @@ def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
 
 
 def _begin() -> None:
-    """In each process: an interrupt is the parent's business, and nobody outlives the parent."""
+    """In each process: nobody outlives the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
