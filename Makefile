@@ -7,6 +7,7 @@
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
+#   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
@@ -32,7 +33,7 @@ TORCH_READY := $(TORCH_VENV)/.ready
 CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix fuzz lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -57,6 +58,9 @@ bench: $(READY)
 
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))
+
+bench-stragglers: $(READY)
+	$(BIN)/python benchmarks/stragglers.py
 
 bench-probe: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python benchmarks/bench_probe.py .bench/probe

@@ -56,7 +56,7 @@ def case_of(
     states = reconcile(whole, job)
     clocks = clocks_of(whole, identity)
     events = unrecovered(whole["events"])
-    ends = in_order(standing(process_ends(events)), giving_up(events, clocks.skew_bound_s))
+    ends = in_order(standing(process_ends(events)), giving_up(events, identity, clocks))
     ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()))
     stacks = main_stacks(whole)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")

@@ -263,6 +263,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "value_ms": _FLOAT,
         "min_rank": _INT,
         "max_rank": _INT,
+        "tokens": _INT,  # how much work the rank was given there
         "time_ns": _INT,
         **_PLACE,
     },
@@ -373,6 +374,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "scheduler": "what a scheduler says of the job",
     "ras_status": "NCCL RAS status of a communicator",
     "straggler": "a tool named slow ranks",
+    "expert_load": "how many tokens the busiest expert of a rank has, as a multiple of the mean",
     "other": "a warning or error that no other kind fits",
 }
 

@@ -11,6 +11,8 @@ shortly before the end of exactly one attempt.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
 
 import msgspec
 import polars as pl
@@ -114,17 +116,42 @@ def _placed(
     starts = {basis: times for basis, times in starts.items() if times == sorted(times)}
     if dumped:
         starts = {"utc": [0, *dumped]}
-    whole |= _by_time(stamps.filter(~pl.col("file").is_in(list(cuts)) & pl.col("line").is_not_null()), starts)
+    near = _by_neighbours(tables["files"]["file"].to_list(), cuts)
+    if _overlap(spans):  # two jobs at once: time tells nothing
+        whole |= near
+    whole |= _by_time(stamps.filter(~pl.col("file").is_in(list(whole)) & pl.col("line").is_not_null()), starts)
     dumps = _newest_entries(tables).filter(~pl.col("file").is_in(list(whole)))
     for file, newest, timeout in dumps.iter_rows():
         at = _dumped(newest, timeout, starts, spans, count)
         if at is not None:
             whole[file] = [(0, at)]
+    whole = near | whole
     lost = sorted({*tables["steps"]["file"].unique().to_list(), *begun} - set(whole))
     doubts = (
         (f"to which attempt the lines of {', '.join(lost[:3])} belong: they carry no usable times",) if lost else ()
     )
     return whole, doubts
+
+
+def _overlap(spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> bool:
+    """Did one attempt go on after the next had begun?"""
+    ordered = (sorted(of.values()) for of in spans.values())
+    return any(after[0] < before[1] for times in ordered for before, after in pairwise(times))
+
+
+def _by_neighbours(files: Iterable[str], cuts: Cuts) -> Cuts:
+    """Files in the attempt that all placed files of their nearest such folder belong to: what was gathered of two jobs lies
+    in two folders, and a stack has no time."""
+    around: dict[PurePosixPath, set[int]] = {}
+    for file, lines in cuts.items():
+        for folder in PurePosixPath(file).parents:
+            around.setdefault(folder, set()).update(at for _, at in lines)
+    found: Cuts = {}
+    for file in files:
+        near = next((around[folder] for folder in PurePosixPath(file).parents if folder in around), set())
+        if file not in cuts and len(near) == 1:
+            found[file] = [(0, at) for at in near]
+    return found
 
 
 def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:

@@ -17,6 +17,13 @@ def is_default(group: str | None, desc: str | None) -> bool:
     return desc in _DEFAULT or (desc is None and group == "0")
 
 
+def group_name(group: str | None, desc: str | None) -> str:
+    """The telling name: its description, else its number; both where several groups share the description."""
+    if desc and desc != "undefined":
+        return desc if not group or group == desc or desc == "default_pg" else f"{desc} ({group})"
+    return group or "?"
+
+
 def label(group: tuple[str | None, str | None]) -> str:
     """(name, description) of a group → how sentences call it."""
     return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")

@@ -37,7 +37,8 @@ def time_witness(
 ) -> TimeWitness:
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
     stood = []
-    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & (pl.col("severity").fill_null("error") != "info"))
+    of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
+    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append(("a wait was given up", refs))

@@ -94,7 +94,7 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
     found: list[Candidate] = []
     left = set(best.left_over)
     for one in choice.candidates[1:]:
-        own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value")}
+        own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value", "slow")}
         sure = one.refuted_by is None and one.basis in ("own_record", "graph", "others_record")
         if own and sure and one.finding.is_named and one.finding.cause not in (None, best.finding.cause):
             found.append(one)

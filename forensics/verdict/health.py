@@ -25,12 +25,37 @@ def healthy(case: Case) -> Finding | None:
     claims = _completions(case)
     if not claims:
         return None
+    claims += _pace(case)
     return Finding(
         detector="health",
         claims=tuple(claims),
         undecided=("no_hang",),
         summary="No fault is shown: work was completed, all members agree, nothing is open.",
     )
+
+
+def _pace(case: Case) -> list[Claim]:
+    """Steps are equally long on all ranks whoever is slow: all wait for it."""
+    times = case.phase_times
+    rows = (
+        times.filter(pl.col("sort") == "whole").sort("rank", "step").unique("rank", keep="first", maintain_order=True)
+    )
+    if rows.height < 2 or times["sort"].n_unique() > 1:
+        return []
+    text = (
+        "whether a rank is slower than its peers: steps are equally long on all ranks then, too, since all wait for it, and no "
+        "times of phases or waits are in the bundle"
+    )
+    return [
+        Claim(
+            text,
+            "unseen",
+            tuple(
+                Ref(file=file, line=line, text=name)
+                for file, line, name in rows.head(1).select("file", "line", "name").rows()
+            ),
+        )
+    ]
 
 
 def _failed(case: Case) -> bool:

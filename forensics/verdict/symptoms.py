@@ -5,7 +5,7 @@ or step, however many ranks show it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -56,9 +56,12 @@ class Symptom:
     hosts: frozenset[str] = frozenset()
 
 
-def symptoms(case: Case, findings: Sequence[Finding], observers: Observers) -> tuple[Symptom, ...]:
-    """Everything that this attempt shows, in a fixed order."""
-    found = [*_values(findings, observers), *_slow(findings, observers)]
+def symptoms(
+    case: Case, findings: Sequence[Finding], observers: Observers, about: Callable[[Finding], SymptomKind | None]
+) -> tuple[Symptom, ...]:
+    """Everything that this attempt shows, in a fixed order. `about`: the question that a finding's detector asks."""
+    slow = [one for one in findings if about(one) == "slow"]
+    found = [*_values(findings, observers), *_slow(slow, observers)]
     if not case.ended_well:
         found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
@@ -228,13 +231,13 @@ def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Sympt
         if one.cause is not None and CAUSES[one.cause].holds != "value":
             continue
         if one.severity not in (None, "minor") and observers.shows_values(one):
-            steps.add(one.first_anomaly.step)
+            steps.add(observers.step(one))
     for step in sorted(steps, key=lambda value: (value is None, value or 0)):
         yield Symptom("bad_value", f"step {step}" if step is not None else "a value", step=step)
 
 
 def _slow(findings: Sequence[Finding], observers: Observers) -> Iterator[Symptom]:
-    for one in findings:
-        if one.cause is not None and CAUSES[one.cause].kinds == ("slow",) and observers.shows_times(one):
-            yield Symptom("slow", "steps take longer", frozenset(one.ranks))
-            return
+    """What detectors of slowness found, if they point to times."""
+    timed = [one for one in findings if observers.shows_times(one)]
+    if timed:
+        yield Symptom("slow", "steps take longer", frozenset().union(*(one.ranks for one in timed)))
