@@ -54,10 +54,10 @@ _VALUES: Mapping[type, bytes] = {
 _LISTS: Mapping[type, bytes] = {
     str: rb"\]\((?:h.|j.{4})*+e",
     dict: rb"\]\((?:h.|j.{4})*+e",
-    list: rb"\]\((?:\]\(" + _INT + rb"*+e|\])*+e",
+    list: rb"\]\((?:\]\(" + _INT + rb"*+e|\](?!\())*+e",
     int: rb"\]\(" + _INT + rb"*+e",
 }
-_EMPTY = rb"\]"
+_EMPTY = rb"\](?:\(e)?"
 _SET_ITEMS, _STOP, _PUTS = b"u"[0], b"."[0], b"qr\x94"
 
 

@@ -24,7 +24,17 @@ def called(
 ) -> Iterator[Position]:
     """Rows of positions from lines of enqueued collectives."""
     calls = tables["operations"].select(
-        "rank", "comm", "seq", "kind", "root", "input_sizes", "input_dtypes", "is_p2p", "time_created_ns", "file", "line"
+        "rank",
+        "comm",
+        "seq",
+        "kind",
+        "root",
+        "input_sizes",
+        "input_dtypes",
+        "is_p2p",
+        "time_created_ns",
+        "file",
+        "line",
     )
     stands = pl.col("line").is_not_null() & pl.col("rank").is_not_null() & pl.col("seq").is_not_null()
     lines = spelled(calls.filter(stands))
