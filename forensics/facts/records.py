@@ -150,10 +150,10 @@ def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.Da
     apart = places["rank"].is_unique().all()  # each file in one piece
     for some in places.iter_slices(_AT_ONCE) if apart and places.height else [places]:
         cuts = [
-            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.Int64))
+            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.UInt32))
             for first, length in some.select("first", "len").iter_rows()
         ]
-        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.Int64)), *cuts], rechunk=True)
+        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.UInt32)), *cuts], rechunk=True)
         part = part.join(dumps, on=["rank", "file"], how="semi").drop("file")
         yield part.with_columns(pl.col("timed").any().over("rank"))
 
@@ -177,7 +177,7 @@ def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) ->
     last_done = operations.filter("done").group_by("rank").agg(pl.col("record").max().alias("_last"))
     operations = operations.join(last_done, on="rank", how="left", maintain_order="left")
     return operations.select(
-        "rank", "gid", "backend", "seq", "is_p2p", "kind", "peer", "record", "timed", "row", "done",
+        "rank", "gid", "backend", "seq", "is_p2p", "kind", pl.col("peer").cast(pl.Int32, strict=False), "record", "timed", "row", "done",
         (pl.col("is_p2p") & pl.col("closed").is_null() & ~pl.col("done") & (pl.col("record") < pl.col("_last")).fill_null(False))
         .alias("superseded"),
         (pl.col("_enqueued") > pl.col("_completed")).fill_null(False).alias("outstanding"),
