@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
-which nothing moved, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.facts.event_rows import reference
+from forensics.facts.launched import launched_since
 from forensics.model.ref import Ref
 from parsers.tables import TableName
 
@@ -45,10 +46,12 @@ def time_witness(
     if stacks.height and (still := stacks.filter((pl.col("site") == "communication") & ~pl.col("moving"))).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append(("between two snapshots processes did not move", refs))
+    still, moved = launched_since(tables, events)
+    stood += still
     if opened is None or not opened.height:
-        return TimeWitness(tuple(stood))
+        return TimeWitness(tuple(stood), tuple(moved))
     return TimeWitness(
-        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), tuple(_steps(tables, opened))
+        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), (*moved, *_steps(tables, opened))
     )
 
 
