@@ -109,6 +109,7 @@ def counted(ranks: dict[int, dict[str, int]], at_s: int = 0, group: str = "ab12"
 
 
 BEHIND = {rank: {"all_reduce": 9 - (rank == 2), "broadcast": 4} for rank in range(4)}
+SIZE = [{"group": "ab12", "size": 4, "how": "ras"}]
 STATUS = {"kind": "ras_status", "code": "MISMATCH", "severity": "warning"}
 
 
@@ -140,7 +141,7 @@ def test_several_that_are_behind_alike_may_all_be_victims() -> None:
 
 def test_more_of_one_kind_and_fewer_of_another_is_another_call() -> None:
     odd = {rank: {"all_reduce": 9 - (rank == 2), "broadcast": 4 + (rank == 2)} for rank in range(4)}
-    found = judged(case([STATUS], progress=counted(odd), expected=4), mismatch_of_calls.DETECTOR)
+    found = judged(case([STATUS], progress=counted(odd), groups=SIZE, expected=4), mismatch_of_calls.DETECTOR)
     assert (found.cause, found.ranks) == ("collective_mismatch", (2,))
     pair = {rank: odd[rank] for rank in (1, 2)}
     assert mismatch_of_calls.DETECTOR.detect(case([STATUS], progress=counted(pair), expected=2)) == ()

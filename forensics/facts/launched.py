@@ -22,7 +22,8 @@ Counts = dict[tuple[Any, ...], int]
 def launched_since(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> tuple[list[Said], list[Said]]:
     """(for, against) a job that stood still, from the last two reports of a kind."""
     found = [pair for pair in (_json(tables["progress"]), _text(events)) if pair is not None]
-    stood, went_on = [], []
+    stood: list[Said] = []
+    went_on: list[Said] = []
     for (before, first), (after, last) in found:
         refs = (first, last)
         same = before.keys() & after.keys()

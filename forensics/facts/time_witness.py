@@ -43,16 +43,25 @@ def time_witness(
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append(("a wait was given up", refs))
-    if stacks.height and (still := stacks.filter((pl.col("site") == "communication") & ~pl.col("moving"))).height:
+    if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append(("between two snapshots processes did not move", refs))
-    still, moved = launched_since(tables, events)
-    stood += still
+    silent, moved = launched_since(tables, events)
+    stood += silent
     if opened is None or not opened.height:
         return TimeWitness(tuple(stood), tuple(moved))
     return TimeWitness(
         (*stood, *_retired(tables, opened), *_old(tables, events, opened)), (*moved, *_steps(tables, opened))
     )
+
+
+def _still(stacks: pl.DataFrame) -> pl.DataFrame:
+    """Processes that stood in one place in two looks, if most of those seen twice did: in a running job some do by chance."""
+    if not stacks.height:
+        return stacks
+    twice = stacks.filter(pl.col("moving").is_not_null() & (pl.col("source") != "traceback"))
+    still = twice.filter(~pl.col("moving"))
+    return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
 
 
 def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
