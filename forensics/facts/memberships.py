@@ -75,7 +75,25 @@ class Memberships:
                 lists = known.filter(pl.col(column) == value)["members"].drop_nulls().unique()
                 if len(lists) == 1:
                     return tuple(lists[0].to_list())
+        said, size = self._joined(group), self.size_of(group, desc)
+        if size is not None and len(said) == size:
+            return said  # PyTorch numbers the members of a group in the order of their ranks
+        if size is not None and size == len(self.expected):
+            return tuple(sorted(self.expected))
         return tuple(sorted(self.expected)) if is_default(group, desc) else ()
+
+    def _joined(self, group: str | None) -> tuple[int, ...]:
+        """Ranks that say themselves that they are members."""
+        own = self.tables["groups"].filter(
+            pl.col("members").is_null() & pl.col("comm").is_null() & (pl.col("group") == pl.lit(group, pl.String))
+        )
+        return tuple(sorted(own["rank"].drop_nulls().unique().to_list()))
+
+    def size_of(self, group: str | None, desc: str | None) -> int | None:
+        """Members of a group, where a member says how many; a description alone may stand for several groups."""
+        named = pl.col("group") == pl.lit(group) if group is not None else pl.col("desc") == pl.lit(desc, pl.String)
+        stated = self.tables["groups"].filter(named & pl.col("comm").is_null())["size"].drop_nulls().unique()
+        return int(stated[0]) if len(stated) == 1 else None
 
     def _only_default(self) -> bool:
         """No record in the bundle knows a group besides the default one."""

@@ -28,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.group_prefix import GROUP
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.op_types import operation
@@ -35,9 +36,6 @@ from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
-_GROUP = re.compile(
-    rf"\[PG (?:ID )?(?P<id>{_N})(?: PG GUID (?P<name>[^\s(\]]+))?(?: ?\((?P<desc>[^)]*)\))? Rank (?P<rank>{_N})\]"
-)
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
 _RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
 _WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
@@ -191,7 +189,7 @@ def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     """Who prints: the global rank if known, else the rank in the group; and the group's names."""
     own = reporter(row)["rank"]
     known: dict[str, Any] = {"rank": own, "rank_space": "global"} if own is not None else {}
-    if found := _GROUP.search(row["text"]):
+    if found := GROUP.search(row["text"]):
         known |= {"pg_id": int(found["id"]), "group": found["name"], "desc": found["desc"]}
         space = "global" if found["desc"] == "default_pg" else "group"
     elif found := _RANK.search(row["text"]):
