@@ -296,6 +296,21 @@ def test_a_logger_that_prefixes_each_line() -> None:
     assert json.loads(row["detail"])["frames"]
 
 
+@pytest.mark.parametrize("name", ["torch.multiprocessing.spawn.ProcessRaisedException", "ray.train.WorkerGroupError"])
+def test_a_launcher_that_repeats_its_processes_tracebacks_raised_nothing_itself(name: str) -> None:
+    assert _events(f"{HEAD}{name}: Training failed due to worker errors:") == []
+
+
+def test_what_a_launcher_quotes_of_rank_2_is_of_rank_2() -> None:
+    """That its actor died is the launcher's word; a time-out in the quoted traceback is the rank's."""
+    died = f"[Rank 2 Error Snippet]:\n{HEAD}ray.exceptions.ActorDiedError: The actor died unexpectedly."
+    assert [(row["kind"], row["rank"]) for row in _events(died)] == [("exit", 2)]
+    waited = (
+        f"-- Process 3 terminated with the following error:\n{HEAD}RuntimeError: Timed out waiting 20000ms for recv"
+    )
+    assert [(row["kind"], row["local_rank"]) for row in _events(waited)] == [("collective_timeout", 3)]
+
+
 def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
     text = f"-- Process 3 terminated with the following error:\n{HEAD}ValueError: x"
     [row] = _events(text)

@@ -151,7 +151,7 @@ class _Reader:
             self._quoted = (row["line"], _whose(found))
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
             return row
-        return {**row, **self._quoted[1]}
+        return {**row, **self._quoted[1], "quoted": True}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]

@@ -28,7 +28,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     silent = tuple(sorted(rank for rank in case.expected - shown if _may_live(case, rank)))
     waiting = live.filter(pl.col("site") == "communication")
     elsewhere = live["site"].is_in(sorted(HOST_SITES)).any()
-    if not silent or _FEW * len(silent) > len(case.expected) or elsewhere or 3 * waiting.height < 2 * live.height:
+    if (
+        not silent
+        or not waiting.height
+        or _FEW * len(silent) > len(case.expected)
+        or elsewhere
+        or 3 * waiting.height < 2 * live.height
+    ):
         return ()
     return (_finding(case, silent, shown, waiting),)
 
