@@ -3,6 +3,7 @@
 from forensics.case import Detector
 from forensics.detectors.hardware import (
     device_fault,
+    failed_node_check,
     idle_device,
     link_before_wait,
     network,
@@ -28,6 +29,7 @@ from forensics.detectors.ranks import (
     failed_exit,
     fingerprint_mismatch,
     last_issued,
+    lost_heartbeat,
     mismatched_call,
     monitored_barrier,
     never_entered,
@@ -59,6 +61,8 @@ DETECTORS: tuple[Detector, ...] = (
     odd_stack.DETECTOR,
     silent_process.DETECTOR,
     did_not_give_up.DETECTOR,
+    lost_heartbeat.DETECTOR,
+    failed_node_check.DETECTOR,
     shared_storage.DETECTOR,
     fingerprint_mismatch.DETECTOR,
     received_size.DETECTOR,
