@@ -23,7 +23,7 @@ _CONSEQUENCE = re.compile(
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
     r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
 )
-_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
@@ -32,7 +32,9 @@ _READ_ELSEWHERE = re.compile(
     r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
     r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has timed out after"
 )
-_TIMED_OUT = re.compile(r"(?i)\btimed? ?-?out\b|Timeout(?:Error)?\b|DEADLINE_EXCEEDED")
+_TIMED_OUT = re.compile(
+    r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
+)  # …WithTimeout: the name of a call
 _COLLECTIVE = re.compile(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )

@@ -126,17 +126,28 @@ def accompany(job: subprocess.Popen[bytes], fault: str, case: Path) -> None:
 
 
 def end(job: subprocess.Popen[bytes], case: Path) -> None:
-    """Whoever is left of this run; a pid is its own only while the run's launcher has not been waited for."""
+    """The launcher, if it still runs, then whoever is left of this run's own processes."""
+    own = [int(path.read_text()) for path in case.glob("pid_*")]
     if job.poll() is None:
-        for path in case.glob("pid_*"):
-            with suppress(ProcessLookupError):
-                os.kill(int(path.read_text()), signal.SIGCONT)
+        for pid in filter(is_of_workload, own):
+            os.kill(pid, signal.SIGCONT)
         os.killpg(job.pid, signal.SIGTERM)
         try:
             job.wait(10)
         except subprocess.TimeoutExpired:
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
+    for pid in filter(is_of_workload, own):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def is_of_workload(pid: int) -> bool:
+    """Whether a process of this number is still one that a run began; its number may be another's by now."""
+    try:
+        return WORKLOAD.name in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
 
 
 def judge(case: Path, *, records: bool) -> tuple[str, str]:
