@@ -289,3 +289,10 @@ def test_t11_other_shapes_say_nothing(values: dict[int, float], metric: str) -> 
 def test_the_stacks_of_the_builder_are_what_their_names_say() -> None:
     sites = {name: classify([Frame(*frame) for frame in frames]).site for name, frames in STACKS.items()}
     assert sites == {name: "communication" if name == "broadcast" else name for name in STACKS}
+
+
+def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
+    """Tracebacks are no samples."""
+    job = Rows(4).placed().timeout(1, "world", 5)
+    job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=[], file="logs/rank_1.log")
+    assert job.verdict(hung=False).suspects.ranks == []

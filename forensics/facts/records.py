@@ -221,8 +221,8 @@ _BROKEN = ("peer_closed", "remote_error", "collective_timeout")
 def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
     """`operations`, in which a gloo collective that ended by an error is not done.
 
-    Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, the rank
-    then lost a connection or gave up, and some member is not shown to have called it."""
+    Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, one such
+    rank then lost a connection or gave up, and some member is not shown to have called it."""
     broken = unrecovered(events).filter(pl.col("kind").is_in(_BROKEN) & (pl.col("rank_space") == "global"))
     called = operations.filter(
         ~pl.col("is_p2p") & pl.col("gid").is_not_null() & pl.col("backend").is_in(UNRECORDED_P2P)
@@ -231,9 +231,9 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
         return operations
     through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", "_counted").max().alias("through"))
     newest = called.filter("done").join(through, left_on=["rank", "gid", "seq"], right_on=["rank", "gid", "through"])
-    newest = newest.join(broken.select("rank"), on="rank", how="semi").select("rank", "gid", "seq", "record")
+    ended = newest.join(broken.select("rank"), on="rank", how="semi").select("gid", "seq").unique()
     known = groups.filter("whole").select("gid", pl.col("members").list.len().alias("size"))
-    there = newest.select("gid", "seq").unique().join(through, on="gid").filter(pl.col("through") >= pl.col("seq"))
+    there = ended.join(through, on="gid").filter(pl.col("through") >= pl.col("seq"))
     there = there.group_by("gid", "seq").agg(pl.len().alias("callers")).join(known, on="gid")
     alone = there.filter(pl.col("callers") < pl.col("size"))
     failed = newest.join(alone, on=["gid", "seq"], how="semi").select("rank", "record", pl.lit(True).alias("_failed"))

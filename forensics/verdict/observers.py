@@ -124,7 +124,9 @@ class Observers:
             return "others_record"
         if one.role == "monitor":
             return "hint"
-        return "others_record" if one.role == "process" and not subjects else "hint"
+        # That others waited proves the wait, of which suspects are what is left; a name needs more.
+        told = not subjects or (one.is_of_victim and not finding.is_named)
+        return "others_record" if one.role == "process" and told else "hint"
 
     def _observer(self, name: TableName, row: Mapping[str, Any]) -> Observer:
         rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None

@@ -33,7 +33,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )  # where its size is not told: as far as it is seen
     silent = tuple(sorted(rank for rank in job - shown if _may_live(case, rank)))
     elsewhere = seen.outside.height or live["site"].is_in(sorted(HOST_SITES)).any()
-    if not silent or _FEW * len(silent) > len(job) or elsewhere or 3 * waiting.height < 2 * live.height:
+    if (
+        not silent
+        or not waiting.height
+        or _FEW * len(silent) > len(job)
+        or elsewhere
+        or 3 * waiting.height < 2 * live.height
+    ):
         return ()
     return (_finding(case, silent, shown, waiting),)
 
