@@ -309,7 +309,7 @@ def _tied(one: Candidate, other: Candidate) -> Candidate:
         first, cause=first.cause if same else None, ranks=(), hosts=(), devices=(), links=(), cycle=(), site=None, code=None,
         suspect_ranks=both, suspect_hosts=hosts, undecided=reasons, claims=(*first.claims, *second.claims),
         collect=(*first.collect, *second.collect),
-        summary=f"Undecided between two explanations: {first.summary} Or: {second.summary}",
+        summary=f"Two explanations fit. Either: {first.summary} Or: {second.summary}",
     )  # fmt: skip
     return replace(one, finding=tied, detectors=(*one.detectors, *other.detectors))
 

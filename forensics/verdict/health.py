@@ -30,7 +30,7 @@ def healthy(case: Case) -> Finding | None:
         detector="health",
         claims=tuple(claims),
         undecided=("no_hang",),
-        summary="No fault is shown: work was completed, all members agree, nothing is open.",
+        summary="No fault found: work was completed, all members agree, and no operation is open.",
     )
 
 
@@ -74,7 +74,9 @@ def _completions(case: Case) -> list[Claim]:
     if ended or ends.height:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
         count = max(len(ended), ends["rank"].n_unique())
-        claims.append(Claim(f"{count} processes say that they ended well", "for", tuple(places)))
+        claims.append(
+            Claim(f"{count} {'process' if count == 1 else 'processes'} ended well, as they say", "for", tuple(places))
+        )
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
@@ -86,7 +88,7 @@ def _completions(case: Case) -> list[Claim]:
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
         )
         if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
-            text = "all members of all groups agree on the last completed operation, and nothing is open"
+            text = "all members of all groups agree on the last completed operation, and none is open"
             claims.append(Claim(text, "for", _records(case)))
     return claims
 

@@ -85,7 +85,7 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
     hosts = tuple(sorted({one.host for one in found if one.host}))
     devices = tuple(sorted({_device(one) for one in found}, key=str))
     code, words = found[0].row["code"], _words(found[0])
-    said = "the driver reported an error of the device" + (f": {words}" if words else "")
+    said = "the driver reported an error of the GPU" + (f": {words}" if words else "")
     claims = [Claim(said, "for", refs(one.row for one in found))]
     waited = case.waited_ranks
     if ranks and waited and not waited & set(ranks):
@@ -106,10 +106,13 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             step=step_in_progress(case.tables["steps"]),
             signature=f"device:{code}",
         ),
-        actions=(Action(kind="inspect_hardware", target=target, command=None, reason="its driver reported an error"),),
-        summary=f"A device failed ({', '.join(part for part in (code, words) if part)})"
-        + (f" on {', '.join(hosts)}" if hosts else "")
-        + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
+        actions=(
+            Action(
+                kind="inspect_hardware", target=target, command=None, reason="the driver of a GPU reported an error"
+            ),
+        ),
+        summary=(f"The GPU of {ranks_text(ranks)}" if ranks else f"A GPU of {', '.join(hosts) or 'an unnamed host'}")
+        + f" failed: {', '.join(part for part in (code, words) if part)}.",
     )
 
 

@@ -142,21 +142,21 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     rank = row["rank"]
     claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", (ref(clean),)))
+        claims.append(Claim(f"{speaker(rank)}: last values known to be finite before it", "for", (ref(clean),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
-        claims.append(Claim("the forward pass of the same module was clean", "for", (ref(forward),)))
+        claims.append(Claim("the forward pass of the same module was finite", "for", (ref(forward),)))
     if answer.cause == "bad_state":
-        claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for"))
+        claims.append(Claim("the state was bad when first seen: the cause lies before this step", "for"))
     for root in roots:
         if root is not answer.lead:
             other = bad_row(births, root.at)
-            text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
+            text = f"{speaker(other['rank'])}: {'another' if root.rank in answer.ranks else 'a possible other'} origin"
             claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", (ref(found),)))
+        claims.append(Claim(f"{speaker(echo)}: bad later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
         claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
     if births.spread.conflicts:
@@ -198,7 +198,7 @@ def _summary(births: Births, answer: Answer, row: Row) -> str:
     if answer.lead.ended:
         return f"{value} in {place} was gone after the step: parameters were seen clean."
     if answer.domain == "workload":
-        return f"{value} was born in {place} on many ranks alike: data, model or settings, not one device."
+        return f"{value} first appeared in {place} on many ranks alike: data, model or settings, not one device."
     if len(answer.ranks) == 1:
         verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
         how = verbs.get(answer.cause or "", "made")

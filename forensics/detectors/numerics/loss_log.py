@@ -20,7 +20,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.ref import Ref
-from forensics.model.texts import ranges
+from forensics.model.texts import ranks_text
 
 Row = Mapping[str, Any]
 _BACK = 50  # steps that a loss is compared with
@@ -133,7 +133,7 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
         held = {mate for rank in chosen for mate in mates(places, rank, "dp")}
         return held or set(
             reporters
-        ), "a bad loss shows on the last stage only: any stage of that replica may hold the birth"
+        ), "a bad loss shows on the last stage only: any stage of that replica may have produced it"
     if set(reporters.values()) != {"grad_norm"} or any("pp" not in places[rank] for rank in reporters):
         return set(reporters), ""
     last: dict[int | None, int] = {}
@@ -162,7 +162,7 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
     mates_too = "" if why else ", whose tensor-parallel mates may share it"
-    which = f"; it points to ranks {ranges(suspects)}{mates_too}" if suspects else ""
+    which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
         cause="nan_birth" if value == "nan" else "overflow",
@@ -176,7 +176,7 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
         collect=("tensor statistics of all ranks around that step",),
         time_ns=lead["time_ns"],
         summary=f"The training log shows {'NaN' if value == 'nan' else 'Inf'}{where}{which}; "
-        "a log alone cannot tell where it was born.",
+        "a log alone does not show where it began.",
     )  # fmt: skip
 
 

@@ -18,25 +18,25 @@ from forensics.model.texts import ranks_text
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
 _ALIKE_NS = 1_000_000_000
 _WORDS: dict[str, str] = {
-    "killed": "was killed by SIGKILL",
-    "segfault": "crashed on a signal",
-    "gpu_oom": "ran out of device memory",
-    "host_oom": "was killed for memory",
-    "disk_full": "found no space left on a device",
-    "gpu_fault": "hit a device fault",
-    "exception": "raised an exception of its own",
+    "killed": "was killed by SIGKILL, whose sender is not recorded",
+    "segfault": "crashed",
+    "gpu_oom": "ran out of GPU memory",
+    "host_oom": "was killed because the host ran out of memory",
+    "disk_full": "found no space left on the disk",
+    "gpu_fault": "stopped on a GPU fault",
+    "exception": "raised an exception",
     "None": "ended with an error before the others gave up",
 }
 # What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
 _TO_DO: dict[str, tuple[ActionKind, str]] = {
-    "exception": ("check_code", "it raised an exception of its own"),
-    "gpu_oom": ("check_config", "it needs more device memory than there is: smaller micro-batches, more sharding"),
+    "exception": ("check_code", "the exception was raised there"),
+    "gpu_oom": ("check_config", "it needs more GPU memory than there is: smaller micro-batches, more sharding"),
     "host_oom": ("check_config", "it needs more host memory than its limit: data workers, batches kept ahead, caches"),
     "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
-    "segfault": ("check_code", "a library or an extension crashed: its core dump tells where"),
-    "gpu_fault": ("inspect_hardware", "its device reported a fault"),
-    "killed": ("collect_more", "the kernel and scheduler logs of its host tell who killed it"),
-    "None": ("collect_more", "what it printed last, on standard error as well, tells why it ended"),
+    "segfault": ("check_code", "a library or an extension crashed: its core dump shows where"),
+    "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
+    "killed": ("collect_more", "they show who killed it"),
+    "None": ("collect_more", "the last lines show why it ended"),
 }
 _WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
 
@@ -48,7 +48,14 @@ def _said(outcome: ProcessEnd) -> str:
         return sizes
     words = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
     whole = not outcome.code or text.startswith(outcome.code)
-    return (words if whole else outcome.code) or "no more is told"
+    said = (words if whole else outcome.code) or "no more is recorded"
+    return f"exit code {said}" if said.isdigit() else said
+
+
+def _did(outcome: ProcessEnd) -> str:
+    """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
+    words, said = _WORDS[str(outcome.cause)], _said(outcome)
+    return words if said in words.replace(",", "").split() else f"{words} ({said})"
 
 
 def _code(case: Case, outcome: ProcessEnd) -> Code | None:
@@ -146,7 +153,7 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
     at = f" at {code.file}:{code.line}" if code else ""
     claims = [
         Claim(
-            f"rank {outcome.rank} {_WORDS[str(outcome.cause)]} ({_said(outcome)}){at if outcome is first else ''}",
+            f"rank {outcome.rank} {_did(outcome)}{at if outcome is first else ''}",
             "for",
             outcome.refs,
         )
@@ -156,13 +163,14 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
         sample = case.ends[victims[0]]
         claims.append(
             Claim(
-                f"{ranks_text(victims)} only gave up waiting or were stopped by the launcher",
+                f"{ranks_text(victims)} gave up waiting, or the launcher stopped {'it' if len(victims) == 1 else 'them'}",
                 "for",
                 sample.refs[-1:],
             )
         )
     kind, why = _TO_DO[str(cause)]
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
+    target = f"the logs of {target}, of its host's kernel and of the scheduler" if kind == "collect_more" else target
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(
@@ -186,13 +194,13 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             actions=actions,
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
-            summary=f"{ranks_text(ranks).capitalize()} {_WORDS[str(cause)]} ({_said(first)}){at}"
+            summary=f"{ranks_text(ranks).capitalize()} {_did(first)}{at}"
             + (
-                "; it is the same on most ranks, so no single one is the cause."
+                "; most ranks ended alike, so no single one is the cause."
                 if everybody
-                else "; the clocks cannot tell which of them was first."
+                else "; the clocks do not show which of them was first."
                 if tie
-                else f"; {len(victims)} other ranks only followed."
+                else f"; {len(victims)} other {'rank' if len(victims) == 1 else 'ranks'} ended after it."
                 if victims
                 else "."
             ),

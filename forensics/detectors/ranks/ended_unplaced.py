@@ -26,7 +26,7 @@ _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "s
 _WORDS: dict[str, str] = {
     "gpu_fault": "reported a hardware fault of its device",
     "host_oom": "was killed by the kernel for memory",
-    "gpu_oom": "ran out of device memory",
+    "gpu_oom": "ran out of GPU memory",
     "disk_full": "found no space left on a device or in shared memory",
     "segfault": "crashed on a memory access",
     "exception": "raised an exception",

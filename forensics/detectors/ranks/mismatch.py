@@ -190,7 +190,7 @@ def _finding(case: Case, call: _Call) -> Finding:
 
 def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
     if not few:
-        return "members of a group announce different collectives at the same place"
+        return "members of a group announced different collectives at the same place"
     one, other = call.said[few[0]], call.said[many[0]]
     if call.source == "ras":
         return f"{ranks_text(few)} launched {one['call']} in {one['label']}, {ranks_text(many)} {other['call']}: neither is a part of the other"
@@ -199,7 +199,7 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
 
 
 def _brings(row: _Row) -> str:
-    return f"call {row['call']}" + (f" at {row['code']}" if row["code"] else "")
+    return f"called {row['call']}" + (f" at {row['code']}" if row["code"] else "")
 
 
 def _anomaly(

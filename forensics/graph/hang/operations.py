@@ -59,8 +59,8 @@ class Operation:
 
     @property
     def label(self) -> str:
-        """all_reduce seq 25 of group default_pg."""
-        return f"{self.kind} seq {self.seq} of group {self.group}"
+        """all_reduce #25 of default_pg."""
+        return f"{self.kind} #{self.seq} of {self.group}"
 
     @property
     def all_ranks(self) -> tuple[int, ...]:

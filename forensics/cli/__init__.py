@@ -1,15 +1,14 @@
-"""The command line, as the contract has it. Only this module and __main__ print, exit or read the environment.
+"""The command line, as the contract has it. Only this package and __main__ print, exit or read the environment.
 
 Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
 """
 
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
 from datetime import UTC, datetime
-from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -21,23 +20,47 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
+from forensics.cli import questions
+from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from forensics.case import Case
     from forensics.model.incident import Incident, Report, Verdict
     from parsers import Evidence
 
-EXIT_INTERNAL, EXIT_USAGE, EXIT_UNREADABLE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 3, 130, 143
+EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
 _AXES = ("tp", "cp", "ep", "dp", "pp")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="forensics")
-def cli() -> None:
+_TASKS = {  # the commands, by what a person wants
+    "What happened": ("analyze", "explain", "diff"),
+    "Look closer": ("show", "stacks", "events", "inspect"),
+    "For programs": ("schema",),
+}
+
+
+class _Grouped(click.Group):
+    """Help lists the commands by task."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        for task, names in _TASKS.items():
+            found = [(name, self.commands[name]) for name in names]
+            with formatter.section(task):
+                formatter.write_dl([(name, command.get_short_help_str(100)) for name, command in found])
+
+
+@click.group(
+    cls=_Grouped,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples: forensics analyze bundle/ -o incident.html · forensics show rank 5 bundle/ --last 20 · "
+    "forensics explain rank_absent. " + BUNDLE_HELP + " Tasks step by step: docs/tasks.md. Completion of bash: "
+    'eval "$(_FORENSICS_COMPLETE=bash_source forensics)"; zsh and fish alike.',
+)
+@click.version_option(__version__, "-V", "--version", prog_name="forensics")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no list of files written.")
+@click.option("-v", "--verbose", is_flag=True, help="A traceback with every internal error.")
+def cli(quiet: bool, verbose: bool) -> None:
     """Offline postmortem of hangs and NaNs of large training jobs: which rank, which operation, and the proof."""
 
 
@@ -79,56 +102,12 @@ def _run() -> int:
             raise
         outputs.silence()
         click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
+    except Exception as error:
+        if {"-v", "--verbose"} & set(sys.argv[1:2]):
+            raise
+        what = str(error).partition("\n")[0]
+        click.echo(f"Error: internal error, {type(error).__name__}: {what} (forensics -v … shows where)", err=True)
     return EXIT_INTERNAL
-
-
-class Unreadable(click.ClickException):
-    """Nothing readable in the bundle."""
-
-    exit_code = EXIT_UNREADABLE
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error while a person looks at it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _read(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
-    from parsers import BundleError, Limits, read
-    from parsers.pool import by_size
-
-    try:
-        bounds = Limits.of(dict(limit.partition("=")[::2] for limit in limits))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--limit") from error
-    with _progress() as progress:
-        try:
-            return read(bundle, progress=progress, limits=bounds, map=by_size)
-        except BundleError as error:
-            raise Unreadable(str(error)) from error
-
-
-def _analyze(bundle: str) -> "Report":
-    from forensics.analyze import conclude_evidence
-
-    return conclude_evidence(_read(bundle))
-
-
-def _cases(bundle: str) -> "list[Case]":
-    from forensics.analyze import case_of
-    from forensics.assemble.attempts import split_attempts
-
-    return [case_of(tables, attempt) for attempt, tables in split_attempts(_read(bundle).tables).items()]
 
 
 def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
@@ -179,7 +158,10 @@ def _primary(report: "Report") -> "Incident":
     return report.incidents[report.primary]
 
 
-@cli.command()
+@cli.command(
+    epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
+    "forensics analyze bundle/ --hung --known-bad node7"
+)
 @click.argument("bundle")
 @click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
 @click.option(
@@ -205,6 +187,7 @@ def _primary(report: "Report") -> "Incident":
     metavar="NAME=N",
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
 )
+@click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
@@ -223,10 +206,15 @@ def analyze(
     known_bad: tuple[str, ...],
     hung: bool,
     limits: tuple[str, ...],
+    opened: bool,
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
+    if opened and html == "-":
+        raise click.UsageError("--open needs a file: it cannot show standard output")
+    if opened and html is None:
+        html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
     targets = [target for target in (html, json_file, markdown) if target]
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
@@ -235,7 +223,7 @@ def analyze(
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
 
-    evidence = _read(bundle, limits)
+    evidence = read_bundle(bundle, limits)
     report = conclude_evidence(
         evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung
     )
@@ -245,12 +233,22 @@ def analyze(
     if "-" not in targets:
         from reports import terminal
 
-        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        click.echo(terminal.render(report, color=color), nl=False)
-    if wrote:
+        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
+    if opened and html:
+        questions.open_page(html)
+    if wrote and not context.find_root().params["quiet"]:
         click.echo("wrote " + " · ".join(wrote), err=True)
     if detailed_exitcode:
         context.exit(detailed_code(_primary(report).verdict))
+
+
+def _width() -> int | None:
+    """Columns of the terminal; none where nobody looks at one: what reads a pipe breaks lines itself."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def _has_color() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:
@@ -289,103 +287,16 @@ def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
     return [folder]
 
 
-@cli.command()
+@cli.command(epilog="Example: forensics inspect bundle/")
 @click.argument("bundle")
 def inspect(bundle: str) -> None:
     """Say what is in BUNDLE and how it was read; no verdict."""
     from reports import inspection
 
-    click.echo(inspection.render(_analyze(bundle)), nl=False)
+    click.echo(inspection.render(report_of(bundle)), nl=False)
 
 
-@cli.group()
-def show() -> None:
-    """Show one part of a bundle."""
-
-
-@show.command("rank")
-@click.argument("rank", type=int)
-@click.argument("bundle")
-def show_rank(rank: int, bundle: str) -> None:
-    """The merged timeline of RANK from every source in BUNDLE."""
-    from forensics.views.rank_timeline import timeline
-
-    for case in _cases(bundle):
-        _print_table(timeline(case, rank))
-
-
-@cli.command()
-@click.argument("bundle")
-def stacks(bundle: str) -> None:
-    """Equivalence classes of the main threads' stacks in BUNDLE and their merged prefix tree."""
-    from forensics.graph.hang.prefix_tree import lines
-    from reports.sanitize import clean
-
-    for case in _cases(bundle):
-        for line in lines(case.stacks):
-            click.echo(clean(line))
-
-
-@cli.command()
-@click.argument("bundle")
-@click.option("--where", metavar="EXPR", help="SQL condition over the columns, e.g. \"rank = 5 and kind = 'exit'\".")
-@click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "jsonl", "parquet"]), default="table", show_default=True
-)
-def events(bundle: str, where: str | None, form: str) -> None:
-    """Everything that happened, as rows."""
-    import polars as pl
-
-    frame = pl.concat([case.tables["events"] for case in _cases(bundle)]).drop("detail")
-    if where:
-        try:
-            frame = pl.SQLContext(events=frame).execute(f"SELECT * FROM events WHERE {where}", eager=True)
-        except pl.exceptions.PolarsError as error:
-            raise click.UsageError(f"--where is no condition over {', '.join(frame.columns)}: {error}") from error
-    if form == "table":
-        _print_table(frame.select("time_ns", "rank", "host", "kind", "code", "file", "line", "text"))
-    elif form == "csv":
-        flat = frame.with_columns(pl.col(pl.List).cast(pl.List(pl.String)).list.join(" "))
-        acts = pl.col(pl.String).str.contains(r"^[=+\-@\t\r]")  # in a spreadsheet
-        safe = flat.with_columns(pl.when(acts).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep())
-        outputs.write("-", safe.write_csv().encode())
-    elif form == "jsonl":
-        outputs.write("-", frame.write_ndjson().encode())
-    else:
-        whole = BytesIO()
-        frame.write_parquet(whole)
-        outputs.write("-", whole.getvalue())
-
-
-def _print_table(frame: "pl.DataFrame") -> None:
-    """Columns as aligned text; times as UTC."""
-    from reports.inspection import columns
-
-    click.echo(columns(frame.columns, frame.rows()), nl=False)
-
-
-@cli.command()
-@click.argument("a")
-@click.argument("b")
-def diff(a: str, b: str) -> None:
-    """Whether two incidents (bundles, or incident.json files) have the same signature."""
-    from forensics.verdict.signature import NotAnIncident, signature_of
-    from forensics.views.compare import compare
-
-    def load(source: str) -> dict[str, str | None]:
-        try:
-            document = Path(source).read_bytes() if source.endswith(".json") else None
-            return signature_of(document, lambda: _analyze(source))
-        except (OSError, NotAnIncident) as error:
-            raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
-
-    rows, same = compare(load(a), load(b))
-    for row in rows:
-        click.echo(row)
-    click.echo("same signature" if same else "different signatures")
-
-
-@cli.command()
+@cli.command(epilog="Example: forensics schema > incident.schema.json")
 def schema() -> None:
     """Print the JSON Schema of incident.json."""
     import json
@@ -393,3 +304,7 @@ def schema() -> None:
     from forensics.model.incident import schema as incident_schema
 
     click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
+
+
+for _command in (questions.show, questions.events, questions.stacks, questions.diff, questions.explain):
+    cli.add_command(_command)
