@@ -33,8 +33,8 @@ NUMBERS = (
     "duration_ms",
 )
 FORMS = 16  # grammars of entries in one dump
-FREE_ENTRIES = 256  # read opcode by opcode or decoded anew; beyond them …
-SHARE = 8  # … one in so many
+FREE_ENTRIES = 16  # read opcode by opcode or decoded anew, …
+SHARE = 8  # … or one in so many
 _DEPTH = 2  # open marks between two entries: of the root's items, of the list of entries
 
 _INT = rb"(?:K.|M..|\x8a\x08.{8}|J.{4})"
@@ -54,10 +54,10 @@ _VALUES: Mapping[type, bytes] = {
 _LISTS: Mapping[type, bytes] = {
     str: rb"\]\((?:h.|j.{4})*+e",
     dict: rb"\]\((?:h.|j.{4})*+e",
-    list: rb"\]\((?:\]\(" + _INT + rb"*+e|\])*+e",
+    list: rb"\]\((?:\]\(" + _INT + rb"*+e|\](?!\())*+e",
     int: rb"\]\(" + _INT + rb"*+e",
 }
-_EMPTY = rb"\]"
+_EMPTY = rb"\](?:\(e)?"
 _SET_ITEMS, _STOP, _PUTS = b"u"[0], b"."[0], b"qr\x94"
 
 
@@ -94,6 +94,7 @@ class _Reader(Machine):
         self.known: dict[tuple[tuple[str, bytes], ...], _Form] = {}
         self.list: list[Any] | None = None  # which the entries belong to
         self.slow = 0
+        self.most_slow = FREE_ENTRIES
 
     def text(self, count: int) -> None:
         self.stack.append(self.take(count).decode("utf-8", "surrogatepass"))
@@ -135,11 +136,20 @@ class _Reader(Machine):
         grammar = tuple((key, _NUMBER if key in NUMBERS else _grammar(value)) for key, value in entry.items())
         if grammar not in self.known and len(self.known) < FORMS:
             slots = {text: slot for slot, text in self.memo.items() if type(text) is str}
+            if not self.known:
+                self._expect(b"}(" + _get(slots[grammar[0][0]]))
             self.known[grammar] = _Form(self, [(key, _get(slots[key]), value) for key, value in grammar])
+
+    def _expect(self, begin: bytes) -> None:
+        """How many entries may have this form, by the bytes that it begins with."""
+        count = self.data.count(begin, self.position)
+        if not count:
+            raise Unfit
+        self.most_slow = max(FREE_ENTRIES, count // SHARE)
 
     def _count(self) -> None:
         self.slow += 1
-        if self.slow > FREE_ENTRIES and self.slow * SHARE > len(self.rows.picks):
+        if self.slow > self.most_slow:
             raise Unfit
 
     def _follow(self) -> None:

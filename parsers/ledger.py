@@ -6,6 +6,7 @@ One road: sources → units of work → per file the file parser that accepts it
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, BinaryIO
@@ -56,12 +57,14 @@ def read_bundle(
     limits: Limits | None = None,
 ) -> Evidence:
     """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
-    with open_bundle(path, limits) as bundle:
+    with ExitStack() as opened:
+        bundle = opened.enter_context(open_bundle(path, limits))
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
         work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
         results = iter(map_units(work, units))
+        opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)
         parts: list[Tables] = [{"unread": table("unread", bundle.unread)}]
         done = made = 0

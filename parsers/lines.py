@@ -28,6 +28,9 @@ def reporter(row: Row) -> dict[str, Any]:
     }
 
 
+_ABOUT_ANOTHER = ("exit", "first_failure", "closing_signal", "segfault", "host_oom")  # than the process that prints it
+
+
 def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
     """A row for `events`, printed by whoever printed the line; `columns` override, rank=None included."""
     made = reporter(row) | {
@@ -37,6 +40,8 @@ def event(row: Row, kind: str, **columns: Any) -> dict[str, Any]:
         "attempt": row["attempt"],
         "text": row["text"][:TEXT_CHARACTERS],
     }
+    if row.get("process") is not None and kind not in _ABOUT_ANOTHER and not is_of_kernel(row):
+        made["pid"] = row["process"]
     made |= columns
     if made["rank"] is None:
         made["rank_space"] = None

@@ -25,7 +25,7 @@ def _file(row: FileRow) -> list[str]:
 
 
 def render(report: Report) -> str:
-    """Coverage in a few lines, then every file: recognised as, size, ranks, lines, times, errors (!), and the commonest
+    """Coverage in a few lines, what complains and is read by no parser, then every file: recognised as, size, ranks, lines, times, errors (!), and the commonest
     lines that nothing recognised (?)."""
     seen = report.coverage
     lines = [
@@ -39,6 +39,9 @@ def render(report: Report) -> str:
     for name, source in sorted(seen.sources.items()):
         errors = f", {source.errors} errors" if source.errors else ""
         lines.append(f"  {name:<20} {source.files:>6,} files  {source.records:>9,} records{errors}")
+    if seen.complaints:
+        lines += ["", "complaints of programs that no parser knows, digits as #:"]
+        lines += [f"  {cut(clean(template), _WIDTH)}" for template in seen.complaints]
     for row in report.files:
         lines += ["", *_file(row)]
     return "\n".join(lines) + "\n"

@@ -47,9 +47,16 @@ def facts(incident: Incident) -> list[Row]:
         Row("first anomaly", _first_anomaly(verdict)),
         Row("affected", _affected(incident)),
         Row("progress", _progress(incident)),
+        Row("decision", _decision(incident)),
         Row("suspects", suspects(verdict)),
     ]
     return [row for row in rows if row.text]
+
+
+def _decision(incident: Incident) -> str:
+    told = incident.decision
+    price = f"; the stall cost {told.lost_gpu_hours:,.1f} GPU hours" if told.lost_gpu_hours else ""
+    return f"{told.do}: {told.reason}{price}" if told.do != "cannot_tell" else ""
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:

@@ -91,3 +91,52 @@ def test_ras_without_counts_says_nothing_of_who_entered() -> None:
     status = {"kind": "ras_status", "code": "UNKNOWN", "severity": "info"}
     (found,) = found_in(case([waits(0), status], progress=[counter(0, 9)]))
     assert found.undecided != ("all_entered_no_counters",)
+
+
+DP = [{"rank": rank, "group": "4", "desc": "dp", "size": 4} for rank in (9, 11, 13, 15)]  # as each says at its start
+SIGNAL = {"kind": "dump_signal", "rank": 13, "severity": "info"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "groups", "ranks", "suspects"),
+    [
+        ([SIGNAL], DP, (13,), ()),
+        ([], DP, (), (13,)),
+        ([SIGNAL, waits(13, group="7")], DP, (), ()),
+        ([SIGNAL | {"rank": 12}], DP, (), (13,)),
+        ([SIGNAL], DP[:3], (), ()),
+    ],
+    ids=[
+        "it saw the signal",
+        "nothing shows it alive",
+        "it waited elsewhere",
+        "another saw it",
+        "a member is not known",
+    ],
+)
+def test_the_only_member_that_did_not_give_up_is_named_where_it_was_alive(
+    lines: list[dict[str, Any]], groups: list[dict[str, Any]], ranks: tuple[int, ...], suspects: tuple[int, ...]
+) -> None:
+    whole = case([*(waits(rank, group="4") for rank in (9, 11, 15)), *lines], groups=groups)
+    (found,) = silent_member.DETECTOR.detect(whole)
+    assert (found.ranks, found.suspect_ranks) == (ranks, suspects)
+
+
+def test_two_calls_in_one_group_name_nobody() -> None:
+    """Who stands further on may be the one that the others wait for."""
+    rows = [waits(9, group="4"), waits(11, group="4"), waits(15, seq=8, group="4"), SIGNAL]
+    (found,) = silent_member.DETECTOR.detect(case(rows, groups=DP))
+    assert found.ranks == ()
+
+
+def test_the_few_of_the_whole_job_that_did_not_give_up_are_suspects() -> None:
+    rows = [waits(rank, group=None) for rank in range(8) if rank != 5]
+    (found,) = silent_member.DETECTOR.detect(case(rows, expected=8))
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (5,), ("membership_unknown",))
+
+
+def test_elements_that_go_in_and_come_out_tell_the_size_of_the_group() -> None:
+    gathers = {"op": "all_gather", "detail": '{"numel_in": 16, "numel_out": 128, "op_type": "_ALLGATHER_BASE"}'}
+    rows = [waits(rank, group="9") | gathers for rank in range(8) if rank != 5]
+    (found,) = silent_member.DETECTOR.detect(case([*rows, SIGNAL | {"rank": 5}], expected=8))
+    assert found.ranks == (5,)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.ranks import absent, no_answer
+from forensics.detectors.ranks import mismatch as mismatch_of_calls
 from tests.log_cases import case, judged
 
 WAIT = {"kind": "collective_timeout", "rank": 0, "seq": 7}
@@ -94,3 +95,54 @@ def test_a_rank_that_timed_out_itself_waits_elsewhere() -> None:
 def test_silent_where_all_is_well() -> None:
     whole = case([{"kind": "ras_status", "code": "OK", "severity": "info"}, WAIT])
     assert absent.DETECTOR.detect(whole) == () == no_answer.DETECTOR.detect(whole)
+
+
+def counted(ranks: dict[int, dict[str, int]], at_s: int = 0, group: str = "ab12") -> list[dict[str, Any]]:
+    """Rows of a report in JSON: rank → kind → launched."""
+    same = {"group": group, "how": "ras", "file": f"ras_{at_s}.json", "line": None, "record": 0}
+    same |= {"time_ns": (1_769_854_000 + at_s) * 1_000_000_000}
+    return [
+        {"rank": rank, "desc": kind, "last_enqueued": number, **same}
+        for rank, kinds in ranks.items()
+        for kind, number in kinds.items()
+    ]
+
+
+BEHIND = {rank: {"all_reduce": 9 - (rank == 2), "broadcast": 4} for rank in range(4)}
+SIZE = [{"group": "ab12", "size": 4, "how": "ras"}]
+STATUS = {"kind": "ras_status", "code": "MISMATCH", "severity": "warning"}
+
+
+def test_two_reports_with_the_same_numbers_are_a_witness_of_time() -> None:
+    twice = [*counted(BEHIND), *counted(BEHIND, 60)]
+    found = judged(case([STATUS], progress=twice, expected=4), absent.DETECTOR)
+    assert (found.cause, found.ranks, found.undecided) == ("rank_absent", (2,), ("single_snapshot",))
+    assert case([STATUS], progress=counted(BEHIND), expected=4).time_witness.stood == ()
+    shortly = [*counted(BEHIND), *counted(BEHIND, 1)]
+    assert case([STATUS], progress=shortly, expected=4).time_witness.stood == ()
+
+
+def test_numbers_that_rise_show_a_running_job() -> None:
+    later = {rank: {kind: number + 3 for kind, number in kinds.items()} for rank, kinds in BEHIND.items()}
+    found = judged(case([STATUS], progress=[*counted(BEHIND), *counted(later, 60)], expected=4), absent.DETECTOR)
+    assert (found.kind, found.ranks, found.suspects, found.undecided) == ("unknown", (), (), ("no_hang",))
+
+
+def test_the_same_report_twice_is_one_look() -> None:
+    copy = [row | {"file": "copy.json"} for row in counted(BEHIND)]
+    assert case([STATUS], progress=[*counted(BEHIND), *copy], expected=4).time_witness.stood == ()
+
+
+def test_several_that_are_behind_alike_may_all_be_victims() -> None:
+    two = {rank: {"all_reduce": 9 - (rank > 5)} for rank in range(8)}
+    (found,) = absent.DETECTOR.detect(case([STATUS, WAIT], progress=counted(two), expected=8))
+    assert (found.ranks, found.suspect_ranks) == ((), (6, 7))
+
+
+def test_more_of_one_kind_and_fewer_of_another_is_another_call() -> None:
+    odd = {rank: {"all_reduce": 9 - (rank == 2), "broadcast": 4 + (rank == 2)} for rank in range(4)}
+    found = judged(case([STATUS], progress=counted(odd), groups=SIZE, expected=4), mismatch_of_calls.DETECTOR)
+    assert (found.cause, found.ranks) == ("collective_mismatch", (2,))
+    pair = {rank: odd[rank] for rank in (1, 2)}
+    assert mismatch_of_calls.DETECTOR.detect(case([STATUS], progress=counted(pair), expected=2)) == ()
+    assert mismatch_of_calls.DETECTOR.detect(case([STATUS], progress=counted(BEHIND), expected=4)) == ()

@@ -126,3 +126,19 @@ def test_what_a_rank_raises_while_its_operation_is_on_the_way(function: str, fil
     job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=rows, file="logs/rank_1.log")
     job.event("exception", rank=1, code="KeyError", text="KeyError: 'eos'")
     assert job.verdict().ranks == ranks
+
+
+def _vanished(*ranks: int) -> Verdict:
+    """Ray says that these workers went without a word; the others lost their connections."""
+    job = Rows(4)
+    for rank in range(4):
+        if rank in ranks:
+            job.event("exit", rank=rank, code="SYSTEM_ERROR", file="driver.log")
+        else:
+            job.event("peer_closed", rank=rank)
+    return job.verdict(hung=False)
+
+
+def test_a_worker_that_went_without_a_word_died_and_several_may_have_been_aborted() -> None:
+    assert (_vanished(2).kind, _vanished(2).cause, _vanished(2).ranks) == ("crash", None, [2])
+    assert _vanished(1, 2).ranks == []

@@ -115,3 +115,12 @@ def test_an_exception_beside_the_time_outs_of_most_ranks_may_follow_them() -> No
     early = {"time_ns": 10**18, "time_basis": "utc"}
     late = [{**row, "time_ns": 10**18 + 5 * 10**9, "time_basis": "utc", "value": 4000.0} for row in waits[:3]]
     assert judged(case([raised | early, *late], expected=4), DETECTOR).undecided == ("membership_unknown",)
+
+
+def test_the_limit_of_the_jobs_own_step_is_why_processes_of_unknown_rank_were_killed() -> None:
+    """A kernel of some host says so of whatever program: that explains no end of a process that it does not name."""
+    killed = {"kind": "exit", "code": "SIGKILL", "pid": 4711}
+    step = {"kind": "host_oom", "code": "cgroup", "severity": "fatal"}
+    verdict = judged(case([killed, step]), *DETECTORS)
+    assert (verdict.finding.cause, verdict.finding.ranks) == ("host_oom", ())
+    assert judged(case([killed, {**step, "code": None, "host": "n7", "pid": 99}]), *DETECTORS).finding.cause == "killed"

@@ -84,6 +84,14 @@ def test_caught_exceptions(events: list[dict[str, Any]], steps: list[dict[str, A
     assert outlived(events, steps)[0] is expected
 
 
+def test_an_error_of_another_kind_below_is_no_sign_of_life() -> None:
+    """The message of an exception may go on with lines of its own library."""
+    introduced = {"detail": '{"introduced": "INFO"}'}
+    more = {"kind": "other", "line": 11}
+    assert outlived([raised(10, **introduced), more | {"severity": "error"}], [])[0] is False
+    assert outlived([raised(10, **introduced), more | {"severity": "info"}], [])[0] is True
+
+
 DAY = 24 * 3600 * SECOND
 
 

@@ -41,9 +41,9 @@ SAME = {
     "a key that comes and goes": lambda at: {"duration_ms": at / 7} if at % 2 else {},
     "sends": lambda at: {"is_p2p": at % 3 == 0, "p2p_seq_id": at, "profiling_name": f"nccl:send 0->{at % 3}"},
     "an unknown key that counts": lambda at: {"new_counter": at * 1_000},
-    "other sizes": lambda at: {"input_sizes": [[at % 5, 7], [at]], "output_sizes": []},
-    "a number beyond 64 bits as text": lambda at: {"op_id": "9" * 30},
-    "true for a number": lambda at: {"collective_seq_id": True},
+    "other sizes": lambda at: {"input_sizes": [[at % 3, 7], [at % 2]], "output_sizes": []},
+    "a number beyond 64 bits as text": lambda at: {"op_id": "9" * 30 if at == 7 else at},
+    "true for a number": lambda at: {"collective_seq_id": True if at == 7 else at},
 }
 
 

@@ -45,3 +45,16 @@ def test_without_a_broken_connection_the_record_that_is_behind_is_old() -> None:
     verdict = job(gloo(11, done=True)).verdict()
     assert verdict.ranks == []
     assert any("rank 1" in limit for limit in job(gloo(11, done=True)).report().limits)
+
+
+def test_a_record_without_entries_and_counters_proves_no_absence() -> None:
+    """The others completed 10 together with rank 1: its record does not hold what it called."""
+    verdict = closed(empty_record(), 0).verdict()
+    assert (verdict.ranks, 1 in verdict.suspects.ranks) == ([], True)
+
+
+def empty_record() -> Rows:
+    rows = Rows(4).placed().dump(1, counted=False)
+    for rank in (0, 2, 3):
+        rows.dump(rank, gloo(10, done=True), gloo(11), counted=False)
+    return rows

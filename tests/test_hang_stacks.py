@@ -115,8 +115,8 @@ def test_t3e_a_rank_that_moved_between_snapshots_is_slow() -> None:
 
 @pytest.mark.parametrize(
     ("timed_out", "named"),
-    [(range(1, 8), [0]), (range(8), []), (range(2, 8), []), ((), [])],
-    ids=["all others", "itself, too", "not all others", "nobody"],
+    [(range(1, 8), [0]), (range(8), []), (range(2, 8), []), ((), [0])],
+    ids=["all others", "itself, too", "not all others", "nobody, but the job stands still"],
 )
 def test_who_computes_while_all_others_wait_until_their_time_out(timed_out: Iterable[int], named: list[int]) -> None:
     job = Rows(8)
@@ -128,6 +128,45 @@ def test_who_computes_while_all_others_wait_until_their_time_out(timed_out: Iter
     verdict = job.verdict()
     assert verdict.ranks == named
     assert not named or (verdict.cause, verdict.status, verdict.site) == ("rank_absent", "hypothesis", "compute")
+
+
+CLIPS = (("clip_grad_norm", "optimizer.py", 214), ("train_step", "train.py", 90))
+PACKS = (("pack", "packing.py", 57), ("train_step", "train.py", 80))
+
+
+@pytest.mark.parametrize(
+    ("times", "hung", "ranks", "suspects"),
+    [(2, False, [3], []), (1, False, [], [3]), (1, True, [3], [])],
+    ids=["two looks", "one look", "the person's word"],
+)
+def test_most_processes_at_one_line_wait_there_for_their_device(
+    times: int, hung: bool, ranks: list[int], suspects: list[int]
+) -> None:
+    job = Rows(8)
+    for rank in range(8):
+        for snapshot in range(times):
+            job.stack(rank, PACKS if rank == 3 else "communication" if rank == 5 else CLIPS, snapshot)
+    verdict = job.verdict(hung=hung)
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("hang", ranks, suspects)
+
+
+def test_a_job_of_which_most_processes_moved_is_no_hang() -> None:
+    """Two or three may stand in the same place in two looks by chance."""
+    job = Rows(8)
+    for rank in range(8):
+        for snapshot in range(2):
+            job.stack(
+                rank, "data_loading" if rank == 0 else "communication" if rank < 3 or snapshot else CLIPS, snapshot
+            )
+    assert job.verdict(hung=False).ranks == []
+
+
+def test_all_at_one_line_accuse_nobody() -> None:
+    job = Rows(8)
+    for rank in range(8):
+        job.stack(rank, CLIPS, 0).stack(rank, CLIPS, 1)
+    verdict = job.verdict(hung=False)
+    assert (verdict.ranks, verdict.hosts, verdict.suspects.ranks) == ([], [], [])
 
 
 WAITS = "all_reduce (torch/distributed/distributed_c10d.py:2501)"
@@ -250,3 +289,10 @@ def test_t11_other_shapes_say_nothing(values: dict[int, float], metric: str) -> 
 def test_the_stacks_of_the_builder_are_what_their_names_say() -> None:
     sites = {name: classify([Frame(*frame) for frame in frames]).site for name, frames in STACKS.items()}
     assert sites == {name: "communication" if name == "broadcast" else name for name in STACKS}
+
+
+def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
+    """Tracebacks are no samples."""
+    job = Rows(4).placed().timeout(1, "world", 5)
+    job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=[], file="logs/rank_1.log")
+    assert job.verdict(hung=False).suspects.ranks == []

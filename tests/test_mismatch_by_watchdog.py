@@ -124,3 +124,15 @@ def test_two_behind_name_nobody() -> None:
 
 def test_silent_without_time_outs() -> None:
     assert found_in(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
+
+
+def test_a_call_of_another_size_names_by_the_time_outs_alone() -> None:
+    """What a member brought stands in its own line; that it waited for others does not clear it."""
+    found = judged(case([waits(0), waits(1), waits(2), waits(3, size=65)], expected=4), *DETECTORS)
+    assert (found.cause, found.ranks, found.basis) == ("collective_mismatch", (3,), "own_record")
+
+
+def test_members_that_wait_in_later_calls_have_completed_the_earlier_one() -> None:
+    """A watchdog gives up the oldest open call first."""
+    found = judged(case([waits(0, 8), waits(1, 8), waits(2, 9), waits(3, 7)], expected=4), *DETECTORS)
+    assert (found.cause, found.ranks, found.is_proven) == ("kernel_stuck", (3,), True)

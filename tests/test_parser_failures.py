@@ -122,3 +122,8 @@ def test_lines_that_another_parser_reads_make_no_second_row(tmp_path: Path) -> N
     (tmp_path / "a.log").write_text(f"{known}\n{AT} ERROR no shard 7\n")
     events = parsers.read(str(tmp_path)).tables["events"]
     assert events.select("line", "kind").rows() == [(1, "collective_timeout"), (2, "other")]
+
+
+def test_what_a_line_lists_as_possible_causes_was_not_observed() -> None:
+    text = "worker 3 (pid 4711) is gone. Possible causes: killed by signal 9, or crashed due to SIGSEGV"
+    assert PARSER.parse(lines(text))["events"]["kind"].to_list() == []

@@ -163,8 +163,13 @@ def test_foreign_lines_say_nothing(text: str) -> None:
             "completed MCCL work: 6",
             {"pg_id": 1, "group": "12", "desc": None},
         ),
+        (
+            "[PG ID 1 PG GUID 12 Rank 0] Timeout at HCCL work: 7, last enqueued HCCL work: 9, last "
+            "completed HCCL work: 6",
+            {"pg_id": 1, "group": "12", "desc": None},
+        ),
     ],
-    ids=["2.3", "2.4", "2.6", "musa"],
+    ids=["2.3", "2.4", "2.6", "musa", "npu"],
 )
 @pytest.mark.parametrize("rank", [None, 11])
 def test_counters(text: str, expected: dict[str, Any], rank: int | None) -> None:

@@ -35,3 +35,8 @@ def test_a_line_that_another_rank_prints_is_not_read() -> None:
     text = "init done rank=6 world_size=8 pid=4006"
     assert PARSER.parse(lines(text, rank=5))["ranks"].is_empty()
     assert PARSER.parse(lines(text, rank=6, host="n3"))["ranks"]["host"].to_list() == ["n3"]
+
+
+def test_the_rank_may_stand_before_the_line() -> None:
+    ranks = PARSER.parse(lines("starting pid=4006 host=n2 local_rank=2", rank=6))["ranks"]
+    assert ranks.select("rank", "pid", "local_rank", "host").rows() == [(6, 4006, 2, "n2")]

@@ -132,9 +132,11 @@ def test_coordinates_are_claimed_once() -> None:
         ("Monitored metric val_loss = inf is not finite. Previous best value was 2.1. Signaling Trainer to stop.",
          {"kind": "bad_loss", "code": "inf"}),
         ("training finished", {"kind": "job_end"}),
+        ("INFO: `Trainer.fit` stopped: `max_epochs=1` reached.", {"kind": "job_end"}),
+        ("{'train_runtime': '3.05', 'train_loss': '32.33', 'epoch': '1'}", {"kind": "job_end"}),
         ("[after training is done] datetime: 2026-01-31 10:11:12", {"kind": "job_end"}),
     ],
-    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "megatron-end"],
+    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end"],
 )  # fmt: skip
 def test_happenings(text: str, expected: dict[str, Any]) -> None:
     [row] = PARSER.parse(lines(text, rank=4))["events"].rows(named=True)

@@ -46,6 +46,7 @@ def test_frames_message_and_stack() -> None:
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.", [("gpu_oom", None)]),
         ("torch.cuda.OutOfMemoryError: x", [("gpu_oom", None)]),
         ("RuntimeError: MUSA out of memory. Tried", [("gpu_oom", None)]),
+        ("RuntimeError: NPU out of memory. Tried", [("gpu_oom", None)]),
         ("OSError: [Errno 28] No space left on device", [("disk_full", None)]),
         ("RuntimeError: CUDA error: an illegal memory access was encountered",
          [("cuda_error", "an illegal memory access was encountered")]),
@@ -55,7 +56,7 @@ def test_frames_message_and_stack() -> None:
         ("GeneratorExit", []),
         ("my.Odd: x\r", []),
     ],
-    ids=["oom", "oom-class", "musa-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
+    ids=["oom", "oom-class", "musa-oom", "npu-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
 )  # fmt: skip
 def test_what_a_message_stands_for(last: str, expected: list[tuple[str, str | None]]) -> None:
     first, *others = _events(HEAD + last, rank=1)
@@ -294,6 +295,28 @@ def test_a_logger_that_prefixes_each_line() -> None:
     [row] = _events("\n".join(at.format(number % 10) + line for number, line in enumerate(body)))
     assert (row["kind"], row["code"]) == ("exception", "ValueError")
     assert json.loads(row["detail"])["frames"]
+
+
+@pytest.mark.parametrize("name", ["torch.multiprocessing.spawn.ProcessRaisedException", "ray.train.WorkerGroupError"])
+def test_a_launcher_that_repeats_its_processes_tracebacks_raised_nothing_itself(name: str) -> None:
+    assert _events(f"{HEAD}{name}: Training failed due to worker errors:") == []
+
+
+def test_what_a_launcher_quotes_of_rank_2_is_of_rank_2() -> None:
+    """That its actor died is the launcher's word; a time-out in the quoted traceback is the rank's."""
+    died = f"[Rank 2 Error Snippet]:\n{HEAD}ray.exceptions.ActorDiedError: The actor died unexpectedly."
+    assert [(row["kind"], row["rank"]) for row in _events(died)] == [("exit", 2)]
+    waited = (
+        f"-- Process 3 terminated with the following error:\n{HEAD}RuntimeError: Timed out waiting 20000ms for recv"
+    )
+    assert [(row["kind"], row["local_rank"]) for row in _events(waited)] == [("collective_timeout", 3)]
+
+
+def test_what_torch_npu_adds_to_its_message_is_no_logger_that_went_on() -> None:
+    more = "[ERROR] 2026-01-31-10:11:12 (PID:4711, Device:2, RankID:2) ERR00100 PTA call acl api failed"
+    text = f"{HEAD}RuntimeError: NPU function error: AclrtSynchronizeStreamWithTimeout, error code is 507010\n{more}"
+    [row] = _events(text)
+    assert (row["kind"], "went_on" in row["detail"]) == ("exception", False)
 
 
 def test_a_launcher_quotes_the_traceback_of_its_process() -> None:

@@ -131,10 +131,9 @@ def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, st
     recorded = tables["operations"].select(
         "rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns"
     )
-    ended = recorded.filter(
-        pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
-    )
-    ended = ended.filter(pl.col("seq") % max(1, ended.height // _ROWS) == 0)
+    is_end = pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
+    count = recorded.select(is_end.sum()).item()
+    ended = recorded.filter(is_end & (pl.col("seq") % max(1, count // _ROWS) == 0))
     key = pl.concat_str(pl.lit("op"), "group", "desc", "seq", separator="\x00", ignore_nulls=True)
     return _clock(ended, hosts).select(key.alias("key"), "clock", pl.col("time_completed_ns").alias("time"))
 

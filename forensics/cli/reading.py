@@ -42,6 +42,7 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 def read_bundle(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
     """Evidence of the bundle; raises Unreadable, or click's error for a limit that is none."""
     from parsers import BundleError, Limits, read
+    from parsers.pool import by_size
 
     try:
         bounds = Limits.of(dict(limit.partition("=")[::2] for limit in limits))
@@ -49,7 +50,7 @@ def read_bundle(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
         raise click.BadParameter(str(error), param_hint="--limit") from error
     with _progress() as progress:
         try:
-            return read(bundle, progress=progress, limits=bounds)
+            return read(bundle, progress=progress, limits=bounds, map=by_size)
         except BundleError as error:
             raise Unreadable(str(error)) from error
 

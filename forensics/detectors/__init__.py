@@ -3,6 +3,7 @@
 from forensics.case import Detector
 from forensics.detectors.hardware import (
     device_fault,
+    failed_node_check,
     idle_device,
     link_before_wait,
     network,
@@ -26,6 +27,7 @@ from forensics.detectors.ranks import (
     all_entered,
     deadlock_cycle,
     did_not_give_up,
+    lost_heartbeat,
     mismatch,
     never_entered,
     no_answer,
@@ -54,6 +56,8 @@ DETECTORS: tuple[Detector, ...] = (
     odd_stack.DETECTOR,
     silent_process.DETECTOR,
     did_not_give_up.DETECTOR,
+    lost_heartbeat.DETECTOR,
+    failed_node_check.DETECTOR,
     shared_storage.DETECTOR,
     received_size.DETECTOR,
     absent.DETECTOR,

@@ -5,7 +5,7 @@ recognised count by their text.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 import polars as pl
@@ -13,8 +13,32 @@ import polars as pl
 from parsers.tables import TableName
 
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+")
-_COUNTED = re.compile(r"^\d+ × ")
+_COUNTED = re.compile(r"^(\d+) × ")
+# What people write when something goes wrong, in the words of any program.
+_COMPLAINS = re.compile(
+    r"(?i)\b(?:error|err|fail(?:s|ed|ure)?|fatal|abort(?:ed|ing)?|exception|panic|crash(?:ed)?|killed|corrupt\w*|invalid|lost|refused"
+    r"|denied|unable|cannot|can't|could not|timed? ?-?out|unreachable|missing|mismatch\w*|exceeded|unexpected\w*|nan|overflow)\b"
+)
+_SHOWN = 20
 _LONG = 200  # characters
+
+
+def complaints(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
+    """ "count × template", the commonest first: errors that were heard by their level alone, and lines that nothing recognised
+    and that complain by their words. Each waits for a parser of its program."""
+    counts: Counter[str] = Counter()
+    for templates in tables["files"]["templates"].drop_nulls().to_list():
+        for counted in templates:
+            if (found := _COUNTED.match(counted)) and _COMPLAINS.search(counted):
+                counts[counted[found.end() :]] += int(found[1])
+    heard = tables["events"].filter(
+        (pl.col("kind") == "other") & pl.col("code").is_null() & pl.col("text").is_not_null()
+    )
+    heard = heard.filter(pl.col("severity").is_in(["error", "fatal"])).group_by("text").len()
+    for text, count in heard.iter_rows():
+        counts[_DIGITS.sub("#", text)[:_LONG]] += count
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [f"{count} × {template}" for template, count in ordered[:_SHOWN]]
 
 
 def files_of_templates(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[str]]:

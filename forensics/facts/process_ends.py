@@ -28,6 +28,8 @@ SIGNAL_CAUSES: Mapping[str, Cause] = {
 }  # fmt: skip
 _ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops what still runs
 _EXITS = ("exit", "first_failure")
+# Ray: the process went without a word. Of several, some may have been aborted after their wait.
+_VANISHED = ("SYSTEM_ERROR",)
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -93,13 +95,15 @@ def _in_thread(row: Mapping[str, Any]) -> bool:
     return row["kind"] == "exception" and '"thread"' in (row["detail"] or "")
 
 
-def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool) -> ProcessEnd:
+def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool) -> ProcessEnd:
     code = str(row["code"] or "")
     signal = signal_of(code)
     how: How = "failed"
     cause: Cause | None = None
     if code == "0":
         how = "ended"
+    elif vanished:
+        how = "died"
     elif signal in _ASKED or (signal == "SIGKILL" and stopped):
         how = "stopped"
     elif code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
@@ -137,9 +141,11 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     closing = events.filter(pl.col("kind") == "closing_signal")
     stopped = set(closing["rank"].drop_nulls().to_list())
     own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    gone = set(own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))["rank"].to_list())
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
-        said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped))
+        vanished = row["code"] in _VANISHED and gone == {row["rank"]}
+        said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
     for (rank,), rows in told.sort("rank", "file", "line").group_by(["rank"], maintain_order=True):
         if (end := _from_lines(int(rank), rows)) is not None:

@@ -150,10 +150,10 @@ def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.Da
     apart = places["rank"].is_unique().all()  # each file in one piece
     for some in places.iter_slices(_AT_ONCE) if apart and places.height else [places]:
         cuts = [
-            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.Int64))
+            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.UInt32))
             for first, length in some.select("first", "len").iter_rows()
         ]
-        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.Int64)), *cuts], rechunk=True)
+        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.UInt32)), *cuts], rechunk=True)
         part = part.join(dumps, on=["rank", "file"], how="semi").drop("file")
         yield part.with_columns(pl.col("timed").any().over("rank"))
 
@@ -177,7 +177,7 @@ def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) ->
     last_done = operations.filter("done").group_by("rank").agg(pl.col("record").max().alias("_last"))
     operations = operations.join(last_done, on="rank", how="left", maintain_order="left")
     return operations.select(
-        "rank", "gid", "backend", "seq", "is_p2p", "kind", "peer", "record", "timed", "row", "done",
+        "rank", "gid", "backend", "seq", "is_p2p", "kind", pl.col("peer").cast(pl.Int32, strict=False), "record", "timed", "row", "done",
         (pl.col("is_p2p") & pl.col("closed").is_null() & ~pl.col("done") & (pl.col("record") < pl.col("_last")).fill_null(False))
         .alias("superseded"),
         (pl.col("_enqueued") > pl.col("_completed")).fill_null(False).alias("outstanding"),
@@ -221,8 +221,8 @@ _BROKEN = ("peer_closed", "remote_error", "collective_timeout")
 def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
     """`operations`, in which a gloo collective that ended by an error is not done.
 
-    Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, the rank
-    then lost a connection or gave up, and some member is not shown to have called it."""
+    Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, one such
+    rank then lost a connection or gave up, and some member is not shown to have called it."""
     broken = unrecovered(events).filter(pl.col("kind").is_in(_BROKEN) & (pl.col("rank_space") == "global"))
     called = operations.filter(
         ~pl.col("is_p2p") & pl.col("gid").is_not_null() & pl.col("backend").is_in(UNRECORDED_P2P)
@@ -231,9 +231,9 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
         return operations
     through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", "_counted").max().alias("through"))
     newest = called.filter("done").join(through, left_on=["rank", "gid", "seq"], right_on=["rank", "gid", "through"])
-    newest = newest.join(broken.select("rank"), on="rank", how="semi").select("rank", "gid", "seq", "record")
+    ended = newest.join(broken.select("rank"), on="rank", how="semi").select("gid", "seq").unique()
     known = groups.filter("whole").select("gid", pl.col("members").list.len().alias("size"))
-    there = newest.select("gid", "seq").unique().join(through, on="gid").filter(pl.col("through") >= pl.col("seq"))
+    there = ended.join(through, on="gid").filter(pl.col("through") >= pl.col("seq"))
     there = there.group_by("gid", "seq").agg(pl.len().alias("callers")).join(known, on="gid")
     alone = there.filter(pl.col("callers") < pl.col("size"))
     failed = newest.join(alone, on=["gid", "seq"], how="semi").select("rank", "record", pl.lit(True).alias("_failed"))

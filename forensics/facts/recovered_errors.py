@@ -101,7 +101,8 @@ def _stamp() -> pl.Expr:
 def _last_life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     """file, rank, _alive: the last line of each printer that shows work and no failure."""
     quiet = [kind for kind, row in EVENTS.items() if row.printer == "process" and set(row.roles) <= set(_QUIET)]
-    lines = [events.filter(pl.col("kind").is_in(quiet)).select(*_PRINTER, "line"), steps.select(*_PRINTER, "line")]
+    calm = pl.col("kind").is_in(quiet) & ~pl.col("severity").is_in(["error", "fatal"]).fill_null(False)
+    lines = [events.filter(calm).select(*_PRINTER, "line"), steps.select(*_PRINTER, "line")]
     return pl.concat(lines).group_by(_PRINTER).agg(pl.col("line").max().alias("_alive"))
 
 

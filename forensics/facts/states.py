@@ -141,6 +141,17 @@ def _stale(operations: pl.DataFrame, groups: pl.DataFrame, counters: pl.DataFram
     return frozenset(placed.filter(is_behind.fill_null(False))["rank"].to_list())
 
 
+def _empty(
+    operations: pl.DataFrame, groups: pl.DataFrame, counters: pl.DataFrame, ranks: frozenset[int]
+) -> frozenset[int]:
+    """Ranks whose dump holds no operation and no counter, though others completed what nobody completes without them: what
+    they called is not in it."""
+    silent = ranks - set(operations["rank"].to_list()) - set(counters["rank"].to_list())
+    together = operations.filter(pl.col("done") & pl.col("kind").is_in(NEED_ALL) & ~pl.col("is_p2p"))
+    proven = groups.filter("whole").join(together.select("gid").unique(), on="gid")["members"].explode()
+    return silent & set(proven.to_list())
+
+
 def _collective_members(
     held: pl.DataFrame,
     groups: pl.DataFrame,
@@ -242,7 +253,7 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     operations = entries(tables, dumps, groups, of)
     counters = _counters(tables, dumps, of, operations)
     stale = _stale(operations, groups, counters)
-    partial |= stale
+    partial |= stale | _empty(operations, groups, counters, frozenset(dumps["rank"].to_list()))
     if stale:
         operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
     held, blind = _first_open(tables, operations, groups)

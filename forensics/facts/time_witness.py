@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
-which nothing moved, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.facts.event_rows import reference
+from forensics.facts.launched import launched_since
 from forensics.model.ref import Ref
 from parsers.tables import TableName, spelled
 
@@ -42,14 +43,25 @@ def time_witness(
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append(("a wait was given up", refs))
-    if stacks.height and (still := stacks.filter((pl.col("site") == "communication") & ~pl.col("moving"))).height:
+    if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append(("between two snapshots processes did not move", refs))
+    silent, moved = launched_since(tables, events)
+    stood += silent
     if opened is None or not opened.height:
-        return TimeWitness(tuple(stood))
+        return TimeWitness(tuple(stood), tuple(moved))
     return TimeWitness(
-        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), tuple(_steps(tables, opened))
+        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), (*moved, *_steps(tables, opened))
     )
+
+
+def _still(stacks: pl.DataFrame) -> pl.DataFrame:
+    """Processes that stood in one place in two looks, if most of those seen twice did: in a running job some do by chance."""
+    if not stacks.height:
+        return stacks
+    twice = stacks.filter(pl.col("moving").is_not_null() & (pl.col("source") != "traceback"))
+    still = twice.filter(~pl.col("moving"))
+    return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
 
 
 def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:

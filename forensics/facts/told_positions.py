@@ -22,7 +22,7 @@ def told(
     events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
 ) -> Iterator[Position]:
     """Rows of positions."""
-    yield from _of_watchdogs(events, tables, memberships)
+    yield from _of_watchdogs(events, tables, memberships, expected)
     yield from _of_desync(events, memberships)
     yield from _of_barriers(events, memberships, expected)
     yield from _of_fingerprints(events, memberships, expected)
@@ -48,12 +48,14 @@ def _key(group: _Group) -> str | None:
 
 
 def _of_watchdogs(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships
+    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
 ) -> Iterator[Position]:
     """Whom watchdogs gave up for, the counters that they printed, and members of those groups of whom they say nothing."""
     groups: dict[_Group, set[int]] = {}
     found = [(row, memberships.group_of(row)) for row in rows(events, "collective_timeout")]
     unsized = {(group, row["seq"]) for row, group in found if _elements(row) is None}
+    sizes = {group: _size(memberships, group) or _by_elements(found, group) for _, group in found}
+    world = tuple(sorted(expected))
     for row, group in found:
         rank = own_rank(row)
         if row["seq"] is None and rank is None:
@@ -62,21 +64,36 @@ def _of_watchdogs(
         known = row["time_ns"] is not None and row["value"] is not None
         since = row["time_ns"] - int(row["value"] * _MS_NS) if known else None
         yield _place(
-            row, "watchdog", rank=rank, group=_key(group), label=label(group), size=_size(memberships, group),
+            row, "watchdog", rank=rank, group=_key(group), label=label(group), size=sizes[group],
             kind=row["op"], number=row["seq"], state="timed_out", since_ns=since,
             call=_call(row, (group, row["seq"]) not in unsized),
         )  # fmt: skip
     for group, spoke in groups.items():
-        same = {"group": _key(group), "label": label(group), "size": _size(memberships, group), "certain": True}
+        same = {"group": _key(group), "label": label(group), "size": sizes[group], "certain": True}
         for made in _counters(tables["progress"], group):
             spoke.add(made["rank"])
             yield made | same
-        for rank in sorted(set(memberships.members_of(*group)) - spoke):
+        members = memberships.members_of(*group) or (world if sizes[group] == len(world) else ())
+        for rank in sorted(set(members) - spoke):
             yield {"rank": rank, "state": "unknown", "source": "watchdog", **same}
 
 
 def _size(memberships: Memberships, group: _Group) -> int | None:
-    return len(memberships.members_of(*group)) or None
+    return len(memberships.members_of(*group)) or memberships.size_of(*group)
+
+
+def _by_elements(found: list[tuple[dict[str, Any], _Group]], group: _Group) -> int | None:
+    """A gather makes as many times more elements as the group has members; a scatter of sums as many times fewer."""
+    sizes = set()
+    for row, own in found:
+        if own == group and group != (None, None) and row["op"] in ("all_gather", "reduce_scatter"):
+            said = detail(row)
+            pair = sorted(
+                one for one in (said.get("numel_in"), said.get("numel_out")) if isinstance(one, int) and one > 0
+            )
+            if len(pair) == 2 and pair[0] < pair[1] and pair[1] % pair[0] == 0:
+                sizes.add(pair[1] // pair[0])
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _elements(row: Row) -> int | None:

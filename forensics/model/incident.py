@@ -82,6 +82,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     attempts: int
     world: World = World()
+    # Lines that no parser of their program reads and that look like complaints: "count × template", the commonest first.
+    complaints: list[str] = []
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):

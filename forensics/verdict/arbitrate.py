@@ -275,7 +275,8 @@ def _of_two(one: Candidate, other: Candidate) -> Candidate:
     if _narrows(other, one) or (other.finding.is_named and not _subjects(one)):
         return other
     if not (one.finding.is_named and other.finding.is_named):
-        return one if one.finding.is_named or not other.finding.is_named else other
+        more = (other.finding.is_named, bool(_subjects(other))) > (one.finding.is_named, bool(_subjects(one)))
+        return other if more else one
     if _subjects(one) & _subjects(other):
         return one
     return _tied(one, other)

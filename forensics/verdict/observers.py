@@ -30,6 +30,7 @@ _TABLES: tuple[TableName, ...] = (
 )  # fmt: skip
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
+_OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
 Place = tuple[str, int | None]
 
@@ -105,6 +106,10 @@ class Observers:
         subjects, places = finding.subjects, finding.places
         holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
         if one.role == "process" and one.who is not None and one.who in subjects:
+            if one.kind == "collective_timeout" and finding.cause in _OF_THE_CALL:
+                return (
+                    "own_record"  # it tells what the subject brought to the call, or that it stands in an earlier one
+                )
             if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
                 return "hint" if finding.ranks else "others_record"
             return "others_record" if holds == "value" and one.table == "events" else "own_record"
@@ -119,7 +124,9 @@ class Observers:
             return "others_record"
         if one.role == "monitor":
             return "hint"
-        return "others_record" if one.role == "process" and not subjects else "hint"
+        # That others waited proves the wait, of which suspects are what is left; a name needs more.
+        told = not subjects or (one.is_of_victim and not finding.is_named)
+        return "others_record" if one.role == "process" and told else "hint"
 
     def _observer(self, name: TableName, row: Mapping[str, Any]) -> Observer:
         rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None

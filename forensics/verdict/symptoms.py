@@ -14,6 +14,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
@@ -116,8 +117,11 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
         return
     live = case.stacks.filter(pl.col("source") != "traceback")
     waiting = live.filter(pl.col("site") == "communication")
+    seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
+    elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
+        yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
     storage = live.filter(pl.col("site").is_in(_STORAGE))
     if 2 * int(storage["count"].sum() or 0) > int(live["count"].sum()):
         yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.texts import iso, range_list, ranges
 from parsers.tables import TableName, spelled
@@ -89,6 +90,7 @@ def coverage(
         unreadable=unreadable,
         clock=Clock(skew_bound_s=skew_bound_s),
         attempts=attempts,
+        complaints=complaints(tables),
         world=World(size=len(expected) or None, source=world_from),
     )
 

@@ -6,7 +6,8 @@
     n7:4711:4790 [4] ofi_process_cq:196 NCCL WARN NET/OFI Request completed with error. RC: 107. Error: 4 (unresponsive …
     NET/OFI Unable to register memory (type = 2) for device 0. RC: -12, Error: Cannot allocate memory
 
-libfabric's levels are warn, info, trace and debug: a failure is a warn that says `err` or `error`. A peer that did not answer
+libfabric's levels are warn, info, trace and debug: a failure is a warn that says `err` or `error`, and a transfer that failed is
+an error, whatever the level says. A peer that did not answer
 or was not reachable makes a `completion_error` (code = the error), names_hosts = the peer's host id or address; other errors
 are `comm_warning`, as are the plugin's records that the library's own prefix does not precede.
 
@@ -44,7 +45,7 @@ def _failed(groups: Mapping[str, str]) -> Mapping[str, Any]:
         made["names_hosts"] = [peer]
     message = re.search(r"err: \d{1,5}, message: (.{1,120}?)(?= My EFA| \(|$)", what)
     if peer or (message and _TRANSFER.search(f"{groups['function']} {what}")):
-        made |= {"kind": "completion_error", "code": message[1] if message else None}
+        made |= {"kind": "completion_error", "severity": "error", "code": message[1] if message else None}
         made["detail"]["blames"] = "peer" if peer else None
     return made
 

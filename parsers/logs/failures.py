@@ -53,6 +53,9 @@ _SIGNALLED = re.compile(
     r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
     r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
 )
+_PERHAPS = re.compile(
+    r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b"
+)  # what follows was not observed
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _TIMED_OUT = re.compile(
     r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b"
@@ -151,6 +154,7 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
 
 def _end(row: Row, text: str) -> dict[str, Any] | None:
     """How a process ended, if the line says of which kind of thing it speaks; an end by code 0 or by request is none."""
+    text = _PERHAPS.split(text, maxsplit=1)[0]
     if _SUBJECT.search(text) is None:
         return None
     if killed := _SIGNALLED.search(text):

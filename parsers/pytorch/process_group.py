@@ -16,7 +16,7 @@ The number in `[Rank r]` and `[PG … Rank r]` is the rank inside the group; onl
 group both are the same. A dump signal names who timed out first, which is seldom the culprit. The `#n` of a desync
 report is a counter of its own, not the sequence number.
 
-Printed by: ProcessGroupNCCL, ProcessGroupMCCL of torch_musa, mcPytorch, ProcessGroupGloo, TCPStore.
+Printed by: ProcessGroupNCCL, ProcessGroupMCCL of torch_musa, mcPytorch, ProcessGroupHCCL of torch_npu, ProcessGroupGloo, TCPStore.
 Versions: PyTorch 1.9 to 2.15, torch_musa 1.0 to 2.7.1, mcPytorch 2.0 and 2.4.
 Source: torch/csrc/distributed/c10d; torch_musa's ProcessGroupMCCL.cpp.
 """
@@ -28,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.group_prefix import GROUP
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.op_types import operation
@@ -35,9 +36,6 @@ from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
-_GROUP = re.compile(
-    rf"\[PG (?:ID )?(?P<id>{_N})(?: PG GUID (?P<name>[^\s(\]]+))?(?: ?\((?P<desc>[^)]*)\))? Rank (?P<rank>{_N})\]"
-)
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
 _RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
 _WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
@@ -45,15 +43,15 @@ _CUT_WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends
 _WORK_FIELD = re.compile(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
 _RAN = re.compile(rf"ran for ({_N}) milliseconds")
 _COUNTERS = re.compile(
-    rf"[Ll]ast enqueued (?:[NM]CCL )?work: (?P<enqueued>-?{_N}), "
-    rf"last completed (?:[NM]CCL )?work: (?P<completed>-?{_N})"
+    rf"[Ll]ast enqueued (?:[A-Z]CCL )?work: (?P<enqueued>-?{_N}), "
+    rf"last completed (?:[A-Z]CCL )?work: (?P<completed>-?{_N})"
 )
 _FINGERPRINT = re.compile(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
     rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
     r"(?P<differ>.*)"
 )
-_ERROR = re.compile(r"[NM]CCL error(?: in)?: ?")
+_ERROR = re.compile(r"[A-Z]CCL error(?: in)?: ?")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("out of memory", "gpu_oom"),
     ("No space left on device", "disk_full"),
@@ -72,8 +70,8 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
-_AT_WORK = re.compile(rf"Timeout at [NM]CCL work: (?P<seq>{_N})")
-_INITIALIZED = re.compile(rf"Rank {_N}: [NM]CCL communicator \S+ is initialized")
+_AT_WORK = re.compile(rf"Timeout at [A-Z]CCL work: (?P<seq>{_N})")
+_INITIALIZED = re.compile(rf"Rank {_N}: [A-Z]CCL communicator \S+ is initialized")
 _ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
     "operations have failed or timed out. Due to the asynchronous nature",
@@ -191,7 +189,7 @@ def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     """Who prints: the global rank if known, else the rank in the group; and the group's names."""
     own = reporter(row)["rank"]
     known: dict[str, Any] = {"rank": own, "rank_space": "global"} if own is not None else {}
-    if found := _GROUP.search(row["text"]):
+    if found := GROUP.search(row["text"]):
         known |= {"pg_id": int(found["id"]), "group": found["name"], "desc": found["desc"]}
         space = "global" if found["desc"] == "default_pg" else "group"
     elif found := _RANK.search(row["text"]):
@@ -338,7 +336,7 @@ _SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
      _plain("store_timeout", "store_lost")),
     (re.compile(rf"communicator was aborted on rank (?P<aborted>{_N})\."), _plain("comm_abort")),
     (re.compile(rf"remote error detected from rank: ({_N})"), _named("remote_error")),
-    (re.compile(rf"\[(?P<rank>{_N})\] is setting up [NM]CCL communicator and retr\w+ \w+ from \[0\].*?"
+    (re.compile(rf"\[(?P<rank>{_N})\] is setting up [A-Z]CCL communicator and retr\w+ \w+ from \[0\].*?"
                 r"by key '(?P<key>[^']*)'"),
      _no_leader),
     (re.compile(rf"store based barrier on rank:? (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "

@@ -21,9 +21,9 @@ _CONSEQUENCE = re.compile(
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
-    r"ProcessRaisedException|ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
+    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
 )
-_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
@@ -32,7 +32,9 @@ _READ_ELSEWHERE = re.compile(
     r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
     r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has timed out after"
 )
-_TIMED_OUT = re.compile(r"(?i)\btimed? ?-?out\b|Timeout(?:Error)?\b|DEADLINE_EXCEEDED")
+_TIMED_OUT = re.compile(
+    r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
+)  # …WithTimeout: the name of a call
 _COLLECTIVE = re.compile(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )
@@ -43,6 +45,7 @@ _DIED = re.compile(
 )
 _LAUNCHERS_OWN = ("CalledProcessError", "ProcessExitedException", "ActorDiedError", "RayActorError", "WorkerCrashedError",
                   "NodeDiedError")  # fmt: skip
+_REPEATS = ("ProcessRaisedException", "WorkerGroupError")  # a launcher's, with the tracebacks of its processes below
 _SPAWNED = re.compile(r"\bprocess (?P<index>\d{1,4}) terminated with")
 _WORKER = re.compile(
     r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
@@ -73,11 +76,15 @@ def raised(
         is_whole = "thread" not in detail
         stopped = {"code": "SIGINT", "detail": json.dumps(detail), **same, "severity": "info"}
         return [event(row, "exit" if is_whole else "other", **stopped)]
+    if (code or "").rsplit(".", 1)[-1] in _REPEATS:
+        return []
     if kind == "exception" and (ended := _ended(row, code, message)):
         return [event(row, "exit", detail=json.dumps(detail), **same | ended)]
     if kind == "exception" and (waited := _waited(whole, detail)):
         return (
-            [] if _READ_ELSEWHERE.search(whole) else [event(row, waited, code=code, detail=json.dumps(detail), **same)]
+            []
+            if _READ_ELSEWHERE.search(whole) and "quoted" not in row  # whose line it is, a launcher said before it
+            else [event(row, waited, code=code, detail=json.dumps(detail), **same)]
         )
     if code is not None and _CONSEQUENCE.search(whole):
         detail["consequence"] = True
@@ -92,7 +99,7 @@ def raised(
 def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | None:
     """Columns of the `exit` that a launcher's exception reports; None where it is no launcher's."""
     name, said = (code or "").rsplit(".", 1)[-1], message or ""
-    if name not in _LAUNCHERS_OWN or reporter(row)["rank"] is not None:
+    if name not in _LAUNCHERS_OWN or (reporter(row)["rank"] is not None and "quoted" not in row):
         return None
     if name == "CalledProcessError" and not _LAUNCHED.search(said):
         return None

@@ -71,6 +71,8 @@ _FOLLOWS = re.compile(
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
+# torch_npu ends the message of an exception so: no record of a logger that went on.
+_OF_NPU = re.compile(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
 _RECORD = re.compile(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
 _RECORD_WITHIN = 120  # characters
@@ -151,7 +153,7 @@ class _Reader:
             self._quoted = (row["line"], _whose(found))
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
             return row
-        return {**row, **self._quoted[1]}
+        return {**row, **self._quoted[1], "quoted": True}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -273,7 +275,8 @@ class _Reader:
 def _level(text: str) -> str | None:
     """The level of a record of the program's own loggers; None for anything else."""
     found = _RECORD.search(text, 0, _RECORD_WITHIN)
-    return found["level"] if found is not None and not _LAUNCHER.search(text) else None
+    ours = found is not None and not _LAUNCHER.search(text) and not _OF_NPU.match(text)
+    return found["level"] if found is not None and ours else None
 
 
 def _whose(found: re.Match[str]) -> dict[str, int]:

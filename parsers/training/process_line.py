@@ -3,6 +3,7 @@
     2026-05-04 10:00:01 [rank6] INFO loop: init done rank=6 world_size=8 pid=4006
     start: host=n2 pid: 4006, global_rank: 6, local_rank: 2
     rank 6 of 8 started, host n2 pid 4006                                      (rank 6/8)
+    [rank6] starting pid=4006 host=n2 local_rank=2                             (the rank by its prefix or its file)
 
 It joins stack dumps, which know processes by number, to ranks. A line that tells of another process (`killed`,
 `waiting`, an exit code) is not read, nor one whose rank differs from that of its prefix.
@@ -40,9 +41,10 @@ def parse(lines: pl.DataFrame) -> Tables:
         text = row["text"][:_CHARACTERS]
         of = _OF.search(text)
         ranks, pids = set(_RANK.findall(text)) | ({of[1]} if of else set()), set(_PID.findall(text))
+        who = reporter(row)
+        ranks = ranks or ({str(who["rank"])} if who["rank"] is not None else set())
         if len(ranks) != 1 or len(pids) != 1 or not _STARTS.search(text) or _OTHERS.search(text):
             continue
-        who = reporter(row)
         rank, local, host = int(ranks.pop()), _LOCAL.search(text), _HOST.search(text)
         if who["rank"] not in (None, rank):
             continue

@@ -69,6 +69,7 @@ _BAD_LOSS = (
 _END = (
     r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully"
     r"|\[after training is done\]|\[exiting program at iteration"
+    r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
 
 _AXES = ("tp", "pp", "dp", "ep", "cp")
@@ -279,6 +280,7 @@ PARSER = LineParser(
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
         b"raining complete", b"raining is finished", b"raining done", b"training is done", b"completed successfully",
+        b"` stopped: `max_", b"train_runtime",
     ),
     parse=parse,
     after=_JOINED,

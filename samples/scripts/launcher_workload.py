@@ -39,7 +39,7 @@ CULPRIT = {
     "retry": 1,
     "slow": 2,
 }
-TIMEOUT = timedelta(seconds=45 if FORM in ("fabric", "lightning") else 12)  # there, also for meeting at the start
+TIMEOUT = timedelta(seconds=90 if FORM in ("fabric", "lightning") else 12)  # there, also for meeting at the start
 log = logging.getLogger("train")
 
 
@@ -140,13 +140,16 @@ def dump() -> None:
 
 
 def dump_when_asked() -> None:
+    """Not for what was asked of the attempt before."""
+
     def watch() -> None:
         while not (WORK / "dump.request").exists():
             time.sleep(0.3)
         dump()
 
     (WORK / f"pid_{rank()}").write_text(str(os.getpid()))
-    threading.Thread(target=watch, name="dump_watch", daemon=True).start()
+    if not (WORK / "dump.request").exists():
+        threading.Thread(target=watch, name="dump_watch", daemon=True).start()
 
 
 @contextmanager

@@ -6,12 +6,26 @@ Every number in a bundle comes from the situation's name: the same name gives th
 from collections.abc import Mapping
 from pathlib import Path
 
-from samples.situations import calls, ends, hardware, healthy, launch, losses, noise, numerics, outside, two, waits
+from samples.situations import (
+    calls,
+    ends,
+    hardware,
+    healthy,
+    launch,
+    losses,
+    noise,
+    numerics,
+    outside,
+    two,
+    vendors,
+    waits,
+)
 from samples.situations.situation import Situation
 
 _MODULES = (calls, ends, hardware, healthy, launch, losses, noise, numerics, outside, two, waits)
 CASES: Mapping[str, Situation] = {
-    name: found for module in _MODULES for name, found in vars(module).items() if isinstance(found, Situation)
+    **{name: found for module in _MODULES for name, found in vars(module).items() if isinstance(found, Situation)},
+    **vendors.CASES,
 }
 
 

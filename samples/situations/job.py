@@ -20,7 +20,7 @@ class Job:
 
     layout: torchrun | tee | srun_l | srun_files | mpirun | k8s | flat | json
     torch: 2.1 | 2.4 | 2.6 | 2.9
-    vendor: nvidia | musa | metax | amd
+    vendor: nvidia | musa | metax | amd | ascend
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Job:
         j.attempt = 0
         j.base = [j.rng.randrange(10000, 4000000) for _ in hosts]
         j.files, j.raw = {}, {}
-        j.lib, j.dev = ("MCCL", "MUSA") if vendor == "musa" else ("NCCL", "CUDA")
+        j.lib, j.dev = {"musa": ("MCCL", "MUSA"), "ascend": ("HCCL", "NPU")}.get(vendor, ("NCCL", "CUDA"))
         j.uid = hashlib.md5(name.encode()).hexdigest()[:8]
 
     # who is where
@@ -151,7 +151,7 @@ class Job:
             j.log(
                 r,
                 t + s(0.01 * r),
-                f"starting pid={j.pid(r)} host={j.host(r)} local_rank={j.local(r)} world_size={j.world} backend={'mccl' if j.vendor == 'musa' else 'nccl'} torch={j.torch}.0",
+                f"starting pid={j.pid(r)} host={j.host(r)} local_rank={j.local(r)} world_size={j.world} backend={j.lib.lower()} torch={j.torch}.0",
             )
 
     def init(j, t=None, ranks=None, version="2.21.5", nic="eth0", net="10.4.0."):
@@ -164,6 +164,7 @@ class Job:
             a, b = f"{p}{j.pid(r)} [{j.local(r)}] {lib} INFO ", f"{p}{j.pid(r) + 311} [{j.local(r)}] {lib} INFO "
             j.out(r, t + s(0.001 * r), f"{a}Bootstrap : Using {nic}:{net}{11 + j.hosts.index(j.host(r))}<0>", True)
             c = f"comm 0x{0x55D0A0000000 + 4096 * r:x} rank {r} nranks {j.world} cudaDev {j.local(r)} nvmlDev {j.local(r)} busId {int(j.bus(r), 16) * 4096:x} commId {cid}"
+            c += " localSize 304 used 45640928 bytes" if j.vendor == "amd" else ""
             j.out(r, t + s(1 + 0.001 * r), f"{b}ncclCommInitRank {c} - Init START", True)
             j.out(r, t + s(3 + 0.001 * r), f"{b}ncclCommInitRank {c} - Init COMPLETE", True)
 

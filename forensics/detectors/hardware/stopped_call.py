@@ -37,8 +37,11 @@ class _Last:
 
     @property
     def passed(self) -> frozenset[int]:
-        """Ranks that completed the call it waits in."""
-        return frozenset(rank for rank, last in self.completed.items() if last >= self.own["number"]) - {self.rank}
+        """Ranks that completed the call it waits in: by their counter, else for the first call that a watchdog gives up is
+        the oldest that is open."""
+        number = self.own["number"]
+        told = {rank for rank, last in self.completed.items() if last >= number}
+        return frozenset(told | (self.ahead.keys() - self.completed.keys())) - {self.rank}
 
     @property
     def silent(self) -> frozenset[int]:
@@ -77,7 +80,8 @@ def _last(rows: pl.DataFrame) -> _Last | None:
     rank = next(rank for rank, row in by_rank.items() if row["number"] == at[0])
     own = by_rank.pop(rank)
     done = rows.filter(pl.col("state") == "completed").group_by("rank").agg(pl.col("number").min())
-    members = frozenset(rows["rank"].to_list()) if own["size"] else frozenset()
+    members = frozenset(rows["rank"].to_list())
+    members = members if own["size"] is not None and len(members) == own["size"] else frozenset()
     return _Last(str(own["label"]), rank, own, by_rank, members, dict(done.iter_rows())) if own["call"] else None
 
 

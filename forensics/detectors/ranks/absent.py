@@ -107,22 +107,26 @@ def _doubt(
         return _Doubt("tied_explanations", everybody)
     if source.name == "watchdog" and len(main.waiting) < 2:
         return _Doubt("tied_explanations", tuple(sorted({*main.behind, *main.waiting})))
-    if late - set(named):  # of another group: either may hold up the other
-        return _Doubt("tied_explanations", tuple(sorted(late)))
+    # Of another group, either may hold up the other. What is counted is what hosts launched: a device that stands still
+    # stops the hosts of all that it works with, but one that never came is alone.
+    if late - set(named) or (source.is_whole and len(named) > 1):
+        lost = {rank for one in groups for rank in one.lost if source.is_whole}
+        return _Doubt("tied_explanations", tuple(sorted(late | lost)))
     if source.is_whole and (main.unsure & set(named) or gave_up):
         return _Doubt("culprit_among_missing", named)
     return _unheard(groups, main, named) if source.is_whole else None
 
 
 def _unheard(groups: Sequence[Standing], main: Standing, named: tuple[int, ...]) -> _Doubt | None:
-    """They may wait for a member, or for a message, of which nothing tells."""
+    """They may wait for a member, or for a message, of which nothing tells; or in a group whose members differ, but of which
+    it is not told who they are."""
     own = [one for one in groups if set(named) & one.at.keys()]
     open_ended = [one for one in own if one.uneven or one.known < (one.size or one.known)]
+    open_ended += [one for one in groups if one.late > len(one.behind) and not set(named) & one.behind]
     if not open_ended:
         return None
     unknown = {rank for one in open_ended for rank in (*one.lost, *(one.at if one.uneven else ()))}
-    is_known = all(one.known + len(one.lost) >= (one.size or 0) for one in open_ended)
-    suspects = tuple(sorted({*named, *unknown} - set(main.ahead))) if is_known else ()
+    suspects = tuple(sorted({*named, *unknown} - set(main.ahead)))
     return _Doubt("culprit_among_missing", suspects)
 
 
@@ -135,6 +139,11 @@ def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: froz
         if source.name == "ras" and gave_up & one.behind:
             doubt = _Doubt("conflicting_evidence", ())
             return _finding(case, source, one, tuple(sorted(gave_up & one.behind)), doubt, snapshot)
+        if source.name == "ras" and one.behind:  # each behind another, in a circle
+            everybody = frozenset(rank for other in groups for rank in other.behind)
+            doubt = _Doubt("tied_explanations", tuple(sorted(everybody)))
+            return _finding(case, source, one, tuple(sorted(one.behind)), doubt, snapshot)
+    for one in groups:
         if one.late and not one.behind:
             return _finding(case, source, one, (), _Doubt("membership_unknown", ()), snapshot)
     return None

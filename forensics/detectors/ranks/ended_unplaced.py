@@ -12,13 +12,14 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.event_rows import detail, host_of, own_rank, refs
+from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
+from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
@@ -86,6 +87,10 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     ]
     if killed:
         claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for"))
+    if cause == "host_oom" and (ended := _with_it(case, same)):
+        claims.append(
+            Claim(f"{len(ended)} processes ended with SIGKILL, which is how it kills for memory", "for", refs(ended))
+        )
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
     tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
     who = (
@@ -121,6 +126,14 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
         ),
     )
+
+
+def _with_it(case: Case, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Processes of no known rank that ended with SIGKILL, where the scheduler says that the limit of the job's own step killed
+    for memory: nothing else in the bundle does, and no rank is named."""
+    if not any(row["code"] == "cgroup" and row["host"] is None for row in same):
+        return []
+    return [row for row in rows(case.events, "exit") if own_rank(row) is None and signal_of(row["code"]) == "SIGKILL"]
 
 
 def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:

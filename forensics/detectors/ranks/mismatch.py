@@ -3,6 +3,8 @@
 Flight records, watchdogs' time-outs, lines of enqueued collectives and fingerprints each tell what members bring (facts/
 positions.py). The minority is named if more than half of all members agree on the other call: members of whom the source
 says nothing count as unknown, and a stack inside the operation's own call as a record. In a group of two nobody is named.
+RAS counts what members launched of each kind: whoever goes through the same calls in the same order has, at any moment, of
+every kind as many as another member or fewer, or of every kind as many or more. More of one and fewer of another is a mismatch.
 """
 
 from collections import Counter
@@ -14,6 +16,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.standings import latest
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.names import Reason
@@ -21,8 +24,7 @@ from forensics.model.texts import iso, ranges, ranks_text
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
 _BESIDE_RECORDS = ("flight_record", "fingerprint")  # tell more than flight records of open operations, or are these
-_SOURCES = ("flight_record", "watchdog", "collective_line", "fingerprint")
-_PRINTED = ("collective_line", "fingerprint")  # printed as they are called: no proof that anybody waits
+_SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint")
 _Row = dict[str, Any]
 
 
@@ -65,6 +67,8 @@ def _first(case: Case, source: str) -> _Call | None:
         calls = calls.sort("number", "file", "line").unique(["group", "rank"], keep="first", maintain_order=True)
     if source == "fingerprint":
         return _fingerprints(told)
+    if source == "ras":
+        return _crossed(latest(told))
     calls = calls.filter(pl.col("rank").is_not_null())
     differ = calls.filter(pl.col("call").n_unique().over(key) > 1)
     if not differ.height or (source == "collective_line" and not case.has_waited and rows(case.events, *_ENDINGS)):
@@ -90,6 +94,38 @@ def _fingerprints(told: pl.DataFrame) -> _Call | None:
     said = {row["rank"]: row for row in listed if row["rank"] is not None and row["call"] is not None}
     silent = {row["rank"] for row in listed if row["rank"] is not None} - said.keys()
     return _Call("fingerprint", said, tuple(sorted(silent)), tuple(row for row in listed if row["rank"] is None), 0)
+
+
+def _crossed(told: pl.DataFrame) -> _Call | None:
+    """The one member that launched more of one kind and fewer of another than every other member of its group."""
+    for _, part in told.filter(pl.col("number").is_not_null()).sort("group").group_by("group", maintain_order=True):
+        if part["rank"].null_count() or part["kind"].n_unique() < 2 or part["rank"].n_unique() < 3:
+            continue
+        counts: dict[int, Counter[str]] = {}
+        for rank, kind, number in part.select("rank", "kind", "number").iter_rows():
+            counts.setdefault(rank, Counter())[kind] = number
+        if len(set(map(_launched, counts.values()))) < 2:
+            continue
+        odd = [
+            rank
+            for rank, own in counts.items()
+            if all(_cross(own, other) for at, other in counts.items() if at != rank)
+        ]
+        if len(odd) == 1:
+            rows = {row["rank"]: row for row in part.sort("rank", "kind").iter_rows(named=True)}
+            usual = _launched(next(own for rank, own in counts.items() if rank != odd[0]))
+            said = {rank: row | {"kind": None, "number": None, "call": usual} for rank, row in rows.items()}
+            said[odd[0]]["call"] = _launched(counts[odd[0]])
+            return _Call("ras", said, (), (), 0)
+    return None
+
+
+def _cross(one: Counter[str], other: Counter[str]) -> bool:
+    return not (one <= other or other <= one)
+
+
+def _launched(counts: Counter[str]) -> str:
+    return " and ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
 
 
 def _by_stack(case: Case, unknown: pl.DataFrame, said: dict[int, _Row]) -> int:
@@ -156,6 +192,8 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
     if not few:
         return "members of a group announced different collectives at the same place"
     one, other = call.said[few[0]], call.said[many[0]]
+    if call.source == "ras":
+        return f"{ranks_text(few)} launched {one['call']} in {one['label']}, {ranks_text(many)} {other['call']}: neither is a part of the other"
     at = "" if call.source == "fingerprint" else f" as number {one['number']} of {one['label']}"
     return f"{ranks_text(few)} {_brings(one)}{at}, where {ranks_text(many)} {_brings(other)}"
 

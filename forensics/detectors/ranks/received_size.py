@@ -1,7 +1,7 @@
 """Did a transport receive another size than its call expects?
 
 gloo ends the process that receives the message (`op.preamble.length <= op.nbytes`); NCCL's socket transport says
-"message truncated". Two members call different operations then, but the one that notices may be either: nobody is named.
+"message truncated". A line without a rank is of the only rank that aborted. Two members call different operations then, but the one that notices may be either: nobody is named.
 """
 
 from forensics.case import Case, Detector
@@ -18,6 +18,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not found:
         return ()
     noticed = tuple(sorted({row["rank"] for row in found if row["rank"] is not None and row["rank_space"] == "global"}))
+    noticed = noticed or _aborted(case)
     who = ranks_text(noticed) if noticed else "a process"
     return (
         Finding(
@@ -36,6 +37,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             "Either end may be the one that is wrong.",
         ),
     )
+
+
+def _aborted(case: Case) -> tuple[int, ...]:
+    """The only rank that ended by SIGABRT: nobody catches that error, and it ends its process so."""
+    found = tuple(rank for rank, end in case.ends.items() if end.code == "SIGABRT")
+    return found if len(found) == 1 else ()
 
 
 DETECTOR = Detector("received_size", ("events",), detect, "ended")

@@ -71,7 +71,7 @@ def standings(positions: pl.DataFrame, source: str) -> list[Standing]:
     """Groups of one source in which somebody is known to have come somewhere; the one that tells of most members first."""
     rows = positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
     if source == "ras":
-        rows = _latest(rows)
+        rows = latest(rows)
     found = [_standing(source, part) for _, part in rows.group_by("group", maintain_order=True)]
     return sorted((one for one in found if one is not None), key=lambda one: (-len(one.at), one.label))
 
@@ -82,7 +82,7 @@ def free(found: Iterable[Standing]) -> frozenset[int]:
     return frozenset(rank for one in even for rank in one.behind if not any(other.holds(rank) for other in even))
 
 
-def _latest(rows: pl.DataFrame) -> pl.DataFrame:
+def latest(rows: pl.DataFrame) -> pl.DataFrame:
     """Of several reports the last one."""
     files = rows.group_by("file").agg(pl.col("time_ns").max()).rows()
     if len(files) < 2:
@@ -95,21 +95,21 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     called = rows.filter(pl.col("number").is_not_null())
     if not called.height:
         return None
-    summed = source == "ras"
-    by_rank = called.filter(pl.col("rank").is_not_null())
-    if summed:  # counts of several kinds: their order among each other is not told, their sum is
-        last = by_rank.group_by("rank").agg(pl.col("number").sum(), pl.col("file").first(), pl.col("line").first(), pl.col("text").first())  # fmt: skip
-        least = last
-    else:
-        ordered = by_rank.sort("number", "file", "line", nulls_last=True)
-        last = ordered.group_by("rank", maintain_order=True).last()
-        least = ordered.group_by("rank", maintain_order=True).first()
-    at = dict(last.select("rank", "number").sort("rank").iter_rows())
+    by_rank = called.filter(pl.col("rank").is_not_null()).sort("number", "file", "line", nulls_last=True)
+    last = by_rank.group_by("rank", maintain_order=True).last()
+    least = by_rank.group_by("rank", maintain_order=True).first()
+    sizes = rows["size"].drop_nulls()
+    size = int(sizes[0]) if len(sizes) else None
+    at, others = (
+        _launched(called, size)
+        if source == "ras"
+        else (dict(last.select("rank", "number").iter_rows()), _others(called))
+    )
+    at = dict(sorted(at.items()))
     gave_up = rows.filter(
         (pl.col("state") == "timed_out") & pl.col("rank").is_not_null() & pl.col("number").is_not_null()
     )
     waiting = dict(gave_up.group_by("rank").agg(pl.col("number").min()).sort("rank").iter_rows())
-    others = _others(called, summed)
     front = min(waiting.values(), default=None)
     told = (*at.values(), *(number for number, _ in others))
     if not told:
@@ -120,12 +120,11 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     refs = {row["rank"]: reference(row) for row in last.filter(pl.col("file").is_not_null()).iter_rows(named=True)}
     loose = called.filter(pl.col("rank").is_null() & pl.col("file").is_not_null()).sort("file", "line")
     unknown = frozenset(rows.filter(pl.col("state") == "unknown")["rank"].drop_nulls().to_list())
-    size = rows["size"].drop_nulls()
     kinds = rows.filter((pl.col("number") >= front) & pl.col("kind").is_not_null())["kind"].drop_nulls()
     return Standing(
         source=source,
         label=str(rows["label"].drop_nulls()[0]) if rows["label"].null_count() < rows.height else "a group",
-        size=int(size[0]) if len(size) else None,
+        size=size,
         kind=kinds[0]
         if len(kinds)
         else rows["kind"].drop_nulls().to_list()[0]
@@ -147,9 +146,27 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     )
 
 
-def _others(called: pl.DataFrame, summed: bool) -> tuple[tuple[int, int], ...]:
-    """(number, members) of statements about members that are not told by rank; counts of several kinds are not added."""
+def _others(called: pl.DataFrame) -> tuple[tuple[int, int], ...]:
+    """(number, members) of statements about members that are not told by rank."""
     loose = called.filter(pl.col("rank").is_null() & pl.col("count").is_not_null())
-    if summed and loose["kind"].n_unique() > 1:
-        loose = loose.clear()
     return tuple(loose.select("number", "count").sort("number").iter_rows())
+
+
+def _launched(called: pl.DataFrame, size: int | None) -> tuple[dict[int, int], tuple[tuple[int, int], ...]]:
+    """(rank → launched, others) over all kinds: their order among each other is not told, their sum is. A rank that is not
+    listed for a kind stands where all others stand, if these stand in one place."""
+    by_kind = called.partition_by("kind", maintain_order=True)
+    if len(by_kind) == 1:
+        told = called.filter(pl.col("rank").is_not_null())
+        return dict(told.select("rank", "number").iter_rows()), _others(called)
+    loose = [_others(part) for part in by_kind]
+    rest = [found[0][0] if len(found) == 1 else 0 if not found else None for found in loose]
+    listed = [dict(part.filter(pl.col("rank").is_not_null()).select("rank", "number").iter_rows()) for part in by_kind]
+    at: dict[int, int] = {}
+    for rank in sorted(set().union(*listed)):
+        numbers = [own.get(rank, usual) for own, usual in zip(listed, rest, strict=True)]
+        if None not in numbers:
+            at[rank] = sum(number for number in numbers if number is not None)
+    if not any(loose) or None in rest or size is None:
+        return at, ()
+    return at, ((sum(number for number in rest if number is not None), size - len(at)),)

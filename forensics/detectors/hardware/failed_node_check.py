@@ -1,0 +1,59 @@
+"""Did a host fail its check before the job, and was it the host and not its partner?
+
+A check in pairs that fails accuses both. Whoever fails again beside another partner, while each of these partners passed
+beside somebody else or failed only there, is the bad one. Only where nothing of a job is in the bundle: what a job shows of
+itself tells more than a check before it.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import detail, refs, rows
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+
+_ALONE = "alone"
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the hosts that failed beside every partner."""
+    checks = [row for row in rows(case.events, "node_check") if row["host"]]
+    failed: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in checks:
+        if row["code"] == "failed":
+            failed[row["host"]][" ".join(detail(row).get("peers") or ()) or _ALONE].append(row)
+    passed = {(row["host"], detail(row).get("test")) for row in checks if row["code"] == "ok"}
+    hosts = sorted(host for host, beside in failed.items() if _is_bad(host, beside, passed))
+    if case.seen or not hosts:
+        return ()
+    told = [row for host in hosts for listed in failed[host].values() for row in listed]
+    tests = sorted({str(detail(row).get("test")) for row in told})
+    text = (
+        f"{', '.join(hosts)} failed {', '.join(tests)} beside every partner, and the partners passed it beside others"
+    )
+    actions = tuple(
+        Action(kind="drain_node", target=host, command=None, reason="it failed its check") for host in hosts
+    )
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            hosts=tuple(hosts),
+            domain="infrastructure",
+            claims=(Claim(text, "for", refs(told)),),
+            first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
+            actions=actions,
+            summary=f"{text[:1].upper()}{text[1:]}.",
+        ),
+    )
+
+
+def _is_bad(host: str, beside: dict[str, list[dict[str, Any]]], passed: set[tuple[str, Any]]) -> bool:
+    """Did it fail a test beside two partners at least, never pass it, and did each of its partners pass it?"""
+    tests = {detail(row).get("test") for listed in beside.values() for row in listed}
+    partners = [peers.split() for peers in beside if peers != _ALONE]
+    fine = all((peer, test) in passed for peers in partners for peer in peers for test in tests)
+    return len(partners) > 1 and fine and not any((host, test) in passed for test in tests)
+
+
+DETECTOR = Detector("failed_node_check", ("events",), detect, "never_started")

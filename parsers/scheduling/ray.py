@@ -1,0 +1,51 @@
+"""Ray's word for how one of its worker processes ended.
+
+    (raylet) A worker died or was killed while executing a task by an unexpected system error. … Worker IP address: 10.0.0.7
+        Worker port: 37083 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a
+        connection error code 2. End of file. Some common causes include: (1) the process was killed by the OOM killer …
+    The actor is dead because its worker process has died. Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: …
+
+The exit type is the code of the `exit`; what the detail lists as possible causes is no observation. An intended exit is
+none of a failure. Memory pressure by which Ray itself killed the worker makes a `host_oom`.
+
+Printed by: raylet and core worker of Ray.
+Versions: Ray 2.0 to 2.60.
+Source: src/ray/protobuf/common.proto (WorkerExitType), gcs_actor_manager.cc, node_manager.cc.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_rules
+from parsers.tables import Tables
+
+
+def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    code = groups["how"]
+    if code == "NODE_OUT_OF_MEMORY":
+        return {"kind": "host_oom", "code": code, "severity": "fatal", "detail": {"how": None, "address": None}}
+    return {"code": code, "severity": "info" if code.startswith("INTENDED") else "error", "detail": {"how": None}}
+
+
+RULES = (
+    Rule(
+        re.compile(
+            r"(?:Worker IP address: (?P<address>[\w.:]{1,60}) .{0,40}?)?(?:Worker PID: (?P<pid>\d{1,9}) )?"
+            r"Worker exit type: (?P<how>[A-Z_]{3,40})"
+        ),
+        "exit",
+        refine=_ended,
+    ),
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exit: code = Ray's exit type, pid; host_oom."""
+    return read_rules(lines, RULES)
+
+
+PARSER = LineParser(name="ray", anchors=(b"Worker exit type: ",), parse=parse)

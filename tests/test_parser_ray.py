@@ -1,0 +1,24 @@
+"""How Ray says that a worker process ended."""
+
+import pytest
+
+from parsers.scheduling.ray import PARSER
+from tests.lines import lines
+
+_CAUSES = "Worker unexpectedly exits. Some common causes include: (1) the OOM killer, (2) it crashed due to SIGSEGV."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"A worker died … Worker IP address: 10.0.0.7 Worker port: 37083 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: {_CAUSES}",
+            ("exit", "SYSTEM_ERROR", "error", 4711),
+        ),
+        (f"The actor is dead. Worker exit type: SYSTEM_ERROR Worker exit detail: {_CAUSES}", ("exit", "SYSTEM_ERROR", "error", None)),
+        ("Worker PID: 4711 Worker exit type: INTENDED_SYSTEM_EXIT Worker exit detail: by ray stop", ("exit", "INTENDED_SYSTEM_EXIT", "info", 4711)),
+        ("Worker PID: 4711 Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: x", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", 4711)),
+    ],
+)  # fmt: skip
+def test_an_exit(text: str, expected: tuple[str, str, str, int | None]) -> None:
+    assert PARSER.parse(lines(text))["events"].select("kind", "code", "severity", "pid").row(0) == expected
