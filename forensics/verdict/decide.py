@@ -39,7 +39,7 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decis
 
 def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, str]:
     if verdict.kind == "healthy":
-        return "wait", "nothing is wrong"
+        return "wait", "no fault was found"
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
         return "wait", "the job was running when this was taken"
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
