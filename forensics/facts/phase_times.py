@@ -87,8 +87,8 @@ def _steps(steps: pl.DataFrame) -> pl.DataFrame:
 
 def _calls(operations: pl.DataFrame) -> pl.DataFrame:
     """Collectives that a library timed: the n-th of a communicator is one step of it."""
-    calls = operations.select("rank", "seq", "kind", "comm", "duration_ms", "is_p2p", "host", "file", "line", "record")
-    timed = calls.filter(
+    columns = ("rank", "comm", "seq", "kind", "is_p2p", "duration_ms", "host", "file", "line", "record")
+    timed = operations.select(columns).filter(
         pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & (pl.col("duration_ms") > 0)
         & ~pl.col("is_p2p").fill_null(False) & pl.col("comm").is_not_null()
     )  # fmt: skip

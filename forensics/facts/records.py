@@ -2,7 +2,7 @@
 whether it is done.
 
 What "completed" means depends on the backend: NCCL-like records say so in `state`; gloo leaves `state` at scheduled and
-retires the entry. A retired NCCL entry that never completed timed out: it is open.
+retires the entry, also when it ended by an error. A retired NCCL entry that never completed timed out: it is open.
 Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); ProcessGroupGloo.cpp.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from forensics.facts.recovered_errors import unrecovered
 from parsers.tables import TableName, spelled, stack_frames
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
@@ -125,7 +126,9 @@ _AT_ONCE = 64  # ranks
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
-def entries(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame) -> pl.DataFrame:
+def entries(
+    tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, groups: pl.DataFrame, of: pl.DataFrame
+) -> pl.DataFrame:
     """The recorded operations of the chosen dumps, narrow, sorted by rank and record: rank, gid, backend, seq, is_p2p,
     kind, peer, record, timed (the rank's record holds start times), row (in `operations`), and
 
@@ -133,7 +136,8 @@ def entries(tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: p
     outstanding: the communicator's counters say that something on it is not done."""
     of, counts = of.with_columns(pl.col("group", "desc").cast(pl.Categorical)), _counts(tables, dumps)
     chosen = dumps.with_columns(pl.col("file").cast(pl.Categorical))
-    return pl.concat([_judged(part, of, counts) for part in _some_ranks(tables["operations"], chosen)])
+    judged = pl.concat([_judged(part, of, counts) for part in _some_ranks(tables["operations"], chosen)])
+    return _without_errors(judged, groups, tables["events"]).drop("_counted")
 
 
 def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -177,6 +181,7 @@ def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) ->
         (pl.col("is_p2p") & pl.col("closed").is_null() & ~pl.col("done") & (pl.col("record") < pl.col("_last")).fill_null(False))
         .alias("superseded"),
         (pl.col("_enqueued") > pl.col("_completed")).fill_null(False).alias("outstanding"),
+        pl.when(pl.col("scope") == "collective").then("_enqueued").alias("_counted"),
     )  # fmt: skip
 
 
@@ -208,6 +213,32 @@ def _is_done() -> pl.Expr:
     # The counter of a gloo group counts collectives alone.
     passed = ~pl.col("is_p2p") & (pl.col("_completed") >= pl.col("seq")) & (pl.col("scope") == "collective")
     return stated | quiet | passed.fill_null(False)
+
+
+_BROKEN = ("peer_closed", "remote_error", "collective_timeout")
+
+
+def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """`operations`, in which a gloo collective that ended by an error is not done.
+
+    Gloo retires an entry when it ends, well or not. It was not well where it is the newest of its rank and group, the rank
+    then lost a connection or gave up, and some member is not shown to have called it."""
+    broken = unrecovered(events).filter(pl.col("kind").is_in(_BROKEN) & (pl.col("rank_space") == "global"))
+    called = operations.filter(
+        ~pl.col("is_p2p") & pl.col("gid").is_not_null() & pl.col("backend").is_in(UNRECORDED_P2P)
+    )
+    if not broken.height or not called.height:
+        return operations
+    through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", "_counted").max().alias("through"))
+    newest = called.filter("done").join(through, left_on=["rank", "gid", "seq"], right_on=["rank", "gid", "through"])
+    newest = newest.join(broken.select("rank"), on="rank", how="semi").select("rank", "gid", "seq", "record")
+    known = groups.filter("whole").select("gid", pl.col("members").list.len().alias("size"))
+    there = newest.select("gid", "seq").unique().join(through, on="gid").filter(pl.col("through") >= pl.col("seq"))
+    there = there.group_by("gid", "seq").agg(pl.len().alias("callers")).join(known, on="gid")
+    alone = there.filter(pl.col("callers") < pl.col("size"))
+    failed = newest.join(alone, on=["gid", "seq"], how="semi").select("rank", "record", pl.lit(True).alias("_failed"))
+    marked = operations.join(failed, on=["rank", "record"], how="left", maintain_order="left")
+    return marked.with_columns(pl.col("done") & pl.col("_failed").is_null()).drop("_failed")
 
 
 # Kinds whose members must bring equally many elements; gathers only in the form with one tensor on each side (the

@@ -239,7 +239,7 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     """Flight-recorder tables of one attempt → States. Linear in entries plus members of open operations."""
     dumps, partial = one_dump_per_rank(tables)
     groups, of = groups_of(tables, dumps, expected)
-    operations = entries(tables, dumps, of)
+    operations = entries(tables, dumps, groups, of)
     counters = _counters(tables, dumps, of, operations)
     stale = _stale(operations, groups, counters)
     partial |= stale

@@ -30,7 +30,10 @@ class Explainer:
     def explains(self, finding: Finding, symptom: Symptom) -> bool:
         """Does this cause, on these subjects, account for the symptom?"""
         if finding.cause is not None and CAUSES[finding.cause].kinds == ("slow",) and symptom.kind != "slow":
-            return self._holds(finding) == "process" and symptom.kind == "waiting" and self._wait(finding, symptom)
+            waits = self._holds(finding) == "process" and symptom.kind == "waiting"
+            return (
+                waits and not self._case.has_waited and self._wait(finding, symptom)
+            )  # a time-out ends slowness: a hang
         if symptom.kind == "bad_value":
             return self._values(finding, symptom)
         if symptom.kind == "slow":

@@ -43,7 +43,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """op: id in the graph. group: the telling name; number: the name that the library gave it. members: state → ranks. calls: of the members that recorded it as their first open one."""
+    """op: id in the graph. group: the telling name; number: the name that the library gave it. backend: nccl, gloo, ….
+    members: state → ranks. calls: of the members that recorded it as their first open one."""
 
     op: str
     kind: str
@@ -52,6 +53,7 @@ class Operation:
     seq: int | None
     size: int
     whole: bool
+    backend: str | None
     members: dict[str, tuple[int, ...]]
     calls: tuple[Call, ...]
 
@@ -108,6 +110,7 @@ def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members
         first["seq"],
         len(group["members"]),
         group["whole"],
+        group["backend"],
         by_state,
         calls,
     )
