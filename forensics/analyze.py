@@ -147,7 +147,7 @@ def conclude_evidence(
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=coverage(evidence.tables, job, seen, len(split), skew, learnt),
         primary=primary,
-        incidents=mark_repeats(incidents, identities, primary),
+        incidents=mark_repeats(incidents, identities, primary, len(job)),
         findings=listed,
         environment=environment(split),
         limits=[*attempts.limits, *dict.fromkeys(limits)],

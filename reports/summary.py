@@ -73,10 +73,17 @@ def facts(incident: Incident) -> list[Row]:
         Row("first anomaly", _first_anomaly(verdict)),
         Row("blast radius", _blast(incident)),
         Row("lost", _lost(incident)),
+        Row("decision", _decision(incident)),
         Row("suspects", _suspects(verdict) if is_named(verdict) else ""),
         Row("cannot tell", "; ".join(REASON[reason] for reason in verdict.undecided)),
     ]
     return [row for row in rows if row.text]
+
+
+def _decision(incident: Incident) -> str:
+    told = incident.decision
+    price = f"; the stall cost {told.lost_gpu_hours:,.1f} GPU hours" if told.lost_gpu_hours else ""
+    return f"{told.do}: {told.reason}{price}" if told.do != "cannot_tell" else ""
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:

@@ -24,11 +24,8 @@ _LEAST, _LEAST_VOTES, _LEAST_SHARE = 0.06, 3, 0.1
 _APART, _FEW = 4.0, 12.0  # times the spread of the ranks' medians, more where there are few of them
 _FLOOR = 0.005  # no series is believed to be quieter
 _SMALL = 0.05  # of the step: phases below are measured against this
-_MATTERS, _MATTERS_LATE, _MATTERS_CALL = (
-    0.01,
-    0.05,
-    0.3,
-)  # of the step: work, a wait; of the call, where no step is known
+_MATTERS, _MATTERS_LATE = 0.01, 0.03  # of the step: more work, a shorter wait
+_MATTERS_CALL = 0.3  # of the wait, where the length of a step is not known
 _ALPHA = 1e-3  # for the whole group
 _CANDIDATES = 64
 _ALWAYS = 0.85  # of the steps agree with one period
@@ -39,7 +36,8 @@ class Outlier:
     """A rank that stands out in one phase. `begin`, `end`: steps of the period, both held; `is_steady`: in most steps of it.
 
     `excess_ms`: median over the period (over the voting steps, where it is on and off). `level_ms`: its peers' median.
-    `share`: its excess summed over all steps, as a share of the time of all steps; null where that is not known.
+    `step_ms`: the step's length then; `share`: its excess summed over all steps, as a share of their time; null where that
+    is not known.
     `places`, `peer_places`: rows of its own figures and of its peers', the first ones: file, line, name."""
 
     rank: int
@@ -56,6 +54,7 @@ class Outlier:
     excess_ms: float
     level_ms: float
     share: float | None
+    step_ms: float | None
     peers: tuple[int, ...]
     places: tuple[tuple[str, int | None, str], ...]
     peer_places: tuple[tuple[str, int | None, str], ...]
@@ -91,7 +90,12 @@ def slow_phases(times: pl.DataFrame) -> SlowPhases:
 
 
 def _is_late(one: Outlier) -> bool:
-    return one.ratio <= -_MATTERS_CALL if one.share is None else one.share <= -_MATTERS_LATE
+    """Does it come so late that this matters? Of one that is late on and off, over all steps."""
+    if one.step_ms is None:
+        return one.is_steady and one.ratio <= -_MATTERS_CALL
+    if one.is_steady:
+        return one.excess_ms <= -_MATTERS_LATE * one.step_ms
+    return one.share is not None and one.share <= -2 * _MATTERS_LATE
 
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:
@@ -224,6 +228,7 @@ def _outlier(rows: pl.DataFrame, own: pl.DataFrame) -> Outlier:
         votes=sum(votes), steps=len(votes), begin=int(steps[first]), end=int(steps[last - 1]),
         from_start=first <= few, to_end=len(votes) - last <= few, is_steady=steady,
         excess_ms=excess, level_ms=median(shown["centre"]),
+        step_ms=median(shown["step_ms"].drop_nulls()) if shown["step_ms"].drop_nulls().len() else None,
         share=float((own["ms"] - own["centre"]).sum()) / whole if whole else None,
         peers=tuple(rows["rank"].unique().sort().to_list()),
         places=tuple(shown.head(2).select(columns).rows()), peer_places=tuple(beside.head(1).select(columns).rows()),

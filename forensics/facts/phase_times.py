@@ -8,7 +8,8 @@
   its `step` is its number), `whole` (the step) |
 | `ms`, `tokens` | |
 | `stage` | pipeline stage (facts/roles.py) |
-| `step_ms` | what the step took the ranks of this stage at the median: printed, else the sum of its phases; null where unknown |
+| `step_ms` | what the step took the ranks of this stage at the median: printed, else the sum of its phases; of a call,
+  the time since the one before it ended; null where unknown |
 | `host`, `file`, `line`, `name` | the row that says so |
 """
 
@@ -31,6 +32,7 @@ _SORTS: Mapping[str, tuple[str, ...]] = {
     "wait": ("comm", "comm_exposed", "comm_wait", "communication", "wait", "barrier", "allreduce", "sync", "grad_sync"),
     "whole": ("all", "step", "iteration", "iter", "batch", "total"),
 }  # fmt: skip
+_UNKNOWN = pl.lit(None, dtype=pl.Float64)
 _SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
 SCHEMA = {
     "rank": pl.Int64, "step": pl.Int64, "phase": pl.String, "sort": pl.String, "ms": pl.Float64, "tokens": pl.Int64,
@@ -50,6 +52,7 @@ def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.Da
         pl.col("ms").sum(),
         pl.col("tokens").max(),
         pl.col("level").min(),
+        pl.col("between").max(),
         pl.col("host", "file", "line", "name").first(),
     )
     stages = roles.stages(summed["rank"].unique().to_list())
@@ -69,7 +72,7 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     return told.select(
         "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
         lower.replace_strict(_SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
-        place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0),
+        place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0), _UNKNOWN.alias("between"),
     ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
 
 
@@ -81,21 +84,25 @@ def _steps(steps: pl.DataFrame) -> pl.DataFrame:
     return told.select(
         "rank", "step", pl.lit("step").alias("phase"), pl.lit("step").alias("head"), pl.lit("whole").alias("sort"), pl.col("elapsed_ms").alias("ms"),
         "tokens", pl.lit(None, dtype=pl.String).alias("host"), "file", pl.coalesce("line", "record").alias("line"), pl.lit("step").alias("name"),
-        pl.lit(0, dtype=pl.Int64).alias("level"),
+        pl.lit(0, dtype=pl.Int64).alias("level"), _UNKNOWN.alias("between"),
     )  # fmt: skip
 
 
 def _calls(operations: pl.DataFrame) -> pl.DataFrame:
-    """Collectives that a library timed: the n-th of a communicator is one step of it."""
-    columns = ("rank", "comm", "seq", "kind", "is_p2p", "duration_ms", "host", "file", "line", "record")
-    timed = operations.select(columns).filter(
+    """Collectives that a library timed: the n-th of a communicator is one step of it, which began where the last one ended."""
+    calls = operations.select(
+        "rank", "seq", "kind", "comm", "duration_ms", "time_completed_ns", "is_p2p", "host", "file", "line", "record"
+    )
+    timed = calls.filter(
         pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & (pl.col("duration_ms") > 0)
         & ~pl.col("is_p2p").fill_null(False) & pl.col("comm").is_not_null()
-    )  # fmt: skip
+    ).sort("rank", "comm", "seq")  # fmt: skip
+    between = pl.col("time_completed_ns").diff().over("rank", "comm") / 1e6
     return spelled(timed).select(
         "rank", pl.col("seq").alias("step"), pl.concat_str("kind", "comm", separator=" of ").alias("phase"), pl.lit("call").alias("head"),
         pl.lit("call").alias("sort"), pl.col("duration_ms").alias("ms"), pl.lit(None, dtype=pl.Int64).alias("tokens"), "host", "file",
         pl.coalesce("line", "record").alias("line"), pl.col("kind").alias("name"), pl.lit(0, dtype=pl.Int64).alias("level"),
+        pl.when(between > 0).then(between).alias("between"),
     )  # fmt: skip
 
 
@@ -108,5 +115,7 @@ def _with_steps(rows: pl.DataFrame) -> pl.DataFrame:
     parts = parts.group_by("rank", "step").agg(pl.col("ms").sum().alias("summed"), pl.len().alias("parts"))
     found = rows.join(whole, on=["rank", "step"], how="left").join(parts, on=["rank", "step"], how="left")
     own = pl.coalesce("printed", pl.when(pl.col("parts") > 1).then("summed"))
-    own = pl.when(pl.col("sort") != "call").then(own)
-    return found.with_columns(step_ms=own.median().over("stage", "step", pl.col("sort") == "call"))
+    own = pl.when(pl.col("sort") != "call").then(own).otherwise("between")
+    return found.with_columns(
+        step_ms=own.median().over("stage", "step", pl.when(pl.col("sort") == "call").then("phase"))
+    )

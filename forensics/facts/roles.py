@@ -5,7 +5,6 @@ printed of itself, what the user said, or what the printed sizes give: the pipel
 DeepSpeed. Where none of these is known, all ranks are taken for alike, and `is_known` is false.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,15 +54,13 @@ class Roles:
         timings, operations = self.tables["timings"], self.tables["operations"]
         bubbles = timings.filter((pl.col("phase") == "bubble") & (pl.col("value_ms") > 0))
         sends = timings.filter(pl.col("name").str.contains(_SENDS).fill_null(False))
-        sent = bool(operations["is_p2p"].any())
-        return (self._printed(*_STAGES) or 1) > 1 or bool(bubbles.height or sends.height or sent)
+        return (self._printed(*_STAGES) or 1) > 1 or bool(bubbles.height or sends.height or operations["is_p2p"].any())
 
     @cached_property
     def has_experts(self) -> bool:
         """Does anything show a mixture of experts, whose load may differ from rank to rank?"""
-        named = (self.tables["timings"]["name"], self.tables["operations"]["kind"])
-        names = (name for one in named for name in one.unique().cast(pl.String).drop_nulls())
-        return (self._printed(*_EXPERTS) or 0) > 1 or any(re.search(_TO_ALL, name) for name in names)
+        named = (self.tables["timings"]["name"], self.tables["operations"]["kind"].unique().cast(pl.String))
+        return (self._printed(*_EXPERTS) or 0) > 1 or any(bool(one.str.contains(_TO_ALL).any()) for one in named)
 
     def _printed(self, *names: str) -> int | None:
         """The one number that settings state under these names; null where they differ."""

@@ -90,10 +90,14 @@ def _calls(pace: Pace, folder: Path) -> None:
     """NCCL's Inspector: the collectives alone."""
     for rank, times in _by_rank(pace).items():
         host, pid, lines = f"node-{rank // _PER_HOST:02d}", 4000 + rank, []
-        for one in (each for each in times if each.phase == WAIT):
+        now = 0.0
+        for one in times:
+            now += one.ms
+            if one.phase != WAIT:
+                continue
             meta = {
                 "inspector_output_format_version": "v4.0",
-                "dump_timestamp_us": _START_US + one.step * 10**6,
+                "dump_timestamp_us": _START_US + int(now * 1e3),
                 "hostname": host,
                 "pid": pid,
             }
