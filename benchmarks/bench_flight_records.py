@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-_ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(_ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from samples.simulator.torch_pickle import pickled
 
+_ROOT = Path(__file__).resolve().parent.parent
 NODE = 8
 START_NS = 1_795_000_000_000_000_000
 FRAMES = [{"name": f"fn{at}", "filename": f"/job/train/module_{at}.py", "line": 100 + at} for at in range(6)]
