@@ -94,7 +94,8 @@ def measure(folder: Path, ranks: int, entries: int, victim: int, other: str | No
         (folder / f"nccl_trace_rank_{rank}").write_bytes(dump(rank, ranks, entries, victim))
     own = cost([sys.executable, "-m", "forensics", "analyze", str(folder), "--json", "-"])
     report = json.loads(own.output)
-    named = report["incidents"][report["primary"]]["verdict"]["ranks"]
+    verdict = report["incidents"][report["primary"]]["verdict"]
+    named = verdict["ranks"] or verdict["suspects"]["ranks"]  # no line tells that the job stood still
     line = f"{ranks:6} ranks {own.seconds:7.1f} s {own.peak >> 20:6} MB  {1000 * own.seconds / ranks:5.1f} ms a rank"
     if other is not None:
         theirs = cost([other, "--allow-incomplete-ranks", str(folder)])
