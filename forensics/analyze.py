@@ -25,6 +25,7 @@ from forensics.graph.hang.roots import find
 from forensics.graph.hang.waits import build
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.model.steps import Step, unwatched
 from forensics.model.texts import ranks_text
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
@@ -111,6 +112,7 @@ def conclude_evidence(
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
     detectors: Sequence[Detector] = DETECTORS,
+    step: Step = unwatched,
 ) -> Report:
     """Evidence → Report: the incidents of each attempt; primary is the first one of the newest attempt."""
     incidents: list[Incident] = []
@@ -123,14 +125,18 @@ def conclude_evidence(
     identities: list[pl.DataFrame] = []
     known_lines: frozenset[str] = frozenset()
     stale: list[str] = []
-    attempts = attempts_of(evidence.tables)
+    with step("attempts"):
+        attempts = attempts_of(evidence.tables)
     split = attempts.tables
     for attempt, tables in split.items():
-        case = case_of(tables, attempt, expected, known_bad, topology, hung)
+        with step("facts"):
+            case = case_of(tables, attempt, expected, known_bad, topology, hung)
         case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
-        findings, missing = detect(case, detectors)
-        conclusion = choose(case, findings, about(detectors))
-        found = conclude(case, conclusion, partial(views, case))
+        with step("detectors"):
+            findings, missing = detect(case, detectors)
+        with step("verdict"):
+            conclusion = choose(case, findings, about(detectors))
+            found = conclude(case, conclusion, partial(views, case))
         primary = len(incidents)
         incidents += map(attempts.mark, found)
         listed += rows(conclusion.choice.candidates, missing)

@@ -188,6 +188,7 @@ def _primary(report: "Report") -> "Incident":
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
 )
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
+@click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
@@ -207,6 +208,7 @@ def analyze(
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    profile: bool,
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
@@ -222,14 +224,18 @@ def analyze(
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
+    from forensics.model.steps import Steps
 
-    evidence = read_bundle(bundle, limits)
+    steps = Steps()
+    with steps("read"):
+        evidence = read_bundle(bundle, limits)
     report = conclude_evidence(
-        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung
+        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung, step=steps
     )
-    wrote = _outputs(report, html, json_file, markdown)
-    if tables:
-        wrote += _write_tables(evidence, tables)
+    with steps("outputs"):
+        wrote = _outputs(report, html, json_file, markdown)
+        if tables:
+            wrote += _write_tables(evidence, tables)
     if "-" not in targets:
         from reports import terminal
 
@@ -238,6 +244,8 @@ def analyze(
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
         click.echo("wrote " + " · ".join(wrote), err=True)
+    for line in steps.lines if profile else ():
+        click.echo(line, err=True)
     if detailed_exitcode:
         context.exit(detailed_code(_primary(report).verdict))
 

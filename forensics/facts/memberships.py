@@ -69,18 +69,26 @@ class Memberships:
 
     def members_of(self, group: str | None, desc: str | None) -> tuple[int, ...]:
         """Global ranks of a group in group order; empty where the bundle does not say."""
-        known = self.tables["groups"].filter(pl.col("members_space") == "global")
         for column, value in (("group", group), ("desc", desc)):
-            if value is not None:
-                lists = known.filter(pl.col(column) == value)["members"].drop_nulls().unique()
-                if len(lists) == 1:
-                    return tuple(lists[0].to_list())
+            if value is not None and (column, value) in self._stated:
+                return self._stated[column, value]
         said, size = self._joined(group), self.size_of(group, desc)
         if size is not None and len(said) == size:
             return said  # PyTorch numbers the members of a group in the order of their ranks
         if size is not None and size == len(self.expected):
             return tuple(sorted(self.expected))
         return tuple(sorted(self.expected)) if is_default(group, desc) else ()
+
+    @cached_property
+    def _stated(self) -> dict[tuple[str, str], tuple[int, ...]]:
+        """(column, name or description) → members, where all who state them agree."""
+        known = self.tables["groups"].filter(pl.col("members_space") == "global")
+        stated: dict[tuple[str, str], tuple[int, ...]] = {}
+        for column in ("group", "desc"):
+            lists = known.select(column, "members").drop_nulls().unique()
+            for value, members in lists.filter(pl.len().over(column) == 1).iter_rows():
+                stated[column, value] = tuple(members)
+        return stated
 
     def _joined(self, group: str | None) -> tuple[int, ...]:
         """Ranks that say themselves that they are members."""

@@ -1,6 +1,5 @@
 """`simulate`: a job, a fault and a seed in; an incident out, which can write a bundle or give its evidence tables."""
 
-import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from samples.simulator.noise import Noise, draw
 from samples.simulator.program import Program, ProgramClass, build, program_class
 from samples.simulator.run import Run
 from samples.simulator.stacks import pyspy_text
+from samples.simulator.torch_pickle import pickled
 from samples.simulator.truth import truth
 
 TRIES = 20
@@ -36,7 +36,7 @@ class Incident(Run):
         kept = self.draw.kept
         for rank in range(self.job.world):
             if rank in kept.recorders or (rank in self.draw.truncated and "fr" in self.noise.sources):
-                data = pickle.dumps(self.dump(rank), protocol=2)
+                data = pickled(self.dump(rank))
                 yield recorder_path(rank), data[: len(data) * 2 // 3] if rank in self.draw.truncated else data
             elif rank in self.draw.empty and "fr" in self.noise.sources:
                 yield recorder_path(rank), b""
