@@ -11,7 +11,9 @@
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
-#                The last three have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
+#   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
+#                CASES=torchrun for some of them
+#                The last four have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
 #   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
@@ -30,10 +32,11 @@ DUCKDB ?= $(BIN)/python
 TORCH ?= torch
 TORCH_VENV := .venv-torch
 TORCH_READY := $(TORCH_VENV)/.ready
+FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
 CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix fuzz lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -70,6 +73,10 @@ test-probe: $(TORCH_READY)
 
 numerics-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
+
+launcher-matrix: $(TORCH_READY)
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(FRAMEWORKS)
+	$(TORCH_VENV)/bin/python samples/scripts/launcher_matrix.py .bench/launcher_matrix --cases "$(CASES)"
 
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)

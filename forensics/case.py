@@ -14,6 +14,7 @@ from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
+from forensics.facts.positions import positions
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
@@ -91,6 +92,11 @@ class Case:
     def memberships(self) -> Memberships:
         """Groups, their members, and ranks within them made global (facts/memberships.py)."""
         return Memberships(self.tables, self.expected, self.seen)
+
+    @cached_property
+    def positions(self) -> pl.DataFrame:
+        """Who stands at which call, a row per statement (facts/positions.py)."""
+        return positions(self.tables, self.events, self.expected, self.states, self.stacks, self.memberships)
 
     @cached_property
     def coordinates(self) -> Mapping[int, Mapping[str, int]]:

@@ -48,6 +48,13 @@ def test_t3_the_odd_one_is_named_by_its_place() -> None:
     assert (verdict.code.file, verdict.code.function) == ("train.py", "get_batch")
 
 
+def test_a_process_that_is_no_rank_changes_nothing_where_every_rank_left_a_stack() -> None:
+    """The odd one is named although some server's stack was gathered with the others."""
+    job = stacks(Rows(16), {5: "data_loading"}, times=2)
+    job.stack(None, "storage_io", host="login-2", pid=977, file="other/server.txt")
+    assert job.verdict(expected=16).ranks == [5]
+
+
 def test_one_snapshot_cannot_tell_slow_from_stuck() -> None:
     verdict = stacks(Rows(16), {5: "data_loading"}).verdict()
     assert (verdict.ranks, verdict.undecided) == ([5], ["single_snapshot"])

@@ -152,15 +152,7 @@ AT_THE_TOP = {"__init__", "__main__", "analyze", "case", "cli"}
 DETECTIVES = [path for path in MODULES if path.is_relative_to(ROOT / "forensics" / "detectors")]
 # Detectors that read text, which a parser should have put into columns. As of 2026-11-22; this set may only shrink.
 READERS_OF_TEXT = {
-    "forensics.detectors.hardware.device_fault",
     "forensics.detectors.hardware.idle_device",
-    "forensics.detectors.launch.bad_config",
-    "forensics.detectors.launch.missing_at_start",
-    "forensics.detectors.numerics.loss_log",
-    "forensics.detectors.numerics.rerun_verdict",
-    "forensics.detectors.ranks.desync_report",
-    "forensics.detectors.ranks.process_died",
-    "forensics.detectors.ranks.watchdog_calls",
 }
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
 CAUSES_TO_COME: set[str] = set()

@@ -88,3 +88,14 @@ def test_a_process_that_most_claims_give_one_rank() -> None:
     assert _events(*events, ranks=claims) == [(13, "global"), (None, None)]
     tied = [{"rank": rank, "host": "n1", "pid": 40, "line": line} for line, rank in enumerate((13, 2))]
     assert _events(events[0], ranks=tied) == [(None, None)]
+
+
+def test_on_a_single_host_that_runs_the_whole_world_local_numbers_are_ranks() -> None:
+    """As launchers count; with a rank that nobody placed there, the other part may be elsewhere."""
+    claims = [
+        {"rank": rank, "host": "n1", "pid": 40 + rank, "world_size": 3, "how": "process line"} for rank in range(3)
+    ]
+    local = {"kind": "exit", "code": "SIGKILL", "local_rank": 2, "file": "launcher.log"}
+    assert _events(local, ranks=claims) == [(2, "global")]
+    assert _events(local, ranks=claims[1:]) == [(None, None)]
+    assert _events(local, ranks=[{**claim, "world_size": 6} for claim in claims]) == [(None, None)]

@@ -63,6 +63,12 @@ Other Failures:
             id="unknown-signal-crlf",
         ),
         pytest.param(
+            "torch/multiprocessing/spawn.py:165] Terminating process 44 via signal SIGTERM",
+            "closing_signal",
+            {"pid": 44, "code": "SIGTERM"},
+            id="closing by spawn",
+        ),
+        pytest.param(
             "Sending process 44 closing signal SIGTERM", "closing_signal", {"pid": 44, "code": "SIGTERM"}, id="closing"
         ),
         pytest.param(

@@ -101,6 +101,17 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
+def _by_local(claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
+    """local_rank → the rank, on a single host: as stated; else the same number, where every rank of the world is known to
+    run there, since all launchers count the processes of the first host from 0."""
+    stated = _unique_map(claims, ["local_rank"], "_local")
+    sizes = identity["world_size"].drop_nulls().unique()
+    placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
+    if stated.height or len(sizes) != 1 or placed != list(range(sizes[0])):
+        return stated
+    return pl.DataFrame({"local_rank": placed, "_local": placed}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
+
+
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
     stated = tables["groups"].filter((pl.col("members_space") == "global") & pl.col("group").is_not_null())
@@ -108,6 +119,13 @@ def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     single = stated.filter(pl.len().over("group") == 1)
     place = pl.int_ranges(pl.col("members").list.len(), dtype=pl.Int64)
     return single.with_columns(place.alias("rank")).explode("members", "rank").rename({"members": "_member"})
+
+
+def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same without domains behind the names of hosts."""
+    names = frame["host"].drop_nulls().unique().to_list()
+    changed = {name: short for name in names if (short := short_host(name)) != name}
+    return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
 
 
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
@@ -119,11 +137,17 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
-    by_local = _unique_map(claims, ["local_rank"], "_local") if hosts <= 1 else None
+    by_local = _by_local(claims, identity) if hosts <= 1 else None
     result = dict(tables)
     for name in _RANKED:
         frame = tables[name]
         if not frame.height or "rank" not in frame.columns:
+            continue
+        has_process = {"host", "pid"} <= set(frame.columns)
+        if has_process:
+            frame = _with_short_hosts(frame)
+        if name != "events" and not frame["rank"].null_count():
+            result[name] = frame
             continue
         fills = []
         if name == "events":  # a number printed by a process group is not a global rank
@@ -134,11 +158,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = frame.join(by_file, on="file", how="left", maintain_order="left")
+        whose = by_file.with_columns(pl.col("file").cast(frame.schema["file"]))
+        frame = frame.join(whose, on="file", how="left", maintain_order="left")
         fills.append("_file")
-        if {"host", "pid"} <= set(frame.columns):
-            frame = frame.with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
-            frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
+        if has_process:
+            process = by_host_pid.with_columns(pl.col("host").cast(frame.schema["host"]))
+            frame = frame.join(process, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
             frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
             # The same number on another host that speaks for itself is another process. So it is in what a kernel says:

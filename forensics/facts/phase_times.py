@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.roles import Roles
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 _SORTS: Mapping[str, tuple[str, ...]] = {
     "work": (
@@ -90,12 +90,15 @@ def _steps(steps: pl.DataFrame) -> pl.DataFrame:
 
 def _calls(operations: pl.DataFrame) -> pl.DataFrame:
     """Collectives that a library timed: the n-th of a communicator is one step of it, which began where the last one ended."""
-    timed = operations.filter(
+    calls = operations.select(
+        "rank", "seq", "kind", "comm", "duration_ms", "time_completed_ns", "is_p2p", "host", "file", "line", "record"
+    )
+    timed = calls.filter(
         pl.col("rank").is_not_null() & pl.col("seq").is_not_null() & (pl.col("duration_ms") > 0)
         & ~pl.col("is_p2p").fill_null(False) & pl.col("comm").is_not_null()
     ).sort("rank", "comm", "seq")  # fmt: skip
     between = pl.col("time_completed_ns").diff().over("rank", "comm") / 1e6
-    return timed.select(
+    return spelled(timed).select(
         "rank", pl.col("seq").alias("step"), pl.concat_str("kind", "comm", separator=" of ").alias("phase"), pl.lit("call").alias("head"),
         pl.lit("call").alias("sort"), pl.col("duration_ms").alias("ms"), pl.lit(None, dtype=pl.Int64).alias("tokens"), "host", "file",
         pl.coalesce("line", "record").alias("line"), pl.col("kind").alias("name"), pl.lit(0, dtype=pl.Int64).alias("level"),

@@ -31,6 +31,7 @@ _EXITS = ("exit", "first_failure")
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
+_BUSY = ("data_loading", "checkpoint_io", "storage_io")  # sites where nobody waits for a collective
 _BAD_LOSS = ("bad_loss", "nan_assert")
 # What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
 _SAYS_MORE = (
@@ -171,11 +172,16 @@ def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
     return before
 
 
-def recorded_waiting(ends: Mapping[int, ProcessEnd], held: frozenset[int]) -> dict[int, ProcessEnd]:
+def recorded_waiting(
+    ends: Mapping[int, ProcessEnd], held: frozenset[int], stacks: pl.DataFrame
+) -> dict[int, ProcessEnd]:
     """A rank whose own flight record shows it in an open operation was alive and waiting when it dumped: what it raised
-    afterwards is how its wait ended. A signal or a device fault may still be its own."""
+    afterwards is how its wait ended. A signal or a device fault may still be its own; so is what it raised while it read
+    data or wrote a checkpoint: its operation was still on the way, and it did not wait for it."""
+    busy = stacks.filter((pl.col("source") == "traceback") & pl.col("site").is_in(_BUSY))
+    waiting = held - set(busy["rank"].drop_nulls().to_list())
     return {
-        rank: replace(end, how="gave_up") if rank in held and end.how == "died" and end.cause == "exception" else end
+        rank: replace(end, how="gave_up") if rank in waiting and end.how == "died" and end.cause == "exception" else end
         for rank, end in ends.items()
     }
 

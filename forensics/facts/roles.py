@@ -54,13 +54,12 @@ class Roles:
         timings, operations = self.tables["timings"], self.tables["operations"]
         bubbles = timings.filter((pl.col("phase") == "bubble") & (pl.col("value_ms") > 0))
         sends = timings.filter(pl.col("name").str.contains(_SENDS).fill_null(False))
-        p2p = operations.filter(pl.col("is_p2p").fill_null(False))
-        return (self._printed(*_STAGES) or 1) > 1 or bool(bubbles.height or sends.height or p2p.height)
+        return (self._printed(*_STAGES) or 1) > 1 or bool(bubbles.height or sends.height or operations["is_p2p"].any())
 
     @cached_property
     def has_experts(self) -> bool:
         """Does anything show a mixture of experts, whose load may differ from rank to rank?"""
-        named = (self.tables["timings"]["name"], self.tables["operations"]["kind"])
+        named = (self.tables["timings"]["name"], self.tables["operations"]["kind"].unique().cast(pl.String))
         return (self._printed(*_EXPERTS) or 0) > 1 or any(bool(one.str.contains(_TO_ALL).any()) for one in named)
 
     def _printed(self, *names: str) -> int | None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.facts.event_rows import reference
 from forensics.model.ref import Ref
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -37,7 +37,8 @@ def time_witness(
 ) -> TimeWitness:
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
     stood = []
-    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & (pl.col("severity").fill_null("error") != "info"))
+    of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
+    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append(("a wait was given up", refs))
@@ -60,10 +61,13 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
 
 def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
-    rows = tables["operations"].filter(
+    recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
+    rows = recorded.filter(
         pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
     )
-    given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
+    given_up = opened.join(
+        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
+    )
     return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
 
 

@@ -64,7 +64,7 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
     """Findings of all detectors → the candidates, weighed. `about`: the question that a finding's detector asks."""
     observers = Observers(case, findings)
     shown = symptoms(case, findings, observers, about)
-    explainer = Explainer(case)
+    explainer = Explainer(case, observers)
 
     def weighed(found: tuple[Finding, tuple[str, ...]]) -> Candidate:
         finding, detectors = found

@@ -92,7 +92,8 @@ def _completions(case: Case) -> list[Claim]:
 
 
 def _records(case: Case) -> tuple[Ref, ...]:
-    done = case.tables["operations"].filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
+    recorded = case.tables["operations"].select("rank", "file", "record", "kind", "seq", "state")
+    done = recorded.filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
     rows = done.sort("rank", "file", "record")
     last = rows.unique("rank", keep="last", maintain_order=True).head(3)
     return tuple(

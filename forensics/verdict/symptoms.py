@@ -131,7 +131,8 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
 
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
-    lines = case.tables["operations"].filter(
+    calls = case.tables["operations"].select("rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "line")
+    lines = calls.filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
     )  # fmt: skip
     if not lines.height or case.ends or _held(case):
@@ -230,7 +231,7 @@ def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Sympt
         if one.cause is not None and CAUSES[one.cause].holds != "value":
             continue
         if one.severity not in (None, "minor") and observers.shows_values(one):
-            steps.add(one.first_anomaly.step)
+            steps.add(observers.step(one))
     for step in sorted(steps, key=lambda value: (value is None, value or 0)):
         yield Symptom("bad_value", f"step {step}" if step is not None else "a value", step=step)
 

@@ -5,6 +5,7 @@ message is the same, so it is searched for anywhere in the line:
 
     failed (exitcode: -9) local_rank: 5 (pid: 4711) of binary: /usr/bin/python3
     Sending process 4712 closing signal SIGTERM
+    W0816 01:45:43.466000 4700 torch/multiprocessing/spawn.py:165] Terminating process 4712 via signal SIGTERM
     Received 15 death signal, shutting down workers
     Failures:
     [1]:
@@ -23,7 +24,7 @@ message is the same, so it is searched for anywhere in the line:
 An agent's log says nothing of its own rank: `rank` is that of the worker a line is about, null where not printed.
 "First observed" is what this one agent saw first.
 
-Printed by: torchrun and torch.distributed.launch.
+Printed by: torchrun, torch.distributed.launch, torch.multiprocessing.spawn.
 Versions: PyTorch 1.9 to 2.15.
 Source: torch/distributed/elastic (agent, multiprocessing, errors).
 """
@@ -43,7 +44,10 @@ from parsers.tables import Tables, table
 _FAILED = re.compile(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
 )
-_CLOSING = re.compile(r"Sending process (?P<pid>\d{1,18}) closing signal (?:Signals\.)?(?P<code>\w+)")
+_CLOSING = re.compile(
+    r"(?:Sending process (?P<pid>\d{1,18}) closing signal|Terminating process (?P<spawned>\d{1,18}) via signal) "
+    r"(?:Signals\.)?(?P<code>\w+)"
+)
 _DEATH = re.compile(r"Received (?:Signals\.)?(?P<code>\w{1,18}) death signal|got signal: (?P<number>\d{1,18})")
 _RENDEZVOUS = re.compile(
     r"RendezvousTimeoutError|[Tt]imed out (?:while )?waiting for (?:the )?(?:all |other )?[\w -]*rendezvous"
@@ -100,7 +104,7 @@ class _Reader:
                 about |= {"local_rank": int(found["local_rank"]), "pid": int(found["pid"])}
             self.events.append(event(row, "exit", severity="error", code=_exit_code(found["code"]), **about))
         elif found := _CLOSING.search(text):
-            about |= {"pid": int(found["pid"]), "code": found["code"], "severity": "info"}
+            about |= {"pid": int(found["pid"] or found["spawned"]), "code": found["code"], "severity": "info"}
             self.events.append(event(row, "closing_signal", **about))
         elif found := _DEATH.search(text):
             code = found["code"] or found["number"]
@@ -232,6 +236,7 @@ PARSER = LineParser(
     anchors=(
         b"failed (exitcode: ",
         b"closing signal ",
+        b"Terminating process ",
         b" death signal",
         b"SignalException: Process",
         b"ChildFailedError",

@@ -216,8 +216,8 @@ def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
     fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
     names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
     detail: dict[str, Any] = {to: int(fields[of]) for of, to in names.items() if fields.get(of, "").isdigit()}
-    if "TensorShape" in fields:
-        detail["shape"] = fields["TensorShape"]
+    names_of = {"TensorShape": "shape", "OpType": "op_type"}
+    detail |= {to: fields[of] for of, to in names_of.items() if of in fields}
     made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
     seq = fields.get("SeqNum", "")
     made_op = {"op": operation(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}

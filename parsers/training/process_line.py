@@ -2,6 +2,7 @@
 
     2026-05-04 10:00:01 [rank6] INFO loop: init done rank=6 world_size=8 pid=4006
     start: host=n2 pid: 4006, global_rank: 6, local_rank: 2
+    rank 6 of 8 started, host n2 pid 4006                                      (rank 6/8)
 
 It joins stack dumps, which know processes by number, to ranks. A line that tells of another process (`killed`,
 `waiting`, an exit code) is not read, nor one whose rank differs from that of its prefix.
@@ -23,10 +24,11 @@ from parsers.tables import Tables, table
 
 _CHARACTERS = 2000
 _RANK = re.compile(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
-_PID = re.compile(r"(?<![\w-])pid ?[=:] ?(\d{1,10})\b", re.I)
+_OF = re.compile(r"(?<![\w-])rank ?[=:]? ?(\d{1,7}) ?(?:of|/) ?(\d{1,7})\b", re.I)
+_PID = re.compile(r"(?<![\w-])pid ?[=: ] ?(\d{1,10})\b", re.I)
 _LOCAL = re.compile(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
 _WORLD = re.compile(r"(?<![\w-])world[_ ]?size ?[=:] ?(\d{1,7})\b", re.I)
-_HOST = re.compile(r"(?<![\w-])(?:host|hostname|node) ?[=:] ?([A-Za-z][\w.-]{0,252})", re.I)
+_HOST = re.compile(r"(?<![\w-])(?:host|hostname|node) ?[=: ] ?([A-Za-z][\w.-]{0,252})", re.I)
 _STARTS = re.compile(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
 _OTHERS = re.compile(r"kill|wait|exit|fail|died|dead|lost|timed? ?out|signal|clos|peer|terminat|error", re.I)
 
@@ -36,7 +38,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     rows: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
-        ranks, pids = set(_RANK.findall(text)), set(_PID.findall(text))
+        of = _OF.search(text)
+        ranks, pids = set(_RANK.findall(text)) | ({of[1]} if of else set()), set(_PID.findall(text))
         if len(ranks) != 1 or len(pids) != 1 or not _STARTS.search(text) or _OTHERS.search(text):
             continue
         who = reporter(row)
@@ -52,13 +55,16 @@ def parse(lines: pl.DataFrame) -> Tables:
         }
         own["local_rank"] = int(local[1]) if local else who["local_rank"]
         own["host"] = host[1] if host else who["host"]
-        own["world_size"] = int(world[1]) if (world := _WORLD.search(text)) else None
+        world = int(of[2]) if of else int(size[1]) if (size := _WORLD.search(text)) else None
+        if world is not None and rank >= world:
+            continue
+        own["world_size"] = world
         rows.append(own)
     return {"ranks": table("ranks", rows), "claimed": claimed((row["file"], row["line"]) for row in rows)}
 
 
 PARSER = LineParser(
     name="process_line",
-    anchors=(b"pid=", b"pid: ", b"pid:", b"pid = "),
+    anchors=(b"pid=", b"pid: ", b"pid:", b"pid = ", b" pid "),
     parse=parse,
 )

@@ -6,10 +6,10 @@ nothing of its own shows that it waited for others, or where all members of the 
 device may have stopped inside. Where the bundle holds kernel logs alone, they are all there is to say.
 """
 
-import re
 from collections.abc import Sequence
 
 from forensics.case import Case, Detector
+from forensics.facts.error_words import driver_words
 from forensics.facts.event_rows import own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.progress import step_in_progress
@@ -19,7 +19,6 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.texts import ranks_text
 
-_BEFORE_WORDS = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
 _WORDS = 100
 
 
@@ -78,7 +77,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _words(record: Record) -> str:
     """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
-    text = _BEFORE_WORDS.sub("", record.row["text"] or "").strip().rstrip(".")
+    text = driver_words(record.row["text"] or "")
     return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
 
 

@@ -14,6 +14,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import reference
 from forensics.facts.hardware import device_records
 from forensics.facts.progress import step_in_progress
+from forensics.facts.records import UNRECORDED_P2P
 from forensics.graph.hang.operations import Operation, describe, opened_utc
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
@@ -26,6 +27,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     stuck = dict(case.roots.stuck) or _not_started(case)
     operations = describe(case.states, stuck.values())
+    if any(one.backend in UNRECORDED_P2P for one in operations.values()):
+        return ()  # gloo runs on hosts: no device to stop
     done = {op: bool(one.members.get("done")) for op, one in operations.items()}
     if not stuck or (case.roots.stuck and not all(done.values())):
         return ()  # alone in it because the other members are unknown

@@ -1,6 +1,7 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -25,7 +26,7 @@ from forensics.detectors.numerics.anomaly_context import (
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.numerics.births import Births, find_births
-from forensics.graph.numerics.jumps import first_jump
+from forensics.graph.numerics.jumps import arrived, first_jump
 from forensics.graph.numerics.taint import Root
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import STATES
@@ -51,7 +52,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
     roots = sorted(roots, key=lambda root: order(births, root))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
-    return (_finding(case, births, roots, answer_of(births, roots)),)
+    return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots))),)
+
+
+def _of_sender(births: Births, answer: Answer) -> Answer:
+    """A rank whose operation failed on a value that had leapt before it came is innocent: one that left no statistics of
+    that step sent it, or made it."""
+    if len(answer.ranks) != 1:
+        return answer
+    row = bad_row(births, answer.lead.at)
+    suspects = tuple(sorted(births.unseen_at(row["step"])))
+    if not suspects or not arrived(births.history, answer.ranks[0], row["operation"]):
+        return answer
+    return replace(
+        answer, ranks=(), suspects=suspects, cause=None, domain="unknown", undecided=("culprit_among_missing",)
+    )
 
 
 def _newest(tensors: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,6 @@
 A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
@@ -15,6 +14,7 @@ import polars as pl
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
+from forensics.facts.event_rows import detail
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -186,9 +186,8 @@ def _operator(asserts: Sequence[Row]) -> str | None:
         text = row["text"] or ""
         if "Function '" in text and "returned nan" in text:
             return str(text.split("Function '", 1)[1].split("'", 1)[0])
-        detail = json.loads(row["detail"]) if row["detail"] else {}
-        if isinstance(detail, dict) and isinstance(detail.get("function"), str):
-            return str(detail["function"])
+        if isinstance(function := detail(row).get("function"), str):
+            return function
     return None
 
 

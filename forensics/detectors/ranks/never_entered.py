@@ -145,7 +145,8 @@ def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
     own = [operation for operation in operations if rank in operation.all_ranks]
     if len(own) < 2:
         return own[0] if own else operations[0]
-    mine = case.tables["operations"].filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
+    recorded = case.tables["operations"].select("rank", "file", "record", "group", "is_p2p", "kind")
+    mine = recorded.filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
     file = mine.group_by("file").len().sort("len", "file", descending=[True, False])["file"].head(1)
     calls = mine.filter(pl.col("file").is_in(file.to_list())).sort("record").select("group", "is_p2p", "kind")
     order = order_of_next(calls.rows())

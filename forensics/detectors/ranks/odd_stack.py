@@ -28,6 +28,15 @@ def _code(row: dict[str, Any]) -> Code | None:
     return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
 
 
+def _live(case: Case) -> pl.DataFrame:
+    """Stacks of processes that ran. Where every rank of the job has one, a process without a rank is none of the job's."""
+    if not case.stacks.height:
+        return case.stacks
+    live = case.stacks.filter(pl.col("source") != "traceback")
+    whole = bool(case.expected) and case.expected <= set(live["rank"].drop_nulls().to_list())
+    return live.filter(pl.col("rank").is_not_null()) if whole else live
+
+
 def _computing(case: Case, live: pl.DataFrame, waiting: pl.DataFrame) -> pl.DataFrame:
     """Processes that compute, where all the others wait in communication and timed out."""
     events = case.events
@@ -42,7 +51,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
     if case.states is not None and case.states.open.height:
         return ()
-    live = case.stacks.filter(pl.col("source") != "traceback") if case.stacks.height else case.stacks
+    live = _live(case)
     if not live.height:
         return ()
     waiting = live.filter(pl.col("site") == "communication")

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.memberships import group_name
 from forensics.facts.states import States
 from forensics.model.ref import Ref
 from forensics.model.texts import iso
@@ -42,7 +43,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """op: id in the graph. group: the telling name; number: the name that the library gave it. members: state → ranks. calls: of the members that recorded it as their first open one."""
+    """op: id in the graph. group: the telling name; number: the name that the library gave it. backend: nccl, gloo, ….
+    members: state → ranks. calls: of the members that recorded it as their first open one."""
 
     op: str
     kind: str
@@ -51,6 +53,7 @@ class Operation:
     seq: int | None
     size: int
     whole: bool
+    backend: str | None
     members: dict[str, tuple[int, ...]]
     calls: tuple[Call, ...]
 
@@ -69,13 +72,6 @@ class Operation:
         own = [call for call in self.calls if call.rank in subjects]
         others = [call for call in self.calls if call.rank not in subjects]
         return tuple(call.ref(self.label) for call in (*own[:1], *others, *own[1:])[:limit])
-
-
-def group_name(group: str | None, desc: str | None) -> str:
-    """The telling name: its description, else its number; both where several groups share the description."""
-    if desc and desc != "undefined":
-        return desc if not group or group == desc or desc == "default_pg" else f"{desc} ({group})"
-    return group or "?"
 
 
 def describe(states: States, ops: Iterable[str]) -> dict[str, Operation]:
@@ -114,6 +110,7 @@ def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members
         first["seq"],
         len(group["members"]),
         group["whole"],
+        group["backend"],
         by_state,
         calls,
     )

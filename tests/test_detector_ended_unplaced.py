@@ -7,7 +7,8 @@ import pytest
 
 from forensics.case import Case
 from forensics.detectors import DETECTORS
-from forensics.detectors.ranks.unplaced_failure import DETECTOR
+from forensics.detectors.ranks.ended_unplaced import ended_unplaced
+from forensics.detectors.ranks.process_ended import DETECTOR
 from tests.log_cases import case, judged
 
 
@@ -30,7 +31,7 @@ def test_cause(row: dict[str, Any], cause: str, hosts: tuple[str, ...]) -> None:
 
 def test_the_gravest_cause_counts() -> None:
     rows = [{"kind": "cuda_error", "code": "uncorrectable ECC error encountered"}, {"kind": "gpu_oom"}]
-    (found,) = DETECTOR.detect(case(rows))
+    (found,) = ended_unplaced(case(rows))
     assert found.cause == "gpu_fault"
 
 
@@ -48,7 +49,7 @@ def test_the_gravest_cause_counts() -> None:
     ids=["consequence", "cut", "same line", "same text", "warning", "foreign host", "a rank died"],
 )
 def test_what_is_no_failure_of_its_own(rows: list[dict[str, Any]]) -> None:
-    assert DETECTOR.detect(case(rows)) == ()
+    assert ended_unplaced(case(rows)) == ()
 
 
 @pytest.mark.parametrize(("killed", "named"), [([3], (3,)), ([2, 3], ())], ids=["one killed", "two killed"])
@@ -56,14 +57,14 @@ def test_the_kernel_and_the_launcher_agree(killed: list[int], named: tuple[int, 
     ranks = [{"rank": rank, "host": f"n{rank // 2}"} for rank in range(4)]
     exits = [{"kind": "exit", "code": "-9", "rank": rank} for rank in killed]
     whole = case([{"kind": "host_oom", "severity": "fatal", "host": "n1"}, *exits], ranks=ranks)
-    assert tuple(rank for one in DETECTOR.detect(whole) for rank in one.ranks) == named
+    assert tuple(rank for one in ended_unplaced(whole) for rank in one.ranks) == named
     if named:
         assert judged(whole, *DETECTORS).observers == ("the kernel", "the launcher")
 
 
 def test_the_task_stands_in_the_text_where_its_rank_is_unknown() -> None:
     failed = {"kind": "exception", "code": "KeyError", "text": "KeyError: 5", "detail": '{"frames": [], "task": 5}'}
-    [found] = DETECTOR.detect(case([failed]))
+    [found] = ended_unplaced(case([failed]))
     assert found.ranks == () and found.summary.startswith("Task 5 of the launcher")
 
 
@@ -76,12 +77,12 @@ def _killed_on_n1(program: str, others: list[dict[str, Any]] = (), pid: int = 77
 
 @pytest.mark.parametrize("program", ["node_exporter", "pt_data_worker", "python3"])
 def test_the_kernel_ended_a_process_that_is_no_rank_whatever_its_name(program: str) -> None:
-    assert DETECTOR.detect(_killed_on_n1(program)) == ()
+    assert ended_unplaced(_killed_on_n1(program)) == ()
 
 
 def test_the_kernel_ended_it_and_a_rank_of_that_host_ended_by_a_signal() -> None:
     killed = {"kind": "exit", "code": "-9", "rank": 2}
-    assert [one.ranks for one in DETECTOR.detect(_killed_on_n1("python3", [killed]))] == [(2,)]
+    assert [one.ranks for one in ended_unplaced(_killed_on_n1("python3", [killed]))] == [(2,)]
 
 
 def test_the_kernel_ended_a_process_of_another_time() -> None:
@@ -89,8 +90,8 @@ def test_the_kernel_ended_a_process_of_another_time() -> None:
     at = {"time_basis": "local"}
     failed = {"kind": "exception", "code": "E", "rank": None, "time_ns": 100 * day, **at}
     killed = {"kind": "segfault", "host": "n1", "severity": "fatal", **at}
-    assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 93 * day}, failed]))] == ["exception"]
-    assert [one.cause for one in DETECTOR.detect(case([killed | {"time_ns": 100 * day}, failed]))] == ["segfault"]
+    assert [one.cause for one in ended_unplaced(case([killed | {"time_ns": 93 * day}, failed]))] == ["exception"]
+    assert [one.cause for one in ended_unplaced(case([killed | {"time_ns": 100 * day}, failed]))] == ["segfault"]
 
 
 def test_another_program_where_no_pid_is_known() -> None:
@@ -98,7 +99,7 @@ def test_another_program_where_no_pid_is_known() -> None:
 
     def ended(program: str, *others: dict[str, Any]) -> bool:
         row = {"kind": "segfault", "severity": "fatal", "host": "n1", "pid": 7, "detail": json.dumps({"task": program})}
-        return bool(DETECTOR.detect(case([row, *others], ranks=[{"rank": rank, "host": "n1"} for rank in (0, 1)])))
+        return bool(ended_unplaced(case([row, *others], ranks=[{"rank": rank, "host": "n1"} for rank in (0, 1)])))
 
     assert ended("sidecar") and ended("my_trainer")
     assert ended("python3.11", {"kind": "job_end", "rank": 0, "severity": "info"})

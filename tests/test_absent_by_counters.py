@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.ranks.watchdog_counters import DETECTOR
-from tests.log_cases import case, judged
+from forensics.detectors.ranks import absent, silent_member
+from forensics.model.finding import Finding
+from tests.log_cases import Case, case, judged
+
+DETECTORS = (absent.DETECTOR, silent_member.DETECTOR)
+
+
+def found_in(whole: Case) -> tuple[Finding, ...]:
+    return tuple(found for detector in DETECTORS for found in detector.detect(whole))
 
 
 def waits(rank: int, seq: int = 7, group: str | None = "0") -> dict[str, Any]:
@@ -19,19 +26,19 @@ def counter(rank: int, enqueued: int, group: str = "0", desc: str = "default_pg"
 
 def test_a_rank_that_printed_a_smaller_counter_is_named() -> None:
     counters = [counter(0, 7), counter(1, 7), counter(2, 6), counter(3, 7)]
-    found = judged(case([waits(0), waits(1), waits(3)], progress=counters, expected=4), DETECTOR)
+    found = judged(case([waits(0), waits(1), waits(3)], progress=counters, expected=4), *DETECTORS)
     assert (found.cause, found.ranks, found.is_proven) == ("rank_absent", (2,), True)
 
 
 def test_a_smaller_counter_of_a_rank_that_waited_elsewhere_accuses_nobody() -> None:
     counters = [counter(0, 7), counter(1, 7), counter(2, 6)]
     rows = [waits(0), waits(1), waits(2, seq=3, group="5")]
-    (found,) = DETECTOR.detect(case(rows, progress=counters, expected=4))
+    (found,) = found_in(case(rows, progress=counters, expected=4))
     assert found.ranks == ()
 
 
 def test_one_waits_for_one() -> None:
-    (found,) = DETECTOR.detect(case([waits(0)], progress=[counter(0, 7), counter(1, 6)], expected=2))
+    (found,) = found_in(case([waits(0)], progress=[counter(0, 7), counter(1, 6)], expected=2))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("two_member_mismatch",))
 
 
@@ -46,41 +53,41 @@ def test_one_waits_for_one() -> None:
 )
 def test_victims_name_nobody(ranks: list[int], suspects: tuple[int, ...], reason: str) -> None:
     counters = [counter(rank, 9) for rank in ranks]
-    (found,) = DETECTOR.detect(case([waits(rank) for rank in ranks], progress=counters, expected=4))
+    (found,) = found_in(case([waits(rank) for rank in ranks], progress=counters, expected=4))
     assert (found.cause, found.ranks, found.suspect_ranks, found.undecided) == (None, (), suspects, (reason,))
 
 
 def test_members_that_wait_elsewhere_have_not_entered() -> None:
     rows = [waits(0), waits(1), waits(2, group="5"), waits(3, group="5")]
-    (found,) = DETECTOR.detect(case(rows, progress=[counter(rank, 9) for rank in range(4)], expected=4))
+    (found,) = found_in(case(rows, progress=[counter(rank, 9) for rank in range(4)], expected=4))
     assert (found.ranks, found.undecided) == ((), ("tied_explanations",))
 
 
 def test_membership_unknown() -> None:
-    (found,) = DETECTOR.detect(case([waits(4, group=None), waits(6, group=None)]))
+    (found,) = found_in(case([waits(4, group=None), waits(6, group=None)]))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (), ("membership_unknown",))
 
 
 def test_ras_without_complaint_speaks_for_all_entered() -> None:
     status = {"kind": "ras_status", "code": "OK", "severity": "info"}
-    found = judged(case([waits(0), status], progress=[counter(0, 9)]), DETECTOR)
+    found = judged(case([waits(0), status], progress=[counter(0, 9)]), *DETECTORS)
     assert found.undecided == ("all_entered_no_counters",)
     assert set(found.observers) >= {"a tool"}
 
 
 def test_silent_without_time_outs() -> None:
-    assert DETECTOR.detect(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
+    assert found_in(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
 
 
 def test_a_stuck_watchdog_is_suspect_where_members_are_unknown() -> None:
     stuck = {"kind": "heartbeat_lost", "rank": 3}
-    (found,) = DETECTOR.detect(case([waits(0), waits(1), waits(2), stuck]))
+    (found,) = found_in(case([waits(0), waits(1), waits(2), stuck]))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (3,), ("membership_unknown",))
-    (found,) = DETECTOR.detect(case([waits(0), stuck | {"rank": 0}]))
+    (found,) = found_in(case([waits(0), stuck | {"rank": 0}]))
     assert found.suspect_ranks == ()
 
 
 def test_ras_without_counts_says_nothing_of_who_entered() -> None:
     status = {"kind": "ras_status", "code": "UNKNOWN", "severity": "info"}
-    (found,) = DETECTOR.detect(case([waits(0), status], progress=[counter(0, 9)]))
+    (found,) = found_in(case([waits(0), status], progress=[counter(0, 9)]))
     assert found.undecided != ("all_entered_no_counters",)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.ranks.monitored_barrier import DETECTOR
+from forensics.detectors.ranks.absent import DETECTOR
 from tests.log_cases import case, judged
 
 

@@ -1,20 +1,28 @@
 """Watchdog lines that name different calls: a minority among all members, or one device behind all others."""
 
+import json
 from typing import Any
 
 import pytest
 
-from forensics.detectors.ranks.watchdog_calls import DETECTOR
-from tests.log_cases import case, judged
+from forensics.detectors.hardware import stopped_call
+from forensics.detectors.ranks import mismatch
+from forensics.model.finding import Finding
+from tests.log_cases import Case, case, judged
+
+DETECTORS = (mismatch.DETECTOR, stopped_call.DETECTOR)
 
 
-def waits(
-    rank: int, seq: int = 7, op: str = "ALLREDUCE", size: int = 64, at: str = "10:20:00", **more: Any
-) -> dict[str, Any]:
+def found_in(whole: Case) -> tuple[Finding, ...]:
+    return tuple(found for detector in DETECTORS for found in detector.detect(whole))
+
+
+def waits(rank: int, seq: int = 7, op: str = "ALLREDUCE", size: int = 64, at_s: int = 0, **more: Any) -> dict[str, Any]:
     kinds = {"ALLREDUCE": "all_reduce", "BROADCAST": "broadcast", "ALLGATHER": "all_gather", "COALESCED": "coalesced"}
-    text = f"[E0131 {at}.5 x.cpp:1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq}, OpType={op}, …"
+    said = json.dumps({"numel_in": size, "op_type": op})
+    time = {"time_ns": (1_769_854_000 + at_s) * 1_000_000_000, "time_basis": "local"}
     row = {"kind": "collective_timeout", "rank": rank, "seq": seq, "op": kinds[op], "group": "0", "value": 600_000.0}
-    return row | {"text": text, "detail": f'{{"numel_in": {size}}}'} | more
+    return row | time | {"detail": said} | more
 
 
 def counters(done: list[int], group: str = "0", desc: str = "default_pg") -> list[dict[str, Any]]:
@@ -40,14 +48,14 @@ def test_a_minority_that_calls_something_else(
     reasons: tuple[str, ...],
 ) -> None:
     lines = [waits(0), waits(1), waits(2), waits(3, **odd)]
-    found = judged(case(lines, progress=counters([6] * 4), expected=expected), DETECTOR)
+    found = judged(case(lines, progress=counters([6] * 4), expected=expected), *DETECTORS)
     assert (found.cause, found.is_proven) == ("collective_mismatch", bool(ranks))
     assert (found.ranks, found.suspects, found.undecided) == (ranks, suspects, reasons)
 
 
 def test_in_a_pair_nobody_is_named() -> None:
     lines = [waits(0), waits(1, size=65)]
-    (found,) = DETECTOR.detect(case(lines, progress=counters([6, 6]), expected=2))
+    (found,) = found_in(case(lines, progress=counters([6, 6]), expected=2))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("two_member_mismatch",))
 
 
@@ -63,17 +71,17 @@ def test_in_a_pair_nobody_is_named() -> None:
 )
 def test_calls_that_do_not_contradict(last: dict[str, Any]) -> None:
     lines = [waits(0), waits(1), waits(2), last]
-    assert DETECTOR.detect(case(lines, progress=counters([6] * 4), expected=4)) == ()
+    assert found_in(case(lines, progress=counters([6] * 4), expected=4)) == ()
 
 
 def test_gathers_of_lists_may_be_uneven() -> None:
     lines = [waits(rank, op="ALLGATHER", size=64 + rank) for rank in range(4)]
-    assert DETECTOR.detect(case(lines, progress=counters([6] * 4), expected=4)) == ()
+    assert found_in(case(lines, progress=counters([6] * 4), expected=4)) == ()
 
 
 def test_groups_with_one_description_are_not_mixed() -> None:
     lines = [waits(rank, group=None, size=64 + (rank > 2)) for rank in range(4)]
-    assert DETECTOR.detect(case(lines, progress=counters([6] * 4, None, "tp"), expected=8)) == ()  # type: ignore[arg-type]
+    assert found_in(case(lines, progress=counters([6] * 4, None, "tp"), expected=8)) == ()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +89,7 @@ def test_groups_with_one_description_are_not_mixed() -> None:
     [
         ([7, 7, 7, 6], {}, 4, "kernel_stuck", (3,), ()),
         ([7, 7, 6, 6], {}, 4, None, (), (3,)),
-        ([7, 7, 7, 6], {"text": "no stamp"}, 4, None, (), (3,)),
+        ([7, 7, 7, 6], {"time_ns": None}, 4, None, (), (3,)),
         ([7, 7, 7, 6], {}, 5, None, (), (3, 4)),
         ([7, 7, 7, 6], {}, None, None, (), (3,)),
     ],
@@ -91,7 +99,7 @@ def test_one_behind_all_others(
     done: list[int], own: dict[str, Any], expected: int | None, cause: str | None, ranks: tuple[int, ...], suspects: Any
 ) -> None:
     lines = [waits(0, 8), waits(1, 8), waits(2, 8), waits(3, 7, **own)]
-    found = judged(case(lines, progress=counters(done), expected=expected), DETECTOR)
+    found = judged(case(lines, progress=counters(done), expected=expected), *DETECTORS)
     assert (found.cause, found.ranks, found.suspects) == (cause, ranks, suspects)
     assert found.is_proven == bool(ranks)
 
@@ -100,19 +108,19 @@ def test_an_error_of_the_device_explains_the_stop() -> None:
     lines = [waits(0, 8), waits(1, 8), waits(2, 8), waits(3, 7)]
     lines.append({"kind": "gpu_error", "code": "xid:94", "severity": "error", "host": "n0", "pci": "0000:1b:00"})
     place = [{"rank": 3, "host": "n0", "pci": "0000:1b:00.0", "how": "log"}]
-    (found,) = DETECTOR.detect(case(lines, progress=counters([7, 7, 7, 6]), ranks=place, expected=4))
+    (found,) = found_in(case(lines, progress=counters([7, 7, 7, 6]), ranks=place, expected=4))
     assert (found.cause, found.ranks, found.domain) == ("gpu_fault", (3,), "infrastructure")
 
 
 def test_whoever_gave_up_long_before_the_others_is_a_victim() -> None:
-    lines = [waits(0, 8, at="10:32:00"), waits(1, 8, at="10:32:00"), waits(2, 8, at="10:32:00"), waits(3, 7)]
-    assert DETECTOR.detect(case(lines, progress=counters([7, 7, 7, 6]), expected=4)) == ()
+    lines = [waits(0, 8, at_s=720), waits(1, 8, at_s=720), waits(2, 8, at_s=720), waits(3, 7)]
+    assert found_in(case(lines, progress=counters([7, 7, 7, 6]), expected=4)) == ()
 
 
 def test_two_behind_name_nobody() -> None:
     lines = [waits(0, 8), waits(1, 8), waits(2, 7), waits(3, 7)]
-    assert DETECTOR.detect(case(lines, progress=counters([7, 7, 6, 6]), expected=4)) == ()
+    assert found_in(case(lines, progress=counters([7, 7, 6, 6]), expected=4)) == ()
 
 
 def test_silent_without_time_outs() -> None:
-    assert DETECTOR.detect(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()
+    assert found_in(case([{"kind": "exception", "code": "ValueError", "rank": 0}])) == ()

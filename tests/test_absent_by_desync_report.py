@@ -5,16 +5,19 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.ranks.desync_report import DETECTOR
+from forensics.detectors.ranks.absent import DETECTOR
 from tests.log_cases import case, judged
 
 DEFAULT = {"rank": 0, "group": "0", "desc": "default_pg", "last_enqueued": 9, "file": "a.log", "line": 2}
 
 
-def report(lagging: list[int], others: list[int], rank: int = 0, **columns: Any) -> dict[str, Any]:
+def report(
+    lagging: list[int], others: list[int], rank: int = 0, reported_by: int | None = None, **columns: Any
+) -> dict[str, Any]:
     said = {
         "lagging": [{"ranks": lagging, "state": "finished", "count": 6, "missing": 7}],
         "snapshot": [{"count": 7, "state": "started", "op": "all_reduce", "ranks": others}],
+        "reported_by": reported_by,
     }
     names = {"names_ranks": lagging, "names_rank_space": "group", "detail": json.dumps(said)}
     return {"kind": "desync", "rank": rank, "op": "all_reduce", **names, **columns}
@@ -55,7 +58,7 @@ def test_reports_that_disagree_name_nobody() -> None:
 
 @pytest.mark.parametrize(("rank", "named"), [(1, (3,)), (0, ())], ids=["number 1 is rank 1", "number 0 proves nothing"])
 def test_the_reporters_own_number_tells_whose_numbers_they_are(rank: int, named: tuple[int, ...]) -> None:
-    row = report([3], [0, 1, 2], rank=rank, text=f" - [{rank}] Timeout at collective: ALLREDUCE, #7")
+    row = report([3], [0, 1, 2], rank=rank, reported_by=rank)
     (found,) = DETECTOR.detect(case([row]))
     assert found.ranks == named
 

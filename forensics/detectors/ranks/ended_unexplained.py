@@ -8,7 +8,7 @@ rank alone accuses no rank. A stop from outside is no failure.
 
 from typing import Any
 
-from forensics.case import Case, Detector
+from forensics.case import Case
 from forensics.facts.event_rows import host_of, own_rank, refs, rows
 from forensics.facts.process_ends import SIGNAL_CAUSES, is_stop
 from forensics.facts.progress import step_in_progress
@@ -19,7 +19,7 @@ from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
 
 
-def detect(case: Case) -> tuple[Finding, ...]:
+def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no line tells more than that processes failed."""
     if any(end.how not in ("failed", "stopped") for end in case.ends.values()) or case.has_waited:
         return ()
@@ -37,7 +37,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         claims.append(Claim(f"the launcher stopped {ranks_text(stopped)}", "for", told))
     return (
         Finding(
-            detector=DETECTOR.name,
+            detector="process_ended",
             suspect_ranks=suspects,
             undecided=("tied_explanations",),
             claims=tuple(claims),
@@ -74,7 +74,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
-        detector=DETECTOR.name,
+        detector="process_ended",
         cause=cause,
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
@@ -96,6 +96,3 @@ def _suspects(failed: set[int], stopped: set[int], codes: list[str]) -> tuple[tu
     if codes == ["SIGABRT"] and stopped and 2 * len(stopped) < len(failed):
         return tuple(sorted(stopped)), f"{ranks_text(stopped)} did not abort like the others"
     return (), "an exit code does not tell who was the first, nor why"
-
-
-DETECTOR = Detector("failed_exit", ("events",), detect, "ended")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors import DETECTORS
-from forensics.detectors.ranks.fingerprint_mismatch import DETECTOR
+from forensics.detectors.ranks.mismatch import DETECTOR
 from tests.log_cases import case, judged
 
 
@@ -48,7 +48,7 @@ def test_the_exception_on_the_same_line_accuses_nobody() -> None:
     mismatch = row(one(1), one(0, shape="[8]")) | {"line": 5}
     raised = {"kind": "exception", "code": "RuntimeError", "rank": 1, "line": 5}
     best = judged(case([mismatch, raised]), *DETECTORS)
-    assert (best.finding.detector, best.ranks) == ("fingerprint_mismatch", ())
+    assert (best.finding.detector, best.ranks) == ("mismatch", ())
 
 
 def test_silent_without_fingerprints() -> None:

@@ -4,12 +4,10 @@ Method: facts/process_ends.py. A signal that nobody sent, or an exception that i
 orders several only beyond the clock error; the launcher's "first observed failure" is never taken for the origin.
 """
 
-import json
-import re
-
 import polars as pl
 
-from forensics.case import Case, Detector
+from forensics.case import Case
+from forensics.facts.error_words import memory_sizes, users_code, without_numbers
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
@@ -40,18 +38,14 @@ _TO_DO: dict[str, tuple[ActionKind, str]] = {
     "killed": ("collect_more", "the kernel and scheduler logs of its host tell who killed it"),
     "None": ("collect_more", "what it printed last, on standard error as well, tells why it ended"),
 }
-_ASKED = re.compile(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
-_FREE = re.compile(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
-_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
 _WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
 
 
 def _said(outcome: ProcessEnd) -> str:
     """What the rank died of, in brackets: the sizes of memory, else the code, else its line's words."""
     text = outcome.refs[0].text if outcome.refs else ""
-    if outcome.cause == "gpu_oom" and (asked := _ASKED.search(text)):
-        free = _FREE.search(text)
-        return f"{asked['asked']} asked" + (f", {free['is'] or free['was']} free" if free else "")
+    if outcome.cause == "gpu_oom" and (sizes := memory_sizes(text)):
+        return sizes
     words = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
     whole = not outcome.code or text.startswith(outcome.code)
     return (words if whole else outcome.code) or "no more is told"
@@ -65,12 +59,7 @@ def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     told = case.events.filter(
         (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
     )
-    for detail in told["detail"].drop_nulls().to_list():
-        frames = [frame for frame in json.loads(detail).get("frames") or [] if len(frame) == 3 and frame[1]]
-        own = [frame for frame in frames if not _LIBRARY.search(frame[1])] or frames
-        if own:
-            return Code(file=own[0][1], line=own[0][2], function=own[0][0])
-    return None
+    return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
 
 
 def _gravity(outcome: ProcessEnd) -> int:
@@ -80,7 +69,7 @@ def _gravity(outcome: ProcessEnd) -> int:
 
 def _same(outcome: ProcessEnd) -> str:
     text = outcome.refs[-1].text if outcome.refs else ""
-    return f"{outcome.cause}:{outcome.code}:{re.sub(r'[0-9]+', '#', text)[:120]}"
+    return f"{outcome.cause}:{outcome.code}:{without_numbers(text)}"
 
 
 def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]:
@@ -142,7 +131,7 @@ def _is_tie(case: Case, origins: list[ProcessEnd]) -> bool:
     return len(clocks) > 1 and stamped and all(outcome.cause == "exception" for outcome in origins)
 
 
-def detect(case: Case) -> tuple[Finding, ...]:
+def ended_ranks(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all origins."""
     died = [outcome for outcome in case.ends.values() if outcome.how == "died"]
     if not died:
@@ -177,7 +166,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(
-            detector=DETECTOR.name,
+            detector="process_ended",
             cause=cause,
             ranks=() if everybody or tie else ranks,
             suspect_ranks=ranks if tie else (),
@@ -209,6 +198,3 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
         ),
     )
-
-
-DETECTOR = Detector("process_died", ("events",), detect, "ended")

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from forensics.detectors.ranks.failed_exit import DETECTOR
+from forensics.detectors.ranks.ended_unexplained import ended_unexplained
+from forensics.detectors.ranks.process_ended import DETECTOR
 from tests.log_cases import case, judged
 
 
@@ -42,7 +43,7 @@ def test_who_has_to_be_looked_at(rows: list[dict[str, Any]], suspects: tuple[int
     ids=["stopped", "ended", "others ended well", "somebody died", "somebody timed out", "somebody lost a peer"],
 )
 def test_where_more_is_told(rows: list[dict[str, Any]]) -> None:
-    assert DETECTOR.detect(case(rows)) == ()
+    assert ended_unexplained(case(rows)) == ()
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,8 @@ def test_a_local_rank_names_nobody(rows: list[dict[str, Any]], cause: str | None
 
 def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
     rows = [{"kind": "closing_signal", "code": "SIGTERM", "pid": 9}, {"kind": "exit", "code": "SIGKILL", "pid": 9}]
-    assert DETECTOR.detect(case(rows)) == ()
+    assert ended_unexplained(case(rows)) == ()
 
 
 def test_ctrl_c_is_no_failure() -> None:
-    assert DETECTOR.detect(case(ended("SIGINT", 0, 1))) == ()
+    assert ended_unexplained(case(ended("SIGINT", 0, 1))) == ()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
-from forensics.detectors.ranks.last_issued import DETECTOR
+from forensics.detectors.ranks import absent, mismatch
 from forensics.model.finding import Finding
 from tests.log_cases import Judged, case, judged
 
@@ -43,10 +43,11 @@ class Job:
         return case(self.events, operations=self.operations, groups=self.groups, ranks=self.ranks, files=[])
 
     def find(self) -> tuple[Finding, ...]:
-        return DETECTOR.detect(self.case())
+        whole = self.case()
+        return (*absent.DETECTOR.detect(whole), *mismatch.DETECTOR.detect(whole))
 
     def judge(self) -> Judged:
-        return judged(self.case(), DETECTOR)
+        return judged(self.case(), absent.DETECTOR, mismatch.DETECTOR)
 
 
 def behind(size: int = 5, last: int = 31) -> Job:

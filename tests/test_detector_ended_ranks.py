@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from forensics.analyze import conclude_evidence
-from forensics.detectors.ranks.process_died import DETECTOR
+from forensics.detectors.ranks.process_ended import DETECTOR
 from forensics.model.incident import Code, Verdict
 from parsers.evidence import Evidence
 from parsers.tables import TABLE_NAMES, TableName, table
+from tests.hang_tables import Rows, call
 from tests.log_cases import case
 
 _SECOND = 1_000_000_000
@@ -109,3 +110,21 @@ def test_what_a_rank_died_of_is_told_with_its_line_of_code() -> None:
     assert found.code == Code(file="/job/train.py", line=40, function="step")
     assert [action.kind for action in found.actions] == ["check_config"]
     assert found.first_anomaly.signature == "gpu_oom"
+
+
+@pytest.mark.parametrize(("function", "file", "ranks"), [
+    ("__getitem__", "torch/utils/data/dataset.py", [1]),
+    ("all_reduce", "torch/distributed/distributed_c10d.py", []),
+], ids=["it read data", "it waited"])  # fmt: skip
+def test_what_a_rank_raises_while_its_operation_is_on_the_way(function: str, file: str, ranks: list[int]) -> None:
+    """Its record shows an open operation: where it stood tells whether the exception is its own."""
+    job = (
+        Rows(2)
+        .dump(0, call("world", 5, done=True), call("world", 6))
+        .dump(1, call("world", 5, done=True), call("world", 6))
+    )
+    frames = [(function, file, 10), ("main", "train.py", 5)]
+    rows = [{"function": name, "file": path, "line": line} for name, path, line in frames]
+    job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=rows, file="logs/rank_1.log")
+    job.event("exception", rank=1, code="KeyError", text="KeyError: 'eos'")
+    assert job.verdict().ranks == ranks

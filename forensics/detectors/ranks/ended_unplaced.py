@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.case import Case, Detector
+from forensics.case import Case
 from forensics.facts.event_rows import detail, host_of, own_rank, refs
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
@@ -64,7 +64,7 @@ def _is_foreign(case: Case, one: Record) -> bool:
     return known or waited
 
 
-def detect(case: Case) -> tuple[Finding, ...]:
+def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the gravest cause among failures that no rank accounts for."""
     found = _failures(case)
     if not found:
@@ -101,7 +101,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
     return (
         Finding(
-            detector=DETECTOR.name,
+            detector="process_ended",
             cause=cause,
             ranks=killed,
             hosts=() if killed else hosts,
@@ -154,6 +154,3 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
 def _action(cause: Cause, target: str) -> Action:
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
     return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])
-
-
-DETECTOR = Detector("unplaced_failure", ("events",), detect, "ended")

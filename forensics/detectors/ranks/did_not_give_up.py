@@ -1,0 +1,44 @@
+"""Most ranks gave up their wait, in operations whose group is not named: who did not?
+
+Whoever timed out, or lost a connection to somebody who had, was waiting. Where the world is known, the few that never said
+so are what the others waited for, or what these waited for; a log that is silent proves no absence, so they are suspects.
+Where a line names the group, its members tell more.
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+_GAVE_UP = ("gave_up", "followed")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, only where no record of operations tells more."""
+    waits = rows(case.events, "collective_timeout")
+    if case.has_open_operations or not waits or any(row["group"] is not None for row in waits):
+        return ()
+    if any(end.how == "died" for end in case.ends.values()):
+        return ()
+    gave_up = (case.waited_ranks | {rank for rank, end in case.ends.items() if end.how in _GAVE_UP}) & case.expected
+    rest = tuple(sorted(case.expected - gave_up))
+    if not rest or len(rest) >= len(gave_up):
+        return ()
+    text = f"{ranks_text(gave_up)} waited until a time-out or a broken connection; {ranks_text(rest)} did not say so"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            suspect_ranks=rest,
+            undecided=("culprit_among_missing",),
+            claims=(Claim(text, "for", refs(waits)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
+            blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
+            collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
+            summary=f"Undecided: {text}.",
+        ),
+    )
+
+
+DETECTOR = Detector("did_not_give_up", ("events",), detect, "waiting")
