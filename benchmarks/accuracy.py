@@ -18,7 +18,7 @@ import click
 from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
-from forensics.model.incident import Verdict
+from forensics.model.incident import Incident, Verdict
 from parsers.evidence import Evidence
 from samples.simulator import Fault, Job, Noise, simulate
 from samples.simulator.alone import EVIDENCE, EvidenceKind
@@ -101,6 +101,19 @@ def judge(tally: Tally, label: str, verdict: Verdict, truth: dict[str, Any], los
         tally.list_share.append(len(verdict.suspects.ranks) / lost)
 
 
+def judge_decision(tally: Tally, label: str, incident: Incident, truth: dict[str, Any]) -> None:
+    """A false stop: what happened would not have come back. A false eviction: of a host whose device or link was well."""
+    decision, kind = incident.decision, truth["fault"]["kind"]
+    tally.decided += decision.do != "cannot_tell"
+    if decision.do == "stop" and kind not in ("collective_mismatch", "deadlock_cycle"):
+        tally.stopped.append(f"{label}: {decision.reason}")
+    right = kind in ("gpu_fault", "network_fault", "kernel_stuck") and set(incident.verdict.hosts) <= set(
+        truth["hosts"]
+    )
+    if decision.do == "evict" and not right:
+        tally.evicted.append(f"{label}: {incident.verdict.hosts}, {decision.reason}")
+
+
 def run(first: int, incidents: int, seed: int, large: bool, only: str | None, verbose: bool) -> Tally:
     """Simulate and analyze incidents `first` … `first + incidents - 1`."""
     tally = Tally()
@@ -113,6 +126,7 @@ def run(first: int, incidents: int, seed: int, large: bool, only: str | None, ve
         report = conclude_evidence(Evidence("simulated", incident.evidence()))
         label = f"#{number} {fault.kind} {job.world} ranks, {noise.lost_recorders:.0%} lost"
         verdict = report.incidents[report.primary].verdict
+        judge_decision(tally, label, report.incidents[report.primary], incident.truth)
         lost = job.world - len(incident.draw.kept.recorders)
         judge(tally, label, verdict, incident.truth, lost)
         if verbose:
@@ -143,6 +157,9 @@ def main(
         ("undecidable: culprit in list", share(tally.inside, tally.listed)),
         ("suspects as share of the lost", f"median {median(tally.list_share or [0]):.2f} over {len(tally.list_share)}"),
         ("healthy stays healthy", share(tally.quiet_right, tally.quiet)),
+        ("told what to do", share(tally.decided, tally.total)),
+        ("false stop", share(len(tally.stopped), tally.total)),
+        ("false evict", share(len(tally.evicted), tally.total)),
     )
 
 

@@ -17,7 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 @dataclass
 class Tally:
     """What is counted over all incidents. `listed`: those whose culprit the evidence cannot tell; `inside`: of these,
-    those whose culprit is named or among the suspects. `list_share`: suspects over lost ranks. `by_kind`: right, all."""
+    those whose culprit is named or among the suspects. `decided`: incidents with a decision; `stopped`, `evicted`: wrongly so. `list_share`: suspects over lost ranks. `by_kind`: right, all."""
 
     total: int = 0
     decidable: int = 0
@@ -29,6 +29,9 @@ class Tally:
     quiet_right: int = 0
     quiet_accused: int = 0
     list_share: list[float] = field(default_factory=list)
+    decided: int = 0
+    stopped: list[str] = field(default_factory=list)
+    evicted: list[str] = field(default_factory=list)
     innocent: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
@@ -55,7 +58,13 @@ class Tally:
             print(f"{title:<31}{text}")
         for kind, (done, of) in sorted(self.by_kind.items()):
             print(f"  {kind:<22} {share(done, of)}")
-        for title, misses in (("INNOCENT", self.innocent), ("WRONG", self.wrong), ("NOT IN LIST", self.outside)):
+        for title, misses in (
+            ("INNOCENT", self.innocent),
+            ("STOPPED", self.stopped),
+            ("EVICTED", self.evicted),
+            ("WRONG", self.wrong),
+            ("NOT IN LIST", self.outside),
+        ):
             for miss in misses[:_SHOWN]:
                 print(title, miss)
         sys.exit(bool(self.innocent))

@@ -93,9 +93,8 @@ def _is_late(one: Outlier) -> bool:
     """Does it come so late that this matters? Of one that is late on and off, over all steps."""
     if one.step_ms is None:
         return one.is_steady and one.ratio <= -_MATTERS_CALL
-    if one.is_steady:
-        return one.excess_ms <= -_MATTERS_LATE * one.step_ms
-    return one.share is not None and one.share <= -2 * _MATTERS_LATE
+    often = 1.0 if one.is_steady else one.votes / one.steps
+    return often * one.excess_ms <= -_MATTERS_LATE * one.step_ms
 
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:

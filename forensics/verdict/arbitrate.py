@@ -45,7 +45,7 @@ class Candidate:
         waits = {one.kind == "waiting" for one in self.explained}
         told = self.finding.cause is not None or bool(self.finding.ranks)
         vague = not told or (True not in waits and any(one.kind == "waiting" for one in self.left_over))
-        vague |= self.kind == "slow" and bool(self.left_over)
+        vague |= self.kind == "slow" and any(one.kind != "slow" for one in (*self.explained, *self.left_over))
         known = 0 if self.explained else 1
         return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
 

@@ -31,9 +31,8 @@ class Explainer:
         """Does this cause, on these subjects, account for the symptom?"""
         if finding.cause is not None and CAUSES[finding.cause].kinds == ("slow",) and symptom.kind != "slow":
             waits = self._holds(finding) == "process" and symptom.kind == "waiting"
-            return (
-                waits and not self._case.has_waited and self._wait(finding, symptom)
-            )  # a time-out ends slowness: a hang
+            is_slow = waits and not self._case.has_waited  # a time-out ends slowness: then it is a hang
+            return is_slow and self._wait(finding, symptom)
         if symptom.kind == "bad_value":
             return self._values(finding, symptom)
         if symptom.kind == "slow":
