@@ -33,7 +33,7 @@ def timed(case: Case, one: Candidate) -> Candidate:
     if witness.stood:
         return one
     reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
-    suspects = tuple(sorted({*finding.ranks, *finding.suspect_ranks}))
+    suspects = tuple(sorted({*finding.ranks, *finding.cycle, *finding.suspect_ranks}))
     who = f"{ranks_text(suspects)} would be the ones to look at" if suspects else "who it would be is not told either"
     words = (
         "If the job stands still: "
@@ -42,7 +42,7 @@ def timed(case: Case, one: Candidate) -> Candidate:
     )
     reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
     weaker = replace(
-        finding, ranks=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
+        finding, ranks=(), cycle=(), links=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
         suspect_hosts=tuple(sorted({*finding.hosts, *finding.suspect_hosts})),
         collect=("a second flight-recorder or stack dump of all ranks, a minute later", *finding.collect),
     )  # fmt: skip
