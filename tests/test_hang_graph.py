@@ -84,6 +84,13 @@ def test_t2d_two_communicators_in_another_order() -> None:
     assert "train.py:21" in text
 
 
+def test_a_circle_in_the_records_of_a_job_that_may_run_names_nobody() -> None:
+    """Dumps of a running job, taken at slightly different moments, show circles, too."""
+    verdict = order_inversion().verdict(hung=False)
+    assert (verdict.kind, verdict.ranks, verdict.cycle, verdict.suspects.ranks) == ("hang", [], [], [3, 7])
+    assert (verdict.status, verdict.undecided) == ("hypothesis", ["no_time_witness"])
+
+
 def receiving(peer: int | None) -> Rows:
     """Rank 0 receives, rank 1 waits for rank 0 in a collective; ranks 2 and 3 run."""
     job = Rows(4, pair=(0, 1))

@@ -94,5 +94,5 @@ def test_no_text_breaks_it(parts: list[str]) -> None:
 )
 def test_each_member_says_of_which_group_it_is(prefix: str, expected: tuple[object, ...]) -> None:
     text = f"{prefix} ProcessGroupNCCL initialization options: size: 4, global rank: 9, TIMEOUT(ms): 9"
-    tables = PARSER.parse(lines("a.log", text))
+    tables = PARSER.parse(lines(text))
     assert tables["groups"].select("rank", "pg_id", "group", "desc", "size").rows() == [expected]

@@ -32,14 +32,14 @@ def timed(case: Case, one: Candidate) -> Candidate:
     if witness.stood:
         return one
     reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
-    suspects = tuple(sorted({*finding.ranks, *finding.suspect_ranks}))
+    suspects = tuple(sorted({*finding.ranks, *finding.cycle, *finding.suspect_ranks}))
     words = (
         f"If the job stands still: {finding.summary} Nothing in the bundle shows that it does; a second dump a minute later "
         "would, or --hung if you know."
     )
     reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
     weaker = replace(
-        finding, ranks=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
+        finding, ranks=(), cycle=(), links=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
         suspect_hosts=tuple(sorted({*finding.hosts, *finding.suspect_hosts})),
         collect=("a second Flight Recorder or stack dump of all ranks, a minute later", *finding.collect),
     )  # fmt: skip

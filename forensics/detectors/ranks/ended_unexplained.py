@@ -2,21 +2,25 @@
 
 An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
 nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
-Where most aborted, as watchdogs make them after a wait, those that the launcher found alive are. A line that gives a local
+Where most aborted, as watchdogs make them after a wait, the few that did not are: found alive, ended in another way, or not
+told of. A line that gives a local
 rank alone accuses no rank. A stop from outside is no failure.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from forensics.case import Case
 from forensics.facts.event_rows import host_of, own_rank, refs, rows
-from forensics.facts.process_ends import SIGNAL_CAUSES, is_stop
+from forensics.facts.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
+
+_FEW = 2  # fewer than half as many
 
 
 def ended_unexplained(case: Case) -> tuple[Finding, ...]:
@@ -28,7 +32,7 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     if not failed:
         return _without_rank(case)
     codes = sorted({end.code for end in failed.values()})
-    suspects, why = _suspects(set(failed), set(stopped), codes)
+    suspects, why = _suspects(case, failed, set(stopped))
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
     text = f"{ranks_text(failed)} ended with an error ({', '.join(codes[:3])})"
     claims = [Claim(text, "for", tuple(places))]
@@ -90,9 +94,11 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     )
 
 
-def _suspects(failed: set[int], stopped: set[int], codes: list[str]) -> tuple[tuple[int, ...], str]:
+def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -> tuple[tuple[int, ...], str]:
     if len(failed) < len(stopped):
         return tuple(sorted(failed)), f"{ranks_text(stopped)} were alive until the launcher stopped them"
-    if codes == ["SIGABRT"] and stopped and 2 * len(stopped) < len(failed):
-        return tuple(sorted(stopped)), f"{ranks_text(stopped)} did not abort like the others"
+    aborted = {rank for rank, end in failed.items() if end.code == "SIGABRT"}
+    others = (case.expected or case.seen | failed.keys() | stopped) - aborted
+    if others and len(aborted) > 2 and _FEW * len(others) < len(aborted):
+        return tuple(sorted(others)), f"{ranks_text(others)} did not abort like the others"
     return (), "an exit code does not tell who was the first, nor why"

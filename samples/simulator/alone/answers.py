@@ -42,5 +42,6 @@ def healthy(run: Run, proven: bool) -> Answer:
 
 
 def running(run: Run) -> Answer:
-    """A running job, seen for a moment: nobody may be named. It may look like a hang, but then as a hypothesis only."""
-    return healthy(run, False) | {"kinds": ["healthy", "unknown", "hang"], "hypothesis_if": "hang"}
+    """A running job, seen for a moment: nobody may be named. It may look like a hang, but then as a hypothesis only, of what
+    it would be if the job stood still (contract, rule 17)."""
+    return healthy(run, False) | {"kinds": ["healthy", "unknown", "hang"], "causes": [], "hypothesis_if": "hang"}

@@ -67,6 +67,10 @@ def answer(run: Run, lost: Lost) -> Answer:
 def _died(run: Run, kernel: bool, launcher: bool) -> Answer:
     oom = run.plan.how == "host_oom" and kernel
     cause = "host_oom" if oom else "exception" if run.plan.how == "exception" else "killed"
+    if (
+        launcher and cause == "exception"
+    ):  # a time-out that is raised in the main thread ends a victim with the same code
+        return suspected(run, [run.plan.culprits[0]], cause, "rank_died")
     if launcher:
         return named(run, cause, "rank_died", kinds=("crash", "hang"))
     return on_host(run, "host_oom", [run.job.host(run.plan.culprits[0])]) if oom else nobody(run)
