@@ -119,7 +119,7 @@ def accompany(job: subprocess.Popen[bytes], fault: str, case: Path) -> None:
             asked.unlink()
             os.kill(int(pid), signal.Signals[name])
         now = sum(path.stat().st_size for path in (case / "bundle").rglob("*.log"))
-        if now != size or len(list(case.glob("pid_*"))) < WORLD:
+        if now != size or not (case / "stepping").exists():  # starting up is quiet, too
             size, since = now, time.monotonic()
         elif fault in STANDS_STILL and time.monotonic() - since > RECORDS_AFTER_S:
             (case / "dump.request").touch()
