@@ -167,7 +167,7 @@ def outcome(truth: Mapping[str, Any], incidents: list[Any], primary: int, record
     verdict, culprits = incidents[primary].verdict, set(truth["ranks"])
     if truth.get("after_restart") and verdict.kind == "healthy":
         verdict = next((one.verdict for one in incidents if one.verdict.kind != "healthy"), verdict)
-    named, suspects = set(verdict.ranks), set(verdict.suspects.ranks)
+    named, suspects = set(verdict.ranks), {*verdict.suspects.ranks, *verdict.cycle}
     if "healthy" in truth["kinds"]:
         return "right" if verdict.kind == "healthy" else f"healthy {'accused' if named | suspects else 'not proved'}"
     if named - culprits:
