@@ -7,12 +7,14 @@
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
+#   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
 #   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
 #                CASES=torchrun for some of them
 #                The last four have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
+#   make words   what the terminal and Markdown say of every sample and situation, in demo/words.txt (minutes)
 #   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
@@ -35,7 +37,7 @@ FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
 CASES ?=
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-probe test-probe numerics-matrix launcher-matrix fuzz lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix words fuzz lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -61,6 +63,9 @@ bench: $(READY)
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))
 
+bench-stragglers: $(READY)
+	$(BIN)/python benchmarks/stragglers.py
+
 bench-probe: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python benchmarks/bench_probe.py .bench/probe
 
@@ -73,6 +78,10 @@ numerics-matrix: $(TORCH_READY)
 launcher-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(FRAMEWORKS)
 	$(TORCH_VENV)/bin/python samples/scripts/launcher_matrix.py .bench/launcher_matrix --cases "$(CASES)"
+
+words: $(READY)
+	@mkdir -p demo
+	$(BIN)/python -m samples.words demo/words.txt
 
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)

@@ -56,7 +56,7 @@ def case_of(
     states = reconcile(whole, job)
     clocks = clocks_of(whole, identity)
     events = unrecovered(whole["events"])
-    ends = in_order(standing(process_ends(events)), giving_up(events, clocks.skew_bound_s))
+    ends = in_order(standing(process_ends(events)), giving_up(events, identity, clocks))
     stacks = main_stacks(whole)
     ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()), stacks)
     gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
@@ -147,7 +147,7 @@ def conclude_evidence(
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=coverage(evidence.tables, job, seen, len(split), skew, learnt),
         primary=primary,
-        incidents=mark_repeats(incidents, identities, primary),
+        incidents=mark_repeats(incidents, identities, primary, len(job)),
         findings=listed,
         environment=environment(split),
         limits=[*attempts.limits, *dict.fromkeys(limits)],

@@ -11,10 +11,14 @@ from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
+from forensics.facts.outliers import SlowPhases, slow_phases
+from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
+from forensics.facts.positions import positions
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
+from forensics.facts.roles import Roles
 from forensics.facts.states import States
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
@@ -90,9 +94,29 @@ class Case:
         return Memberships(self.tables, self.expected, self.seen)
 
     @cached_property
+    def positions(self) -> pl.DataFrame:
+        """Who stands at which call, a row per statement (facts/positions.py)."""
+        return positions(self.tables, self.events, self.expected, self.states, self.stacks, self.memberships)
+
+    @cached_property
     def coordinates(self) -> Mapping[int, Mapping[str, int]]:
         """Rank → axis → index in the parallel layout (assemble/topology.py)."""
         return coordinates(self.identity, self.expected | self.seen, self.topology)
+
+    @cached_property
+    def roles(self) -> Roles:
+        """Which ranks do the same work (facts/roles.py)."""
+        return Roles(self.tables, self.coordinates, self.expected | self.seen)
+
+    @cached_property
+    def phase_times(self) -> pl.DataFrame:
+        """How long each rank took for what in each step (facts/phase_times.py)."""
+        return phase_times(self.tables, self.roles)
+
+    @cached_property
+    def slow_phases(self) -> SlowPhases:
+        """Who stands out among its peers, and in what (facts/outliers.py)."""
+        return slow_phases(self.phase_times)
 
     @cached_property
     def has_begun(self) -> bool:

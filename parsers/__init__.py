@@ -80,8 +80,8 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases
-from parsers.training import deepspeed, environment, hf_trainer, lightning, process_line, steps, world
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_times
+from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
 
@@ -144,6 +144,7 @@ PARSERS: tuple[Parser, ...] = (
     environment.PARSER,
     process_line.PARSER,
     world.PARSER,
+    expert_load.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     rerun_tracker.PARSER,
@@ -152,6 +153,7 @@ PARSERS: tuple[Parser, ...] = (
     te_stats.PARSER,
     megatron_timers.PARSER,
     nvrx.PARSER,
+    step_times.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,

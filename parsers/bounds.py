@@ -33,12 +33,17 @@ def bounded(tables: Tables) -> Tables:
     kept: dict[TableName, pl.DataFrame] = dict(tables)
     refused: list[pl.DataFrame] = []
     for name, frame in tables.items():
-        if tests := list(_impossible(name)):
-            beyond = frame.select(pl.any_horizontal(tests)).to_series()
-            if beyond.any():
-                refused.append(_unread(frame.filter(beyond)))
-                frame = frame.filter(~beyond)
-        kept[name] = frame.with_columns(_times(name, frame))
+        tests, times = list(_impossible(name)), _TIMED[name]
+        if not frame.height or not (tests or times):
+            continue
+        beyond = pl.any_horizontal(tests).any() if tests else pl.lit(False)
+        late = [(pl.col(column) > LATEST_NS).any().alias(column) for column in times]
+        is_beyond, *are_late = frame.select(beyond.alias("_beyond"), *late).row(0)
+        if is_beyond:
+            refused.append(_unread(frame.filter(pl.any_horizontal(tests))))
+            frame = frame.filter(~pl.any_horizontal(tests))
+        wrong = [pl.col(column) for column, is_late in zip(times, are_late, strict=True) if is_late]
+        kept[name] = frame.with_columns(pl.when(time <= LATEST_NS).then(time) for time in wrong) if wrong else frame
     if refused:
         kept["unread"] = pl.concat([*([kept["unread"]] if "unread" in kept else []), *refused]).unique(
             maintain_order=True
@@ -51,12 +56,6 @@ def _impossible(name: TableName) -> Iterator[pl.Expr]:
         yield (pl.col(column) > RANKS).fill_null(False)
     for column in _LISTED[name]:
         yield (pl.col(column).list.max() >= RANKS).fill_null(False)
-
-
-def _times(name: TableName, frame: pl.DataFrame) -> list[pl.Series]:
-    """The columns of time that hold something impossible, without it."""
-    beyond = ((frame[column], (frame[column] > LATEST_NS).fill_null(False)) for column in _TIMED[name])
-    return [series.set(mask, None) for series, mask in beyond if mask.any()]
 
 
 def _unread(lost: pl.DataFrame) -> pl.DataFrame:

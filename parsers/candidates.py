@@ -13,7 +13,7 @@ from parsers import prefixes, tasks
 from parsers.bounds import bounded
 from parsers.parser import LINES, LineParser, Source
 from parsers.scan import Scanned
-from parsers.tables import SCHEMAS, Tables, table
+from parsers.tables import SCHEMAS, Tables, spelled, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
@@ -80,7 +80,7 @@ class Candidates:
                 frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost) if frame.height else ():
-                known += [part.select(_PLACE).drop_nulls() for part in found.values() if part.height]
+                known += [spelled(part.select(_PLACE).drop_nulls()) for part in found.values() if part.height]
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}

@@ -6,13 +6,14 @@ goes to polars as it is; only where polars objects (a value of the wrong type) i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from parsers.tables import FRAME
+from parsers.flight_rows import NUMBERS, Rows, Unfit
+from parsers.tables import stack_text
 
 MAX_TEXT = 1_000  # longer names are cut: one text may be shared by every entry
 MAX_TENSORS = 4_096
@@ -46,6 +47,10 @@ OPERATION_KEYS = (
     "output_dtypes",
     "frames",
 )
+
+_TIMES = {
+    "created": "time_created_ns", "started": "time_discovered_started_ns", "completed": "time_discovered_completed_ns",
+}  # fmt: skip
 
 # Names under which the backends record an operation, where they differ from the plain one.
 _KINDS = {
@@ -102,17 +107,48 @@ def split_name(value: object) -> tuple[str | None, str | None, int | None]:
     return backend or None, _KINDS.get(name, name) or None, None
 
 
-def operation_columns(rows: Sequence[Sequence[Any]]) -> tuple[dict[str, pl.Series], list[str]]:
-    """Columns (name → series) and notes on what was left out. `rows`: values in the order of OPERATION_KEYS."""
-    values = dict(zip(OPERATION_KEYS, zip(*rows, strict=True), strict=True))
-    point, collective = _booleans(values["is_p2p"]), _integers(values["collective_seq_id"])
+def operation_columns(entries: Sequence[Mapping[Any, Any]], rows: Rows | None = None) -> tuple[pl.DataFrame, list[str]]:
+    """Columns and notes on what was left out. `rows`: `entries` are its forms, which it picks from."""
+    listed = [list(map(entry.get, OPERATION_KEYS)) for entry in entries]
+    values: Mapping[str, Sequence[Any]] = dict(zip(OPERATION_KEYS, zip(*listed, strict=True), strict=True))
+    told, notes = _told(values)
+    frame = pl.DataFrame(told)
+    if rows is not None:
+        if notes or _frames_in(values["frames"], rows.picks) > MAX_FRAMES:
+            raise Unfit
+        frame = frame[pl.Series(rows.picks, dtype=pl.UInt32)]
+        values = rows.numbers
+    return frame.hstack(_counted(values)).select(*told, "op_id", "duration_ms", **_from_counted()), notes
+
+
+def _frames_in(stacks: Sequence[Any], picks: Sequence[int]) -> int:
+    lengths = [len(stack) if isinstance(stack, list) else 0 for stack in stacks]
+    return sum(map(lengths.__getitem__, picks))
+
+
+def _counted(values: Mapping[str, Sequence[Any]]) -> list[pl.Series]:
+    """What differs from entry to entry, under its own name."""
+    floats = _floats(values["duration_ms"]).alias("duration_ms")
+    return [_integers(values[key]).alias(key) for key in NUMBERS if key != floats.name] + [floats]
+
+
+def _from_counted() -> dict[str, pl.Expr]:
+    """Columns out of `_counted`: one count serves both kinds in the oldest schema, JSON dumps write 0 for "never"."""
+    collective, peer_to_peer = (pl.coalesce(key, "seq_id") for key in ("collective_seq_id", "p2p_seq_id"))
+    times = {f"time_{word}_ns": pl.col(key) for word, key in _TIMES.items()}
+    return {
+        "seq": pl.when(pl.col("is_p2p").fill_null(value=False)).then(peer_to_peer).otherwise(collective),
+        **{name: pl.when(time > 0).then(time) for name, time in times.items()},
+    }
+
+
+def _told(values: Mapping[str, Sequence[Any]]) -> tuple[dict[str, pl.Series], list[str]]:
+    """Columns of what entries share."""
     groups = [group_of(value) for value in values["process_group"]]
     texts = [value if type(value) is str else None for value in values["profiling_name"]]
     names = {text: split_name(text) for text in set(texts)}
     split = [names[text] for text in texts]
-    frames, notes = _frames(values["frames"])
-    older = collective.fill_null(_integers(values["seq_id"]))  # one count for both kinds in the oldest schema
-    peer_to_peer = _integers(values["p2p_seq_id"]).fill_null(_integers(values["seq_id"]))
+    stacks, notes = _stacks(values["frames"])
     shapes = {key: _as_json(values[key]) for key in OPERATION_KEYS if key.endswith(("_sizes", "_dtypes"))}
     threads = _texts(values["thread_id"])
     columns = {
@@ -122,21 +158,15 @@ def operation_columns(rows: Sequence[Sequence[Any]]) -> tuple[dict[str, pl.Serie
         "backend": _texts([part[0] for part in split]),
         "kind": _texts([part[1] for part in split]),
         "peer": _integers([part[2] for part in split]),
-        "seq": peer_to_peer.zip_with(point.fill_null(value=False), older),
-        "op_id": _integers(values["op_id"]),
-        "is_p2p": point,
+        "is_p2p": _booleans(values["is_p2p"]),
         **shapes,
         "state": _texts(values["state"]),
         "retired": _booleans(values["retired"]),
-        "time_created_ns": _times(values["time_created_ns"]),
-        "time_started_ns": _times(values["time_discovered_started_ns"]),
-        "time_completed_ns": _times(values["time_discovered_completed_ns"]),
-        "duration_ms": _floats(values["duration_ms"]),
         "timeout_ms": _integers(values["timeout_ms"]),
         "thread": threads.fill_null(_texts(values["thread_name"])),
-        "frames": frames,
+        "stack": stacks,
     }
-    return {name: series.alias(name) for name, series in columns.items()}, notes
+    return columns, notes
 
 
 def _integers(values: Sequence[Any]) -> pl.Series:
@@ -147,12 +177,6 @@ def _integers(values: Sequence[Any]) -> pl.Series:
         except (TypeError, OverflowError, ValueError, pl.exceptions.PolarsError):
             pass  # beyond 64 bits
     return pl.Series([int_or_none(value) for value in values], dtype=pl.Int64)
-
-
-def _times(values: Sequence[Any]) -> pl.Series:
-    """Nanoseconds since 1970; JSON dumps write 0 for "never"."""
-    series = _integers(values)
-    return series.set(series <= 0, None)
 
 
 def _booleans(values: Sequence[Any]) -> pl.Series:
@@ -168,8 +192,8 @@ def _floats(values: Sequence[Any]) -> pl.Series:
 
 def _texts(values: Sequence[Any]) -> pl.Series:
     if set(map(type, values)) <= {str, type(None)} and all(len(value) <= MAX_TEXT for value in set(values) if value):
-        series = pl.Series([_encodable(value) for value in values] if _odd(values) else values, dtype=pl.String)
-        return series.set(series == "", None)
+        plain = [_encodable(value) or None for value in values] if _odd(values) or "" in values else values
+        return pl.Series(plain, dtype=pl.String)
     cleaned = [_encodable(value[:MAX_TEXT]) if isinstance(value, str) and value else None for value in values]
     return pl.Series(cleaned, dtype=pl.String)
 
@@ -233,14 +257,13 @@ def _is_tensor(item: object) -> bool:
     return isinstance(item, int) or (isinstance(item, str) and len(item) <= MAX_TEXT)
 
 
-def _frames(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
-    """Frames, innermost first, as the dump has them; distinct stacks are converted once and then gathered."""
-    dtype = pl.List(FRAME)
+def _stacks(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
+    """Stacks as JSON text, innermost frame first, as the dump has them; distinct ones are made once and then gathered."""
     if set(map(type, values)) <= {type(None)}:
-        return pl.Series(values, dtype=dtype), []
+        return pl.Series(values, dtype=pl.Categorical), []
     places: dict[tuple[int, ...], int] = {}
-    stacks: list[list[dict[str, Any]] | None] = [None]
-    frames_by_identity: dict[int, dict[str, Any]] = {}
+    stacks: list[str | None] = [None]
+    frames_by_identity: dict[int, tuple[str | None, str | None, int | None]] = {}
     picks: list[int] = []
     left = MAX_FRAMES
     for value in values:
@@ -255,17 +278,17 @@ def _frames(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
                 if id(frame) not in frames_by_identity:
                     frames_by_identity[id(frame)] = _frame(frame)
             places[key] = len(stacks)
-            stacks.append([frames_by_identity[one] for one in key])
+            stacks.append(stack_text(frames_by_identity[one] for one in key))
         picks.append(places[key])
-    distinct = pl.Series(stacks, dtype=dtype)
     notes = [] if left else [f"frames beyond the first {MAX_FRAMES} were left out"]
-    return distinct.gather(picks), notes
+    return pl.Series(stacks, dtype=pl.Categorical).gather(picks), notes
 
 
-def _frame(value: object) -> dict[str, Any]:
+def _frame(value: object) -> tuple[str | None, str | None, int | None]:
+    """(function, file, line)."""
     known = value if isinstance(value, dict) else {}
     function, file = (
         _encodable(text[:MAX_TEXT]) if isinstance(text := known.get(key), str) and text else None
         for key in ("name", "filename")
     )
-    return {"function": function, "file": file, "line": int_or_none(known.get("line"))}
+    return function, file, int_or_none(known.get("line"))

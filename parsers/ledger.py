@@ -6,6 +6,7 @@ One road: sources → units of work → per file the file parser that accepts it
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, BinaryIO
@@ -21,7 +22,7 @@ from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.scan import Scanned, is_text, scan, templates
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 128
@@ -56,12 +57,14 @@ def read_bundle(
     limits: Limits | None = None,
 ) -> Evidence:
     """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
-    with open_bundle(path, limits) as bundle:
+    with ExitStack() as opened:
+        bundle = opened.enter_context(open_bundle(path, limits))
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
         work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
         results = iter(map_units(work, units))
+        opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)
         parts: list[Tables] = [{"unread": table("unread", bundle.unread)}]
         done = made = 0
@@ -333,7 +336,7 @@ def _recognised(lines: pl.DataFrame, reports: Sequence[_Report]) -> tuple[dict[s
 
 def _lines(tables: Tables) -> pl.DataFrame:
     """File and line of what has a row of its own or is claimed."""
-    found = [tables[name].select("file", "line").drop_nulls() for name in _ROW_TABLES if name in tables]
+    found = [spelled(tables[name].select("file", "line").drop_nulls()) for name in _ROW_TABLES if name in tables]
     return pl.concat(found).unique() if found else table("claimed", []).select("file", "line")
 
 
@@ -365,13 +368,18 @@ def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None])
 def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """The time range of files whose lines show none (dumps): that of their records."""
     parts = [
-        tables[name].filter(~boot).select("file", pl.col(column).alias("time"))
+        spelled(
+            tables[name]
+            .filter(~boot)
+            .group_by("file")
+            .agg(pl.col(column).min().alias("first"), pl.col(column).max().alias("last"))
+        )
         for name, column, boot in _TIMES
         if tables[name].height
     ]
     if not parts:
         return files
-    spans = pl.concat(parts).group_by("file").agg(first=pl.col("time").min(), last=pl.col("time").max())
+    spans = pl.concat(parts).group_by("file").agg(pl.col("first").min(), pl.col("last").max())
     return (
         files.join(spans, on="file", how="left", maintain_order="left")
         .with_columns(

@@ -56,7 +56,7 @@ def loads(data: bytes) -> Any:
             raise
         except Exception as error:  # the walk knows opcodes, not the stack: any failure in there is the content's
             raise Refused(f"broken pickle: {type(error).__name__}") from error
-    return _Machine(data).run()
+    return Machine(data).run()
 
 
 class _Timed(io.RawIOBase):
@@ -137,7 +137,7 @@ def _is_plain(data: bytes) -> bool:
             return False
 
 
-class _Machine:
+class Machine:
     """The pickle machine for plain data only, protocols 2 to 5."""
 
     def __init__(self, data: bytes) -> None:
@@ -154,11 +154,15 @@ class _Machine:
                 if handler is None:
                     raise Refused(f"opcode {bytes([opcode])!r} is not plain data")
                 handler(self)
+                self.done(opcode)
             return self.stack.pop()
         except Refused:
             raise
         except Exception as error:
             raise Refused(f"broken pickle: {type(error).__name__}") from error
+
+    def done(self, opcode: int) -> None:
+        """After each opcode, for whoever reads on in a way of its own."""
 
     def take(self, count: int) -> bytes:
         end = self.position + count
@@ -228,10 +232,10 @@ class _Machine:
             raise Refused("unknown pickle protocol")
 
 
-_HANDLERS: dict[int, Callable[[_Machine], Any]] = {
-    0x80: _Machine.protocol,
+_HANDLERS: dict[int, Callable[[Machine], Any]] = {
+    0x80: Machine.protocol,
     0x95: lambda m: m.take(8),  # FRAME
-    0x28: _Machine.mark,
+    0x28: Machine.mark,
     0x5D: lambda m: m.push_new([]),
     0x7D: lambda m: m.push_new({}),
     0x29: lambda m: m.stack.append(()),

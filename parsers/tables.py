@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, get_args
 
+import msgspec
 import polars as pl
 
 TableName = Literal[
@@ -34,6 +35,7 @@ Tables = Mapping[TableName, pl.DataFrame]
 Schema = Mapping[str, pl.DataType]
 
 _TEXT, _INT, _FLOAT, _BOOL = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+_WORD = pl.Categorical()  # a text that many rows share: four bytes a row, and the text once
 _INTS, _TEXTS = pl.List(pl.Int64()), pl.List(pl.String())
 _PLACE: Schema = {"file": _TEXT, "line": _INT, "record": _INT}
 FRAME = pl.Struct({"function": pl.String(), "file": pl.String(), "line": pl.Int64()})
@@ -105,33 +107,35 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Collectives and point-to-point, one row per rank and operation, in the order of recording.
     "operations": {
         "rank": _INT,
-        "host": _TEXT,
+        "host": _WORD,
         "pid": _INT,
-        "comm": _TEXT,
+        "comm": _WORD,
         "pg_id": _INT,
-        "group": _TEXT,
-        "desc": _TEXT,
-        "backend": _TEXT,  # nccl, mccl, gloo, …
+        "group": _WORD,
+        "desc": _WORD,
+        "backend": _WORD,  # nccl, mccl, gloo, …
         "seq": _INT,  # collective_seq_id, or p2p_seq_id where is_p2p
         "op_id": _INT,
         "is_p2p": _BOOL,
-        "kind": _TEXT,  # all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send, recv, barrier, coalesced, …
+        "kind": _WORD,  # all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send, recv, barrier, coalesced, …
         "peer": _INT,  # the other end, group-local rank
         "root": _INT,  # group-local
-        "input_sizes": _TEXT,  # JSON text
-        "input_dtypes": _TEXT,
-        "output_sizes": _TEXT,
-        "output_dtypes": _TEXT,
-        "state": _TEXT,  # scheduled | started | completed, as the source says
+        "input_sizes": _WORD,  # JSON text
+        "input_dtypes": _WORD,
+        "output_sizes": _WORD,
+        "output_dtypes": _WORD,
+        "state": _WORD,  # scheduled | started | completed, as the source says
         "retired": _BOOL,
         "time_created_ns": _INT,
         "time_started_ns": _INT,
         "time_completed_ns": _INT,
         "duration_ms": _FLOAT,
         "timeout_ms": _INT,
-        "thread": _TEXT,
-        "frames": pl.List(FRAME),  # innermost first
-        **_PLACE,
+        "thread": _WORD,
+        "stack": _WORD,  # JSON text: [[function, file, line], …], innermost first
+        "file": _WORD,
+        "line": _INT,
+        "record": _INT,
     },
     # Counters per rank and group. scope: "all" = collectives and point-to-point in one count (NCCL), else "collective".
     "progress": {
@@ -259,6 +263,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "value_ms": _FLOAT,
         "min_rank": _INT,
         "max_rank": _INT,
+        "tokens": _INT,  # how much work the rank was given there
         "time_ns": _INT,
         **_PLACE,
     },
@@ -369,8 +374,19 @@ EVENT_KINDS: Mapping[str, str] = {
     "scheduler": "what a scheduler says of the job",
     "ras_status": "NCCL RAS status of a communicator",
     "straggler": "a tool named slow ranks",
+    "expert_load": "how many tokens the busiest expert of a rank has, as a multiple of the mean",
     "other": "a warning or error that no other kind fits",
 }
+
+
+def stack_text(frames: Iterable[tuple[str | None, str | None, int | None]]) -> str:
+    """`operations.stack` of frames as (function, file, line), innermost first."""
+    return msgspec.json.encode(list(frames)).decode()
+
+
+def stack_frames(text: str) -> list[tuple[str | None, str | None, int | None]]:
+    """The frames of an `operations.stack`."""
+    return msgspec.json.decode(text, type=list[tuple[str | None, str | None, int | None]])
 
 
 @cache
@@ -438,6 +454,11 @@ def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
         order = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
         merged[name] = sort_if_needed(whole, order)
     return merged
+
+
+def spelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts in place of categories: what was narrowed, to stand beside other tables."""
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -30,31 +30,28 @@ def cut_left(text: str, width: int) -> str:
     return "…" + text[::-1][: _fitting(text[::-1], width - 1)][::-1]
 
 
-def wrap(text: str, width: int, lines: int) -> list[str]:
-    """`text` in at most `lines` lines, broken within a word only if it fills a line; the last one is cut."""
-    out: list[str] = []
-    rest = text.strip()
-    while rest and len(out) < lines - 1 and cells(rest) > width:
-        end = _fitting(rest, width)
-        space = rest.rfind(" ", 1, end + 1)
-        word = rest[space + 1 :].split(" ", 1)[0]
-        if space > 0 and (space > end // 2 or cells(word) <= width):
-            end = space
-        out.append(rest[:end].rstrip())
-        rest = rest[end:].lstrip()
-    return [*out, cut(rest, width)] if rest else out
+def wrap(text: str, width: int | None) -> list[str]:
+    """`text` in lines of `width` columns, broken at spaces only: nothing is cut, and no word. None: one line."""
+    words = text.split(" ") if width is not None else [text]
+    out = [""]
+    for word in words:
+        if out[-1] and width is not None and cells(out[-1]) + 1 + cells(word) > width:
+            out.append(word)
+        else:
+            out[-1] = f"{out[-1]} {word}" if out[-1] else word
+    return [line for line in out if line]
 
 
-def wrap_command(command: str, width: int) -> list[str]:
+def wrap_command(command: str, width: int | None) -> list[str]:
     """A shell command over several lines that still pastes: broken at spaces outside quotes, with a backslash."""
-    words = list(_words(command))
-    out = [words[0]] if words else []
+    words = list(_words(command)) if width is not None else [command]
+    out = words[:1]
     for word in words[1:]:
-        if cells(out[-1]) + 1 + cells(word) <= width - 2:
+        if width is None or cells(out[-1]) + 1 + cells(word) <= width - 2:
             out[-1] += f" {word}"
         else:
             out.append(f"  {word}")
-    return [f"{cut(line, width - 2)} \\" for line in out[:-1]] + [cut(line, width) for line in out[-1:]]
+    return [f"{line} \\" for line in out[:-1]] + out[-1:]
 
 
 @lru_cache(maxsize=512)  # a page shows the same few texts many times
@@ -85,8 +82,13 @@ def ranks_phrase(ranges: str, runs: int = 6) -> str:
     return f"{noun} {', '.join(parts[:runs])}, … ({count(ranges):,} in all)"
 
 
+def plural(number: int, noun: str) -> str:
+    """ "1 rank", "2,005 ranks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
-    """1800.0 → "30m00s"."""
+    """26.5 → "26.5 s", 616 → "10 min 16 s", 11040 → "3 h 04 min"."""
     if seconds != seconds or seconds in (float("inf"), float("-inf")):
         return "an unknown time"
     if abs(seconds) < 60:
@@ -94,7 +96,13 @@ def duration(seconds: float) -> str:
     whole = round(seconds)
     sign, whole = ("−", -whole) if whole < 0 else ("", whole)
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{sign}{hours}h{minutes:02}m{rest:02}s" if hours else f"{sign}{minutes}m{rest:02}s"
+    return f"{sign}{hours} h {minutes:02} min" if hours else f"{sign}{minutes} min {rest:02} s"
+
+
+def time_text(iso: str) -> str:
+    """ "2026-11-20T21:25:33.575567Z" → "2026-11-20 21:25:33 UTC"; what is no such text stays as it is."""
+    day, _, clock = iso.partition("T")
+    return f"{day} {clock[:8]} UTC" if iso.endswith("Z") and len(clock) > 8 else iso
 
 
 def size(count_bytes: int) -> str:

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 
 from forensics.model.incident import Evidence, Incident, Report
 from reports import summary, terminal
+from reports.answer import actions, answer, todo
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
-from reports.words import ACTION, CAUSE, DOMAIN, KIND, REASON, STATUS
+from reports.words import ACTION, CAUSE, DOMAIN, KIND, STATUS
 
 _ROWS = 200
+WIDTH = 100  # columns of the text at the top
 _TICKS = re.compile("`+")
 
 
@@ -21,11 +23,11 @@ def render(report: Report) -> str:
     """The whole text."""
     incident = summary.primary(report)
     if incident is None:
-        return f"# {KIND['unknown']}\n\n{fenced(terminal.render(report, color=False))}\n"
-    head = summary.headline(incident)
+        return f"# {KIND['unknown']}\n\n{fenced(terminal.render(report, color=False, width=WIDTH))}\n"
+    said = answer(incident)
     parts = [
-        f"# {head.kind}: {code(head.subject)} ({head.status})",
-        fenced(terminal.render(report, color=False)),
+        f"# {said.label}: {code(said.sentence)}",
+        fenced(terminal.render(report, color=False, width=WIDTH)),
         _verdict(incident),
         "## Evidence",
         *_evidence(incident),
@@ -45,17 +47,17 @@ def postmortem(report: Report) -> str:
     incident = summary.primary(report)
     if incident is None:
         return "## Postmortem\n\nNo incident."
-    lost, verdict = incident.lost, incident.verdict
+    said, lost, verdict = answer(incident), incident.lost, incident.verdict
     first = verdict.first_anomaly
     facts = [
         ("Impact", [
-            f"Ranks waiting: {incident.blast_radius.ranks_waiting:,}",
+            f"Ranks that waited: {incident.blast_radius.ranks_waiting:,}",
             f"Last completed step: {_or_unknown(lost.last_completed_step)}; "
-            f"last persisted step: {_or_unknown(lost.last_persisted_step)}",
-            f"Stalled: {'not known' if lost.stalled_s is None else duration(lost.stalled_s)}",
+            f"last stored checkpoint: {_or_unknown(lost.last_persisted_step)}",
+            f"Stood still for: {'not known' if lost.stalled_s is None else duration(lost.stalled_s)}",
         ]),
-        ("Trigger", [code(first.signature) if first.signature else "…"]),
-        ("Root cause", [f"{_cause(incident)} ({DOMAIN[verdict.domain]}), {verdict.status}", code(verdict.summary)]),
+        ("Trigger", [code(said.sentence)]),
+        ("Cause", [f"{_cause(incident)} ({DOMAIN[verdict.domain]}), {verdict.status}", code(verdict.summary)]),
         ("Detection", [f"First anomaly: {code(first.time_utc or 'time not known')}", "Noticed by: …"]),
         ("Resolution", ["…"]),
         ("What went well, what did not, where we were lucky", ["…"]),
@@ -64,7 +66,7 @@ def postmortem(report: Report) -> str:
     for title, points in facts:
         lines += ["", f"### {title}", "", *(f"- {point}" for point in points)]
     lines += ["", "### Action items", "", "| action | owner | done |", "|---|---|---|"]
-    lines += [f"| {ACTION[action.kind][0]}{f' {cell(action.target)}' if action.target else ''} | {ACTION[action.kind][1]} | |"
+    lines += [f"| {cell(todo(action))} | {ACTION[action.kind][2]} | |"
               for action in incident.actions[:_ROWS]]  # fmt: skip
     return "\n".join([*lines, "| … | | |"])
 
@@ -96,7 +98,7 @@ def _verdict(incident: Incident) -> str:
     lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {DOMAIN[verdict.domain].capitalize()}."]
     if verdict.status_rule:
         lines.append(f"Rule: {code(verdict.status_rule)}")
-    lines += [f"Cannot tell: {REASON[reason]}." for reason in verdict.undecided]
+    lines += [f"Cannot tell: {said.cannot_tell}." for said in [answer(incident)] if said.cannot_tell]
     return "  \n".join(lines)
 
 
@@ -104,7 +106,7 @@ def _evidence(incident: Incident) -> list[str]:
     rows = [row for item in incident.evidence[:_ROWS] for row in _evidence_rows(item)]
     if not rows:
         return ["No evidence."]
-    table = _table(("", "claim", "where", "verbatim"), rows)
+    table = _table(("", "fact", "where", "as printed"), rows)
     return [table, *_more(len(incident.evidence), "facts")]
 
 
@@ -145,10 +147,8 @@ def _actions(incident: Incident) -> list[str]:
     if not incident.actions:
         return ["Nothing."]
     parts = []
-    for number, action in enumerate(summary.commands(incident)[:_ROWS], start=1):
-        what, who = ACTION[action.kind]
-        target = f" {code(action.target)}" if action.target else ""
-        parts.append(f"**{number}. {what}**{target} ({who}): {code(action.reason)}")
+    for number, action in enumerate(actions(incident)[:_ROWS], start=1):
+        parts.append(f"**{number}.** {code(todo(action))} ({ACTION[action.kind][2]})")
         if action.command:
             parts.append(fenced(action.command, "sh"))
     return parts

@@ -4,6 +4,7 @@ from html import escape
 
 from forensics.model.incident import Evidence, Report
 from reports import summary
+from reports.answer import answer, is_undecided
 from reports.sanitize import clean
 from reports.words import STATUS
 
@@ -15,11 +16,12 @@ def repr_html(report: Report) -> str:
     incident = summary.primary(report)
     if incident is None:
         return "<p><strong>UNKNOWN</strong>: the bundle holds no incident</p>"
-    head = summary.headline(incident)
-    where = f" ({_text(head.where)})" if head.where else ""
+    said, verdict = answer(incident), incident.verdict
+    command = f"<br><code>{_text(said.command)}</code>" if said.command else ""
     parts = [
-        f"<p><strong>{head.kind}</strong> <strong>{_text(head.subject)}</strong>{where}<br>"
-        f"{head.status}: {_text(incident.verdict.status_rule or STATUS[incident.verdict.status])}</p>",
+        f"<p><strong>{said.label}</strong> <strong>{_text(said.sentence)}</strong></p>",
+        f"<p>{'Collect' if is_undecided(verdict) else 'Do now'}: {_text(said.do)}{command}</p>",
+        f"<p>{verdict.status}: {_text(verdict.status_rule or STATUS[verdict.status])}</p>",
         "<table><tbody>",
         *(
             f'<tr><th scope="row">{_text(row.label)}</th><td>{_text(row.text)}</td></tr>'
@@ -28,10 +30,10 @@ def repr_html(report: Report) -> str:
         "</tbody></table>",
         f"<p><small>{_text(' · '.join(summary.coverage(report)))}</small></p>",
     ]
-    for direction in ("for", "against", "unseen"):
+    for direction, title in (("for", "why"), ("against", "contradicts"), ("unseen", "not recorded")):
         claims = summary.evidence(incident, direction)
         if claims:
-            parts += [f"<p><em>{direction}</em></p>", "<ul>", *map(_claim, claims[:_CLAIMS]), "</ul>"]
+            parts += [f"<p><em>{title}</em></p>", "<ul>", *map(_claim, claims[:_CLAIMS]), "</ul>"]
         if len(claims) > _CLAIMS:
             parts.append(f"<p><small>… {len(claims) - _CLAIMS} more in the report</small></p>")
     return "\n".join(["<div>", *parts, "</div>"])

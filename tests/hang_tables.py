@@ -11,7 +11,7 @@ from typing import Any
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident, Report, Verdict
 from parsers.evidence import Evidence
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.tables import TABLE_NAMES, TableName, stack_text, table
 
 START_NS = 1_763_000_000_000_000_000
 SECOND_NS = 1_000_000_000
@@ -34,7 +34,7 @@ def call(group: str, seq: int, kind: str = "all_reduce", *, done: bool = False, 
         "group": group, "seq": seq, "kind": kind, "is_p2p": is_p2p, "state": "completed" if done else "scheduled",
         "retired": done, "backend": "nccl", "input_sizes": "[[1024]]", "output_sizes": "[[1024]]",
         "input_dtypes": '["Float"]', "output_dtypes": '["Float"]',
-        "frames": [{"function": "train_step", "file": "train.py", "line": line}], **changes,
+        "stack": stack_text([("train_step", "train.py", line)]), **changes,
     }  # fmt: skip
 
 

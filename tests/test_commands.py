@@ -6,8 +6,13 @@ import pytest
 
 import forensics
 from forensics.detectors.hardware.device_fault import DETECTOR
-from forensics.model.commands import drain_node
-from forensics.verdict.actions import actions_of
+from forensics.facts.surroundings import surroundings
+from forensics.model import commands
+from forensics.model.commands import NOWHERE, Surroundings, drain_node
+from forensics.model.finding import Finding
+from forensics.model.incident import Place
+from forensics.verdict.actions import Known, actions_of
+from parsers.tables import table
 from tests.log_cases import case, judged
 
 
@@ -55,6 +60,65 @@ def test_the_action_stays_without_its_command(host: str, has_command: bool) -> N
     assert [action.command is not None for action in drains] == [has_command]
 
 
-def test_commands_are_written_in_one_place() -> None:
+@pytest.mark.parametrize("word", ["nodename=", "ssh {", "kubectl ", "py-spy dump --pid"])
+def test_commands_are_written_in_one_place(word: str) -> None:
     root = Path(forensics.__file__).parent
-    assert [path.name for path in root.rglob("*.py") if "nodename=" in path.read_text()] == ["commands.py"]
+    assert [path.name for path in root.rglob("*.py") if word in path.read_text()] == ["commands.py"]
+
+
+SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (commands.stacks("n1", [7]), "ssh n1 py-spy dump --pid 7"),
+        (commands.stacks("n1", [7], SLURM), "srun --jobid=881 --overlap -w n1 py-spy dump --pid 7"),
+        (commands.stacks("w-0", [7], POD), "kubectl exec w-0 -- py-spy dump --pid 7"),
+        (commands.stacks("n1", [7, 8]), "ssh n1 \"sh -c 'for p in 7 8; do py-spy dump --pid \\$p; done'\""),
+        (commands.kernel_log("n1"), "ssh n1 dmesg -T"),
+        (commands.kernel_log("n1", SLURM), "srun -w n1 dmesg -T"),
+        (commands.kernel_log("w-0", POD), "kubectl describe pod w-0"),
+        (commands.device("n1", 3, SLURM), "srun -w n1 mthreads-gmi -q -i 3"),
+        (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
+        (commands.device("n1", 3), None),  # whose GPU it is, is not known
+        (commands.ports("n1"), "ssh n1 ibstat"),
+        (commands.drain_node("w-0", "x", POD), None),  # a pod is no node
+        (commands.stacks("n1;id", [7]), None),
+        (commands.kernel_log("a,b", POD), None),
+        (commands.stacks("n1", []), None),
+    ],
+)
+def test_a_command_goes_by_launcher_and_vendor(command: str | None, text: str | None) -> None:
+    assert command == text
+
+
+def _files(*parsers: str, launch: str | None = None) -> Surroundings:
+    rows = [{"file": name, "parsers": [name], "launch": launch} for name in parsers]
+    return surroundings({"files": table("files", rows)})
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (_files("nccl"), NOWHERE),
+        (_files("slurm", "xid", launch="881"), Surroundings("slurm", "nvidia", "881")),
+        (_files("slurm", launch="run_b"), Surroundings("slurm")),
+        (_files("pod_description", "mx_smi", launch="3"), POD),
+        (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
+    ],
+)
+def test_launcher_and_vendor_are_known_where_one_alone_speaks(found: Surroundings, expected: Surroundings) -> None:
+    assert found == expected
+
+
+def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
+    places = [Place(rank=rank, host=f"n{rank % 2}", pid=100 + rank) for rank in range(4)]
+    finding = Finding(detector="x", suspect_ranks=(0, 1, 2), undecided=("tied_explanations",))
+    got = actions_of(finding, "hypothesis", Known(places, frozenset([2]), NOWHERE, has_records=False))
+    assert [(action.target, action.command) for action in got] == [
+        ("the stack of rank 0 on n0 (pid 100)", "ssh n0 py-spy dump --pid 100"),
+        ("the stack of rank 1 on n1 (pid 101)", "ssh n1 py-spy dump --pid 101"),
+        ("the kernel log of n0", "ssh n0 dmesg -T"),
+        ("Flight Recorder dumps in the next run, with these settings", commands.recorder()),
+    ]

@@ -8,6 +8,7 @@ import pytest
 from forensics.case import Case
 from forensics.detectors.numerics import loss_log, loss_scale
 from parsers.tables import empty, table
+from tests.log_cases import case as rank_cases
 from tests.log_cases import judged
 from tests.tensor_rows import Job, case_of
 
@@ -218,6 +219,36 @@ def test_reporters_tell_the_stage_by_the_layout(events: list[dict[str, Any]], su
 def test_without_a_layout_reporters_are_the_suspects() -> None:
     (found,) = loss_log.DETECTOR.detect(log([], reports("grad_norm", 2, 6, 10)))
     assert found.suspect_ranks == (2, 6, 10)
+
+
+@pytest.mark.parametrize(
+    ("code", "world", "silent", "waited", "named", "undecided"),
+    [
+        ("grad_norm", 4, (), (0, 1, 3), (2,), ()),
+        ("grad_norm", 4, (), (), (2,), ("tied_explanations",)),
+        ("grad_norm", 4, (3,), (0, 1), (), ("tied_explanations",)),
+        ("forward_loss", 4, (), (0, 1, 3), (), ("tied_explanations",)),
+        ("grad_norm", None, (), (0, 1, 3), (), ("tied_explanations",)),
+    ],
+    ids=["the others passed it", "the others are silent", "one left nothing", "of a stage before", "size unknown"],
+)
+def test_a_lone_reporter_of_its_own_value(
+    code: str,
+    world: int | None,
+    silent: tuple[int, ...],
+    waited: tuple[int, ...],
+    named: tuple[int, ...],
+    undecided: tuple[str, ...],
+) -> None:
+    spoke = [{"kind": "other", "rank": rank, "severity": "info"} for rank in range(4) if rank not in silent]
+    gave_up = [{"kind": "collective_timeout", "rank": rank, "seq": 7} for rank in waited]
+    rows = [row | {"rank_space": "global"} for row in [*spoke, *gave_up]]
+    case = log([], [*rows, *reports(code, 2)])
+    seen = frozenset(range(4)) - set(silent)
+    ends = rank_cases(rows, expected=world).ends if rows else {}
+    (found,) = loss_log.DETECTOR.detect(replace(case, expected=frozenset(range(world or 0)), seen=seen, ends=ends))
+    assert (found.ranks, found.undecided) == (named, undecided)
+    assert named or found.suspect_ranks == (2,)
 
 
 def test_statistics_of_the_step_outrank_its_line() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from forensics.detectors.slow.throughput_drop import DETECTOR, split
+from forensics.detectors.slow.throughput_drop import DETECTOR, drift, split
 from tests.log_cases import case, judged
 
 NOISE = random.Random(7)
@@ -50,3 +50,34 @@ def test_step_times_need_more_points_than_printed_throughput() -> None:
     steps = [{"step": i, "elapsed_ms": v, "file": "a"} for i, v in enumerate(times)]
     (found,) = DETECTOR.detect(case(steps=steps))
     assert found.first_anomaly.step == 9
+
+
+@pytest.mark.parametrize(
+    ("values", "sinks"),
+    [
+        ([value * (1 - 0.0006 * i) for i, value in enumerate(LEVEL)], True),
+        (LEVEL, False),
+        (LEVEL[:60] + LOWER[60:90] + LEVEL[90:], False),
+        ([value * (1 - 0.0001 * i) for i, value in enumerate(LEVEL)], False),
+        ([100.0 - i for i in range(20)], False),
+    ],
+    ids=["sinks", "steady", "recovered", "by two hundredths", "short"],
+)
+def test_drift(values: Sequence[float], sinks: bool) -> None:
+    assert (drift(values) is not None) == sinks
+
+
+def test_a_slow_sinking_is_told_with_both_levels() -> None:
+    steps = [{"step": i, "tflops": v * (1 - 0.0006 * i), "file": "a"} for i, v in enumerate(LEVEL)]
+    (found,) = DETECTOR.detect(case(steps=steps))
+    assert "little by little" in found.summary
+
+
+def test_longer_steps_of_a_growing_batch_are_no_fall() -> None:
+    """Twice the samples in twice the time."""
+    steps, samples = [], 0
+    for i, value in enumerate(LEVEL):
+        batch = 2 if i >= 100 else 1
+        samples += 64 * batch
+        steps.append({"step": i, "elapsed_ms": value * 10 * batch, "samples": samples, "file": "a"})
+    assert DETECTOR.detect(case(steps=steps)) == ()

@@ -34,6 +34,8 @@ def wait(basis: str = "utc", **columns: Any) -> dict[str, Any]:
         ("local", record(-3), "before"),
         ("local", record(300), "apart"),
         ("local", record(-3 - 8 * HOUR), "unknown"),
+        ("local", record(-3 - 5.75 * HOUR), "unknown"),
+        ("local", record(-3 - 6.25 * HOUR), "apart"),
         ("local", record(-900 - 8 * HOUR), "apart"),
         ("local", record(600 + 5.5 * HOUR), "apart"),
         ("local", record(-3 - 16 * HOUR), "apart"),
@@ -43,7 +45,7 @@ def wait(basis: str = "utc", **columns: Any) -> dict[str, Any]:
     ],
     ids=[
         "just before", "within a step", "during the wait", "long before", "as printed", "as printed, during", "eight zones off",
-        "no zone fits", "no zone fits, later", "beyond all zones", "without zone, last week", "clock of a boot", "no time",
+        "Nepal", "no zone has these quarters", "no zone fits", "no zone fits, later", "beyond all zones", "without zone, last week", "clock of a boot", "no time",
     ],
 )  # fmt: skip
 def test_when(basis: str, row: dict[str, Any], expected: str) -> None:

@@ -188,3 +188,23 @@ def test_a_flip_outranks_the_nan_that_follows_it() -> None:
     for rank in range(3):
         job.op(rank, "loss", "ok", "nan" if rank == 2 else "ok", step=1)
     assert answer(job).first_anomaly.tensor == "param.weight"
+
+
+def staged(cut: bool) -> Job:
+    """A pipeline of three; in step 1 the last stage gets a value from nowhere, and its norm makes NaN of it."""
+    job = Job()
+    for step in range(2):
+        sent = sized(2.0e37 if step else 2.0)
+        if not (cut and step):
+            linear(job, 1, sized(0.2), sized(2.0), sent, "layers.1", step=step)
+        linear(job, 0, sized(0.2), sized(1.0), sized(2.0), "layers.0", step=step)
+        job.row(2, "output", sent, op="recv", peer=1, module="", phase="comm", step=step)
+        job.op(2, "norm", sent, "nan" if step else sized(1.0), op="LayerNorm", step=step)
+    return job
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["its file ends before", "it left no file"])
+def test_who_fails_on_a_value_that_had_leapt_before_it_came_is_innocent(cut: bool) -> None:
+    case = staged(cut).case(expected=range(3), without=() if cut else (1,))
+    (found,) = DETECTOR.detect(case)
+    assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (1,), ("culprit_among_missing",))

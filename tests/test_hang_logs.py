@@ -214,7 +214,7 @@ def contradicted(**event: object) -> Rows:
 
 def test_witnesses_that_contradict_each_other_are_both_printed() -> None:
     """The graph says 7, RAS says that 2 is gone, whose own record shows it waiting: both are printed, 7 stays."""
-    incident = contradicted(names_ranks=[2]).incident()
+    incident = contradicted(names_ranks=[2], detail='{"dead": [2]}').incident()
     verdict = incident.verdict
     assert (verdict.ranks, verdict.suspects.ranks, verdict.status) == ([7], [], "hypothesis")
     assert verdict.undecided == ["conflicting_evidence"]
@@ -222,7 +222,7 @@ def test_witnesses_that_contradict_each_other_are_both_printed() -> None:
 
 
 def test_who_stands_in_a_stack_is_not_gone() -> None:
-    job = contradicted(names_ranks=[2])
+    job = contradicted(names_ranks=[2], detail='{"dead": [2]}')
     for rank in range(8):
         job.stack(rank, "data_loading" if rank == 7 else "communication")
     verdict = job.verdict()

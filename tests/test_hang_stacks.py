@@ -48,6 +48,13 @@ def test_t3_the_odd_one_is_named_by_its_place() -> None:
     assert (verdict.code.file, verdict.code.function) == ("train.py", "get_batch")
 
 
+def test_a_process_that_is_no_rank_changes_nothing_where_every_rank_left_a_stack() -> None:
+    """The odd one is named although some server's stack was gathered with the others."""
+    job = stacks(Rows(16), {5: "data_loading"}, times=2)
+    job.stack(None, "storage_io", host="login-2", pid=977, file="other/server.txt")
+    assert job.verdict(expected=16).ranks == [5]
+
+
 def test_one_snapshot_cannot_tell_slow_from_stuck() -> None:
     verdict = stacks(Rows(16), {5: "data_loading"}).verdict()
     assert (verdict.ranks, verdict.undecided) == ([5], ["single_snapshot"])
@@ -108,8 +115,8 @@ def test_t3e_a_rank_that_moved_between_snapshots_is_slow() -> None:
 
 @pytest.mark.parametrize(
     ("timed_out", "named"),
-    [(range(1, 8), [0]), (range(8), []), (range(2, 8), []), ((), [])],
-    ids=["all others", "itself, too", "not all others", "nobody"],
+    [(range(1, 8), [0]), (range(8), []), (range(2, 8), []), ((), [0])],
+    ids=["all others", "itself, too", "not all others", "nobody, but the job stands still"],
 )
 def test_who_computes_while_all_others_wait_until_their_time_out(timed_out: Iterable[int], named: list[int]) -> None:
     job = Rows(8)
@@ -121,6 +128,45 @@ def test_who_computes_while_all_others_wait_until_their_time_out(timed_out: Iter
     verdict = job.verdict()
     assert verdict.ranks == named
     assert not named or (verdict.cause, verdict.status, verdict.site) == ("rank_absent", "hypothesis", "compute")
+
+
+CLIPS = (("clip_grad_norm", "optimizer.py", 214), ("train_step", "train.py", 90))
+PACKS = (("pack", "packing.py", 57), ("train_step", "train.py", 80))
+
+
+@pytest.mark.parametrize(
+    ("times", "hung", "ranks", "suspects"),
+    [(2, False, [3], []), (1, False, [], [3]), (1, True, [3], [])],
+    ids=["two looks", "one look", "the person's word"],
+)
+def test_most_processes_at_one_line_wait_there_for_their_device(
+    times: int, hung: bool, ranks: list[int], suspects: list[int]
+) -> None:
+    job = Rows(8)
+    for rank in range(8):
+        for snapshot in range(times):
+            job.stack(rank, PACKS if rank == 3 else "communication" if rank == 5 else CLIPS, snapshot)
+    verdict = job.verdict(hung=hung)
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("hang", ranks, suspects)
+
+
+def test_a_job_of_which_most_processes_moved_is_no_hang() -> None:
+    """Two or three may stand in the same place in two looks by chance."""
+    job = Rows(8)
+    for rank in range(8):
+        for snapshot in range(2):
+            job.stack(
+                rank, "data_loading" if rank == 0 else "communication" if rank < 3 or snapshot else CLIPS, snapshot
+            )
+    assert job.verdict(hung=False).ranks == []
+
+
+def test_all_at_one_line_accuse_nobody() -> None:
+    job = Rows(8)
+    for rank in range(8):
+        job.stack(rank, CLIPS, 0).stack(rank, CLIPS, 1)
+    verdict = job.verdict(hung=False)
+    assert (verdict.ranks, verdict.hosts, verdict.suspects.ranks) == ([], [], [])
 
 
 WAITS = "all_reduce (torch/distributed/distributed_c10d.py:2501)"

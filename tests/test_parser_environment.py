@@ -82,3 +82,17 @@ def test_a_smaller_group_says_nothing_of_the_world() -> None:
 )
 def test_no_text_breaks_it(parts: list[str]) -> None:
     PARSER.parse(lines("".join(parts)))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        ("[PG ID 1 PG GUID 4(dp) Rank 2]", (9, 1, "4", "dp", 4)),
+        ("[PG 3 (tp) Rank 2]", (9, 3, None, "tp", 4)),
+    ],
+    ids=["with a name", "with a description"],
+)
+def test_each_member_says_of_which_group_it_is(prefix: str, expected: tuple[object, ...]) -> None:
+    text = f"{prefix} ProcessGroupNCCL initialization options: size: 4, global rank: 9, TIMEOUT(ms): 9"
+    tables = PARSER.parse(lines("a.log", text))
+    assert tables["groups"].select("rank", "pg_id", "group", "desc", "size").rows() == [expected]

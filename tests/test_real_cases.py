@@ -15,8 +15,6 @@ _FOLDER = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().par
 _CASES = sorted(path for path in _FOLDER.iterdir() if path.is_dir()) if _FOLDER.is_dir() else []
 _CASES = [inner for path in _CASES for inner in (sorted(path.iterdir()) if path.name in ("gloo", "real") else [path])]
 # Not evidence: notes on where a case is from, what its truth is, and what injected the fault.
-# Lines that no parser reads yet (2026-11-22): the load of experts.
-_UNREAD = ("mx_hot_expert_imbalance/rank_6.log",)
 _NOTES = ("readme", "sources", "truth.json", "meta.json", "expect.json", "peer_out.txt", "fault_injection.log")
 
 pytestmark = pytest.mark.skipif(not _CASES, reason="the real cases are not here")
@@ -32,6 +30,4 @@ def test_every_file_is_recognised_and_no_parser_fails(case: Path) -> None:
     reasons = evidence.tables["unread"].select("file", "reason").rows()
     assert [row for row in reasons if "failed:" in row[1] or "no parser" in row[1]] == []
     files = evidence.tables["files"].select("file", "bytes", "parsers").rows()
-    assert [
-        name for name, size, known in files if size and not known and not _is_note(name) and name not in _UNREAD
-    ] == []
+    assert [name for name, size, known in files if size and not known and not _is_note(name)] == []

@@ -195,12 +195,7 @@ def ranks_of(verdict: Verdict) -> tuple[list[int], list[int], list[int]]:
     return verdict.ranks, verdict.cycle, verdict.suspects.ranks
 
 
-AN_HOUR_OFF = pytest.mark.xfail(
-    reason="clocks without a known error are taken to be a minute apart (facts/giving_up.py)"
-)
-
-
-@pytest.mark.parametrize("number", [*NUMBERS[2::6], pytest.param(42, marks=AN_HOUR_OFF)])
+@pytest.mark.parametrize("number", [*NUMBERS[2::6], 42])
 def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
     one = simulated(number)
     assert one.incident is not None
@@ -215,14 +210,9 @@ def test_wrong_clocks_of_one_host_accuse_nobody(number: int) -> None:
 
 APART = [(number, -2) for number in NUMBERS[4::16]]
 AT_ONCE = [(number, 0) for number in NUMBERS[4::16]]
-UNTOLD = pytest.mark.xfail(
-    reason="which job a record without a run id is of, where two run at once, is told by no fact"
-)
 
 
-@pytest.mark.parametrize(
-    ("number", "days"), [*APART, *(pytest.param(*one, marks=UNTOLD) if one == (20, 0) else one for one in AT_ONCE)]
-)
+@pytest.mark.parametrize(("number", "days"), [*APART, *AT_ONCE])
 def test_two_jobs_in_one_bundle_accuse_nobody_new(number: int, days: int) -> None:
     """Another job on other hosts, at the same time or two days before: neither makes anybody of the other guilty."""
     one, two = simulated(number), made((number + 5) % INCIDENTS)
@@ -249,14 +239,8 @@ def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
     )  # fmt: skip
 
 
-STEP_BY_WORD = pytest.mark.xfail(reason="the step at which values went bad is taken from findings, not from their rows")
-
-
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [(name, "of a device") for name in NAMES]
-    + [pytest.param(name, "error", marks=STEP_BY_WORD if name == "inf_in_mlp" else ()) for name in NAMES],
-)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("word", ["of a device", "error"])
 def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) -> None:
     """One for any line of a device, one for any word "error", with every cause in turn."""
     truth = json.loads((SAMPLES / name / "truth.json").read_text())

@@ -277,9 +277,9 @@ def test_timeline_measures_from_the_first_anomaly_and_takes_any_time() -> None:
     broken = msgspec.structs.replace(items[0], time_utc="yesterday")
     timeline = drawings.timeline([*items, broken], "2026-11-19T18:42:07.113Z")
     assert timeline is not None
-    assert [moment.relative for moment in timeline.moments][:4] == ["+0.0 s", "+1.9 s", "+2.8 s", "+30m03s"]
+    assert [moment.relative for moment in timeline.moments][:4] == ["+0.0 s", "+1.9 s", "+2.8 s", "+30 min 03 s"]
     assert timeline.moments[-1].relative == ""
-    assert [gap.text for gap in timeline.gaps] == ["30m00s"]
+    assert [gap.text for gap in timeline.gaps] == ["30 min 00 s"]
 
 
 # --- notebook --------------------------------------------------------------------------------------------------------

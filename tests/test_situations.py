@@ -14,7 +14,6 @@ from forensics.model.incident import Verdict
 from samples.situations import CASES, write
 
 OPEN = {
-    "nan_assert": "a check's reporter is a suspect only: that its job has no tensor parallelism is not told",
     "nan_assert_ddp": "a check in words of the training's own is not tied to its rank",
     "wrong_nic": "time-outs of the store hide which interface the missing host took; its ranks are suspects only",
 }

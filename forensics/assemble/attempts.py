@@ -11,6 +11,8 @@ shortly before the end of exactly one attempt.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
 
 import msgspec
 import polars as pl
@@ -19,7 +21,7 @@ from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
 from forensics.model.incident import Incident
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
 _SLACK_NS = 600 * 1_000_000_000  # how much later than a time-out a log may end
@@ -114,17 +116,42 @@ def _placed(
     starts = {basis: times for basis, times in starts.items() if times == sorted(times)}
     if dumped:
         starts = {"utc": [0, *dumped]}
-    whole |= _by_time(stamps.filter(~pl.col("file").is_in(list(cuts)) & pl.col("line").is_not_null()), starts)
+    near = _by_neighbours(tables["files"]["file"].to_list(), cuts)
+    if _overlap(spans):  # two jobs at once: time tells nothing
+        whole |= near
+    whole |= _by_time(stamps.filter(~pl.col("file").is_in(list(whole)) & pl.col("line").is_not_null()), starts)
     dumps = _newest_entries(tables).filter(~pl.col("file").is_in(list(whole)))
     for file, newest, timeout in dumps.iter_rows():
         at = _dumped(newest, timeout, starts, spans, count)
         if at is not None:
             whole[file] = [(0, at)]
+    whole = near | whole
     lost = sorted({*tables["steps"]["file"].unique().to_list(), *begun} - set(whole))
     doubts = (
         (f"to which attempt the lines of {', '.join(lost[:3])} belong: they carry no usable times",) if lost else ()
     )
     return whole, doubts
+
+
+def _overlap(spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> bool:
+    """Did one attempt go on after the next had begun?"""
+    ordered = (sorted(of.values()) for of in spans.values())
+    return any(after[0] < before[1] for times in ordered for before, after in pairwise(times))
+
+
+def _by_neighbours(files: Iterable[str], cuts: Cuts) -> Cuts:
+    """Files in the attempt that all placed files of their nearest such folder belong to: what was gathered of two jobs lies
+    in two folders, and a stack has no time."""
+    around: dict[PurePosixPath, set[int]] = {}
+    for file, lines in cuts.items():
+        for folder in PurePosixPath(file).parents:
+            around.setdefault(folder, set()).update(at for _, at in lines)
+    found: Cuts = {}
+    for file in files:
+        near = next((around[folder] for folder in PurePosixPath(file).parents if folder in around), set())
+        if file not in cuts and len(near) == 1:
+            found[file] = [(0, at) for at in near]
+    return found
 
 
 def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
@@ -146,10 +173,13 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
 def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
     """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
     counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""
-    made = tables["operations"].filter(pl.col("line").is_null()).drop_nulls(["rank", "op_id", "time_created_ns"])
+    recorded = tables["operations"].lazy().select("rank", "backend", "file", "op_id", "time_created_ns", "line")
+    made = recorded.filter(pl.col("line").is_null()).drop_nulls(["rank", "op_id", "time_created_ns"])
     time, count = pl.col("time_created_ns"), pl.col("op_id")
-    ends = made.group_by("rank", "backend", "file").agg(
-        time.min().alias("first"), time.max().alias("last"), count.min().alias("from"), count.max().alias("to")
+    ends = spelled(
+        made.group_by("rank", "backend", "file")
+        .agg(time.min().alias("first"), time.max().alias("last"), count.min().alias("from"), count.max().alias("to"))
+        .collect(engine="streaming")
     )
     ends = ends.sort("rank", "backend", "first", "last", "file").with_columns(
         pl.col("last", "to").shift(1).over("rank", "backend").name.prefix("before_")
@@ -164,13 +194,11 @@ def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
 
 def _newest_entries(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, newest, timeout (ns): when the last call of a flight record was made."""
-    made = tables["operations"].filter(pl.col("time_created_ns").is_not_null() & pl.col("line").is_null())
+    recorded = tables["operations"].lazy().select("file", "time_created_ns", "timeout_ms", "line")
+    made = recorded.filter(pl.col("time_created_ns").is_not_null() & pl.col("line").is_null())
     timeout = pl.col("timeout_ms").max().fill_null(_TIMEOUT_MS) * 1_000_000
-    return (
-        made.group_by("file")
-        .agg(pl.col("time_created_ns").max().alias("newest"), timeout.alias("timeout"))
-        .sort("file")
-    )
+    newest = made.group_by("file").agg(pl.col("time_created_ns").max().alias("newest"), timeout.alias("timeout"))
+    return spelled(newest.collect(engine="streaming")).sort("file")
 
 
 def _dumped(
@@ -196,7 +224,9 @@ def _marked(frame: pl.DataFrame, cuts: Cuts) -> pl.DataFrame:
     places = pl.DataFrame(listed, schema={"file": pl.String, "_line": pl.Int64, "_at": pl.Int64}, orient="row")
     numbered = frame.with_row_index("_row")
     line = pl.col("line") if "line" in frame.columns else pl.lit(None, pl.Int64)
-    keyed = numbered.select("_row", "file", line.fill_null((1 << 63) - 1).alias("_line")).sort("_line")
+    keyed = numbered.select("_row", pl.col("file").cast(pl.String), line.fill_null((1 << 63) - 1).alias("_line")).sort(
+        "_line"
+    )
     found = keyed.join_asof(places.sort("_line"), on="_line", by="file", check_sortedness=False)
     return numbered.join(found.select("_row", "_at"), on="_row", how="left", maintain_order="left").drop("_row")
 

@@ -4,7 +4,7 @@ A clock is a host together with what its stamps count (utc, local, boot). Anchor
 share: a collective that ends, a communicator that is ready, a step that is done. Per clock, offset = the median over
 anchors of (its time − the median of all clocks), bound = 3 · 1.48 · MAD + transport + the resolution of its stamps. Fewer than
 FEWEST anchors give no bound, and without a bound nothing is ordered across clocks. Stamps without zone differ by
-whole half hours; that part of an offset is reported apart. A kernel's seconds since boot are tied to the wall clock by
+whole half hours, or by the quarters of a few zones; that part of an offset is reported apart. A kernel's seconds since boot are tied to the wall clock by
 the setting boot_time_ns of its host.
 
 Fooled by: anchors that end apart by nature (broadcast, send), which are not taken; a clock that is set during the run,
@@ -25,6 +25,8 @@ _SPREAD = 3 * 1.48  # three standard deviations, from the median of the absolute
 BOOT_BOUND_NS = 1_000_000_000  # a log prints the time of boot to the second
 SECOND_NS = 1_000_000_000
 _ZONE_NS = 1800 * SECOND_NS
+# The offsets of the tz database (2025b) that are no half hours: Nepal, Eucla, Chatham and its summer.
+_QUARTERS_NS = tuple(sign * minutes * 60 * SECOND_NS for minutes in (345, 525, 765, 825) for sign in (1, -1))
 _NEAR_ZONE_NS = 300 * SECOND_NS
 _ROWS = 500_000  # operations that are looked at, spread over their numbers
 _ENDS_TOGETHER = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
@@ -126,10 +128,12 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
-    ended = tables["operations"].filter(
-        pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
+    recorded = tables["operations"].select(
+        "rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns"
     )
-    ended = ended.filter(pl.col("seq") % max(1, ended.height // _ROWS) == 0)
+    is_end = pl.col("time_completed_ns").is_not_null() & ~pl.col("is_p2p") & pl.col("kind").is_in(_ENDS_TOGETHER)
+    count = recorded.select(is_end.sum()).item()
+    ended = recorded.filter(is_end & (pl.col("seq") % max(1, count // _ROWS) == 0))
     key = pl.concat_str(pl.lit("op"), "group", "desc", "seq", separator="\x00", ignore_nulls=True)
     return _clock(ended, hosts).select(key.alias("key"), "clock", pl.col("time_completed_ns").alias("time"))
 
@@ -186,9 +190,15 @@ def _resolution(time: pl.Expr) -> pl.Expr:
     return pl.when(whole).then(SECOND_NS).when(milli).then(1_000_000).otherwise(0)
 
 
+def nearest_zone_ns(difference_ns: int) -> int:
+    """The difference from UTC of a time zone that comes nearest to a difference of two clocks."""
+    half = round(difference_ns / _ZONE_NS) * _ZONE_NS
+    return min((half, *_QUARTERS_NS), key=lambda zone: abs(difference_ns - zone))
+
+
 def _made(text: str, offset: int, mad: float, count: int, resolution: int) -> Clock:
     host, basis = _split(text)
-    zone = round(offset / _ZONE_NS) * _ZONE_NS if basis == "local" else 0
+    zone = nearest_zone_ns(offset) if basis == "local" else 0
     if abs(offset - zone) > _NEAR_ZONE_NS:
         zone = 0
     bound = round(_SPREAD * mad) + TRANSPORT_NS + resolution if count >= FEWEST else None

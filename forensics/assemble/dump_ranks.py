@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName, table
+from parsers.tables import TableName, spelled, table
 
 _FILLED: tuple[TableName, ...] = ("operations", "groups", "progress", "settings")
 _FROM_DUMP = ("flight recorder pg_config", "flight recorder pg_status")
@@ -42,8 +42,12 @@ def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
 def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     """Files of flight records without a rank."""
     parts = [tables[name].filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]
-    recorded = tables["operations"].filter(pl.col("record").is_not_null() & pl.col("line").is_null())
-    rows = pl.concat([part.select("file", "rank") for part in (*parts, recorded)])
+    recorded = (
+        tables["operations"]
+        .select("file", "rank", "record", "line")
+        .filter(pl.col("record").is_not_null() & pl.col("line").is_null())
+    )
+    rows = pl.concat([spelled(part.select("file", "rank").unique()) for part in (*parts, recorded)])
     return rows.group_by("file").agg(pl.col("rank").is_null().all()).filter("rank")["file"].sort().to_list()
 
 
@@ -52,7 +56,7 @@ def _possible(tables: Mapping[TableName, pl.DataFrame], files: list[str]) -> dic
     stated = tables["groups"].filter(
         pl.col("file").is_in(files) & (pl.col("members_space") == "global") & pl.col("members").is_not_null()
     )
-    used = tables["operations"].filter(pl.col("file").is_in(files)).select("file", "group").unique()
+    used = spelled(tables["operations"].select("file", "group").filter(pl.col("file").is_in(files)).unique())
     every, entered = _common(stated), _common(stated.join(used, on=["file", "group"], how="semi"))
     return {file: every[file] or entered.get(file, frozenset()) for file in sorted(every)}
 

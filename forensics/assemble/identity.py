@@ -121,6 +121,13 @@ def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return single.with_columns(place.alias("rank")).explode("members", "rank").rename({"members": "_member"})
 
 
+def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same without domains behind the names of hosts."""
+    names = frame["host"].drop_nulls().unique().to_list()
+    changed = {name: short for name in names if (short := short_host(name)) != name}
+    return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
+
+
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = _rank_of_file(tables)
@@ -136,6 +143,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
         frame = tables[name]
         if not frame.height or "rank" not in frame.columns:
             continue
+        has_process = {"host", "pid"} <= set(frame.columns)
+        if has_process:
+            frame = _with_short_hosts(frame)
+        if name != "events" and not frame["rank"].null_count():
+            result[name] = frame
+            continue
         fills = []
         if name == "events":  # a number printed by a process group is not a global rank
             space = pl.col("rank_space")
@@ -145,11 +158,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = frame.join(by_file, on="file", how="left", maintain_order="left")
+        whose = by_file.with_columns(pl.col("file").cast(frame.schema["file"]))
+        frame = frame.join(whose, on="file", how="left", maintain_order="left")
         fills.append("_file")
-        if {"host", "pid"} <= set(frame.columns):
-            frame = frame.with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
-            frame = frame.join(by_host_pid, on=["host", "pid"], how="left", maintain_order="left")
+        if has_process:
+            process = by_host_pid.with_columns(pl.col("host").cast(frame.schema["host"]))
+            frame = frame.join(process, on=["host", "pid"], how="left", maintain_order="left")
             frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
             frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
             # The same number on another host that speaks for itself is another process. So it is in what a kernel says:

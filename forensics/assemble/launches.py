@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 _RANDOM = re.compile(r"_[a-z0-9_]{8}$")
 _JOB = re.compile(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
@@ -118,12 +118,14 @@ def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[str, ...]]:
 def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     parts = []
     for name in _SPOKEN:
-        frame = tables[name].filter(pl.col("rank").is_not_null())
+        frame = tables[name]
+        narrow = frame.select("file", "rank") if name in ("operations", "tensors") else frame  # they are the long ones
+        frame = narrow.filter(pl.col("rank").is_not_null())
         if name == "events":  # a rank that a launcher's table names has not spoken there
             frame = frame.filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure"]))
         elif name == "ranks":
             frame = frame.filter(pl.col("how") != "elastic failure table")
-        parts.append(frame.select("file", "rank"))
+        parts.append(spelled(frame.select("file", "rank").unique()))
     return dict(pl.concat(parts).unique().group_by("file").agg("rank").iter_rows())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
 _HOSTED: tuple[TableName, ...] = tuple(name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys())
@@ -31,7 +31,8 @@ def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     for name in _HOSTED:
         frame = tables[name]
         if places.height and frame["host"].null_count():
-            filled = frame.join(places, on="file", how="left", maintain_order="left")
+            told = places.select(pl.col("file").cast(frame.schema["file"]), pl.col("_host").cast(frame.schema["host"]))
+            filled = frame.join(told, on="file", how="left", maintain_order="left")
             result[name] = filled.with_columns(pl.coalesce("host", "_host").alias("host")).drop("_host")
     return result
 
@@ -70,10 +71,9 @@ def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) ->
     claims = claims.with_columns(_short("_claimed")).group_by("rank").agg("_claimed")
     wrong: set[str] = set()
     for name in _SPEAKING:
-        rows = tables[name].join(places, on="file", how="inner")
-        if name == "events":
-            rows = rows.with_columns(pl.when(pl.col("rank_space") == "global").then("rank").alias("rank"))
-        rows = rows.select("file", "host", "rank", "_host").unique().join(claims, on="rank", how="left")
+        is_global = pl.col("rank_space") == "global" if name == "events" else pl.lit(True)
+        said = tables[name].select("file", "host", pl.when(is_global).then("rank").alias("rank")).unique()
+        rows = spelled(said).join(places, on="file", how="inner").join(claims, on="rank", how="left")
         is_other = (_short("host") != pl.col("_host")) | ~pl.col("_claimed").list.contains(pl.col("_host"))
         wrong |= set(rows.filter(is_other)["file"])
     return places.filter(~pl.col("file").is_in(list(wrong)))

@@ -7,7 +7,7 @@ steps do not count. A rank may begin to wait up to a step before another one sto
 
 What the job outlived by work completed afterwards, what an anomaly precedes, and what is much older is `apart`. So is
 what a boot of the host lies behind. Two clocks without known offset are taken as printed where they count alike; where
-one has no zone, zones differ by whole half hours up to 14 hours, and a record that fits only by such a shift, or whose
+one has no zone, zones differ by half hours (few by quarters) up to 14 hours, and a record that fits only by such a shift, or whose
 clock cannot be compared at all, is `unknown`: it may be told, but it proves nothing by its time.
 
 Fooled by: hosts whose clocks are minutes apart in a bundle without anchors; a container in another zone than its host
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from forensics.assemble.clocks import SECOND_NS, Clocks
+from forensics.assemble.clocks import SECOND_NS, Clocks, nearest_zone_ns
 from forensics.assemble.identity import short_host
 from parsers.tables import TableName
 
@@ -38,7 +38,7 @@ _FAILED = (
 )
 _MINUTE_NS = 60 * SECOND_NS
 _HOUR_NS = 60 * _MINUTE_NS
-_ZONES_NS, _ZONE_NS = 14 * _HOUR_NS, _HOUR_NS // 2
+_ZONES_NS = 14 * _HOUR_NS
 _SHIFTED_NS = 2 * _MINUTE_NS  # how long before the anomaly a record may be that fits in another zone only
 _FAILURE_NS = 2 * SECOND_NS  # stamps of whole seconds
 _STEP_NS, _LONGEST_NS = 30 * SECOND_NS, 2 * _MINUTE_NS  # one step where its length is not known, and at most
@@ -181,7 +181,7 @@ class AnomalyWindow:
         if sure or abs(ns) <= _HOUR_NS:
             old = ns < -_HOUR_NS and not self._is_last(moment)
             return "late" if ns > begun.slack_ns else "old" if old else "before"
-        shifted = ns - round(ns / _ZONE_NS) * _ZONE_NS
+        shifted = ns - nearest_zone_ns(ns)
         if abs(ns) <= _ZONES_NS + _SHIFTED_NS and -_SHIFTED_NS <= shifted <= begun.slack_ns:
             return "unknown"
         return "late" if ns > 0 else "old"

@@ -1,49 +1,72 @@
 """The first giving-up: when somebody's wait ended at its time-out. What fails afterwards followed from it.
 
-Stamps that count alike and lie further apart than clocks do order two ends; else, within one file, its lines. Nothing else
-orders anything.
+Stamps of one host order two ends where they differ by more than printing takes; those of two hosts only beyond the known
+error of their clocks. Where that is not known, a host may be an hour ahead: then what came a minute later followed, as it
+accuses nobody, and nothing is known to have come before. Within one file its lines order what has no stamp.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
+from forensics.assemble.clocks import Clocks
+from forensics.assemble.identity import short_host
 from forensics.facts.process_ends import ProcessEnd
 
 Order = Literal["before", "after"]
 KINDS = ("collective_timeout", "barrier_missing", "desync")
-_CLOCKS_NS = 60_000_000_000  # where the error of the clocks is not known
+_MINUTE_NS = 60_000_000_000
+_Clock = tuple[str | None, str]  # host, basis
 
 
 @dataclass(frozen=True, slots=True)
 class GivingUp:
-    """`times`: basis → first stamp. `lines`: file → first line. `clocks_ns`: how far clocks may be apart."""
+    """`times`: (host, basis) → first stamp. `lines`: file → first line. `hosts`: rank → host."""
 
-    times: Mapping[str, int]
+    times: Mapping[_Clock, int]
     lines: Mapping[str, int]
-    clocks_ns: int = _CLOCKS_NS
+    hosts: Mapping[int, str] = field(default_factory=dict)
+    clocks: Clocks = field(default_factory=Clocks)
 
     def order(self, end: ProcessEnd) -> Order | None:
         """Did a process end before or after the first giving-up? None: nothing tells, or nobody gave up."""
-        first = self.times.get(end.time_basis or "utc")
-        if first is not None and end.time_ns is not None and abs(end.time_ns - first) > self.clocks_ns:
-            return "before" if end.time_ns < first else "after"
+        if end.time_ns is not None and self.times:
+            own = (self.hosts.get(end.rank), end.time_basis or "utc")
+            orders = {self._against(end.time_ns, own, first, clock) for clock, first in self.times.items()}
+            if orders & {"after", "before"}:
+                return "after" if "after" in orders else "before"
         for ref in end.refs:
             if ref.file in self.lines and ref.line is not None:
                 return "before" if ref.line < self.lines[ref.file] else "after"
         return None
 
+    def _against(self, time_ns: int, own: _Clock, first_ns: int, clock: _Clock) -> Order | None:
+        """The order of an end and one clock's first giving-up."""
+        far = abs(time_ns - first_ns) > _MINUTE_NS
+        if own[1] != clock[1]:
+            return None
+        if own == clock or None in (own[0], clock[0]):
+            return None if not far else "before" if time_ns < first_ns else "after"
+        before = self.clocks.precedes(time_ns, own[0], first_ns, clock[0], basis_a=own[1], basis_b=clock[1])
+        if before is not None:
+            return "before" if before else "after"
+        return "after" if far and time_ns > first_ns else None
 
-def giving_up(events: pl.DataFrame, skew_bound_s: float | None) -> GivingUp:
+
+def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> GivingUp:
     """Events without recovered errors → the first giving-up per clock and per file."""
+    hosts = {rank: short_host(host) for rank, host in identity.select("rank", "host").drop_nulls().iter_rows()}
     rows = events.filter(pl.col("kind").is_in(KINDS))
-    stamped = rows.drop_nulls("time_ns").with_columns(pl.col("time_basis").fill_null("utc"))
-    times = dict(stamped.group_by("time_basis").agg(pl.col("time_ns").min()).iter_rows())
+    times: dict[_Clock, int] = {}
+    stamped = rows.drop_nulls("time_ns").select("rank", "rank_space", "host", "time_basis", "time_ns")
+    for rank, space, host, basis, time_ns in stamped.iter_rows():
+        where = hosts.get(rank) if space == "global" and rank is not None else None
+        clock = (where or (short_host(host) if host else None), basis or "utc")
+        times[clock] = min(times.get(clock, time_ns), time_ns)
     lines = dict(rows.drop_nulls("line").group_by("file").agg(pl.col("line").min()).iter_rows())
-    bound = _CLOCKS_NS if skew_bound_s is None else int(skew_bound_s * 1e9)
-    return GivingUp(times, lines, bound)
+    return GivingUp(times, lines, hosts, clocks)
 
 
 def in_order(ends: Mapping[int, ProcessEnd], first: GivingUp) -> dict[int, ProcessEnd]:

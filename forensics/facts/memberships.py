@@ -1,7 +1,9 @@
 """Whose numbers a line prints: groups by name or description, their members, and ranks within them made global."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -17,12 +19,19 @@ def is_default(group: str | None, desc: str | None) -> bool:
     return desc in _DEFAULT or (desc is None and group == "0")
 
 
+def group_name(group: str | None, desc: str | None) -> str:
+    """The telling name: its description, else its number; both where several groups share the description."""
+    if desc and desc != "undefined":
+        return desc if not group or group == desc or desc == "default_pg" else f"{desc} ({group})"
+    return group or "?"
+
+
 def label(group: tuple[str | None, str | None]) -> str:
     """(name, description) of a group → how sentences call it."""
     return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Memberships:
     """What the tables of one attempt say of groups. `expected`, `seen`: ranks of the job, ranks with a record."""
 
@@ -33,17 +42,30 @@ class Memberships:
     def group_of(self, row: Row) -> tuple[str | None, str | None]:
         """(name, description) of the group that a watchdog's report is about: the row's own, else that of the counters its
         rank printed near it."""
-        counters = self.tables["progress"].filter(pl.col("file") == row["file"])
         if row["group"]:
-            named = counters.filter(pl.col("group") == row["group"])["desc"].drop_nulls()
-            return row["group"], named[0] if len(named) else None
-        rank = own_rank(row)
-        near = counters.filter(
-            (pl.col("rank").eq_missing(rank) | pl.col("rank").is_null() | pl.lit(rank is None))
-            & ((pl.col("line") - (row["line"] or 0)).abs() <= _NEAR)
-        )
-        found = near.select("group", "desc").unique()
-        return (found["group"][0], found["desc"][0]) if found.height == 1 else (None, None)
+            return row["group"], self._descriptions.get((row["file"], row["group"]))
+        rank, line = own_rank(row), row["line"] or 0
+        lines, counters = self._counters.get(row["file"], ([], []))
+        near = counters[bisect_left(lines, line - _NEAR) : bisect_right(lines, line + _NEAR)]
+        found = {(group, desc) for whose, group, desc in near if rank is None or whose is None or whose == rank}
+        return found.pop() if len(found) == 1 else (None, None)
+
+    @cached_property
+    def _descriptions(self) -> dict[tuple[str, str], str]:
+        """(file, name of a group) → the first description that counters there print of it."""
+        named = self.tables["progress"].select("file", "group", "desc").drop_nulls()
+        return {(file, group): desc for file, group, desc in named.reverse().iter_rows()}
+
+    @cached_property
+    def _counters(self) -> dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]]:
+        """File → (lines with counters, ascending; whose and of which group)."""
+        placed = self.tables["progress"].drop_nulls("line").sort("file", "line")
+        by_file: dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]] = {}
+        for file, line, *counter in placed.select("file", "line", "rank", "group", "desc").iter_rows():
+            lines, counters = by_file.setdefault(file, ([], []))
+            lines.append(line)
+            counters.append((counter[0], counter[1], counter[2]))
+        return by_file
 
     def members_of(self, group: str | None, desc: str | None) -> tuple[int, ...]:
         """Global ranks of a group in group order; empty where the bundle does not say."""
@@ -53,7 +75,25 @@ class Memberships:
                 lists = known.filter(pl.col(column) == value)["members"].drop_nulls().unique()
                 if len(lists) == 1:
                     return tuple(lists[0].to_list())
+        said, size = self._joined(group), self.size_of(group, desc)
+        if size is not None and len(said) == size:
+            return said  # PyTorch numbers the members of a group in the order of their ranks
+        if size is not None and size == len(self.expected):
+            return tuple(sorted(self.expected))
         return tuple(sorted(self.expected)) if is_default(group, desc) else ()
+
+    def _joined(self, group: str | None) -> tuple[int, ...]:
+        """Ranks that say themselves that they are members."""
+        own = self.tables["groups"].filter(
+            pl.col("members").is_null() & pl.col("comm").is_null() & (pl.col("group") == pl.lit(group, pl.String))
+        )
+        return tuple(sorted(own["rank"].drop_nulls().unique().to_list()))
+
+    def size_of(self, group: str | None, desc: str | None) -> int | None:
+        """Members of a group, where a member says how many; a description alone may stand for several groups."""
+        named = pl.col("group") == pl.lit(group) if group is not None else pl.col("desc") == pl.lit(desc, pl.String)
+        stated = self.tables["groups"].filter(named & pl.col("comm").is_null())["size"].drop_nulls().unique()
+        return int(stated[0]) if len(stated) == 1 else None
 
     def _only_default(self) -> bool:
         """No record in the bundle knows a group besides the default one."""

@@ -55,14 +55,15 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if stacks.height else None
     )
     peers = others.height if others is not None else 0
+    beside = f"; {peers} other {'rank is' if peers == 1 else 'ranks are'}" if peers else ""
     for site, rows in sorted(by_site.items()):
         who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
         if site == "communication":
             claims.append(Claim(f"the stack of {who} is in communication", "against", refs))
         elif site == "unknown":
-            claims.append(Claim(f"the stack of {who} is not in communication; {peers} other ranks are", "for", refs))
+            claims.append(Claim(f"the stack of {who} is not in communication{beside}", "for", refs))
         else:
-            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication; {peers} other ranks are in communication"
+            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication{beside}"
             claims.append(Claim(text, "for", refs))
     return claims

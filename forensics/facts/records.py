@@ -6,12 +6,13 @@ retires the entry, also when it ended by an error. A retired NCCL entry that nev
 Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); ProcessGroupGloo.cpp.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from forensics.facts.recovered_errors import unrecovered
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled, stack_frames
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
 UNRECORDED_P2P = ("gloo",)
@@ -20,15 +21,18 @@ UNRECORDED_P2P = ("gloo",)
 def one_dump_per_rank(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, frozenset[int]]:
     """(rank, file) of the dump to believe: whole before cut, then the latest, the longest, with frames, by name."""
     cut = tables["unread"].filter(pl.col("reason").str.starts_with("cut:")).select("file").unique()
-    operations = (
+    operations = spelled(
         tables["operations"]
+        .lazy()
+        .select("rank", "file", "record", "time_created_ns", "stack")
         .filter(pl.col("rank").is_not_null() & pl.col("record").is_not_null())
         .group_by("rank", "file")
         .agg(
             pl.col("time_created_ns").max().alias("latest"),
             pl.len().alias("length"),
-            (pl.col("frames").list.len() > 0).any().alias("framed"),
+            pl.col("stack").is_not_null().any().alias("framed"),
         )
+        .collect(engine="streaming")  # no copy of what passes the filter
     )
     others = pl.concat(
         [
@@ -68,15 +72,16 @@ def groups_of(
     )
     used = pl.concat(
         [
-            tables[name]
+            spelled(tables[name].select("rank", "file", "group", "desc").unique())
             .join(dumps, on=["rank", "file"], how="semi")
             .filter(pl.col("group").is_not_null())
             .select("rank", "group", "desc")
             for name in ("operations", "progress")
         ]
     ).unique()
-    backends = (
+    backends = spelled(
         tables["operations"]
+        .select("group", "desc", "backend")
         .filter(pl.col("backend").is_not_null())
         .group_by("group", "desc")
         .agg(pl.col("backend").first())
@@ -117,6 +122,7 @@ def groups_of(
     )
 
 
+_AT_ONCE = 64  # ranks
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
@@ -128,15 +134,35 @@ def entries(
 
     done: completed. superseded: a send or recv whose record never says so, but that something later proves done.
     outstanding: the communicator's counters say that something on it is not done."""
-    operations = tables["operations"].with_row_index("row").join(dumps, on=["rank", "file"], how="semi")
-    operations = operations.select(
-        *_NARROW,
-        pl.col("row").cast(pl.Int64),
-        pl.col("time_started_ns").is_not_null().any().over("rank").alias("timed"),
-    )
+    of, counts = of.with_columns(pl.col("group", "desc").cast(pl.Categorical)), _counts(tables, dumps)
+    chosen = dumps.with_columns(pl.col("file").cast(pl.Categorical))
+    judged = pl.concat([_judged(part, of, counts) for part in _some_ranks(tables["operations"], chosen)])
+    return _without_errors(judged, groups, tables["events"]).drop("_counted")
+
+
+def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The operations of the chosen dumps, narrow, with `row` and `timed`, of some ranks at a time, in order of ranks: what
+    is joined to them is then small, however many there are."""
+    narrow = operations.select(*_NARROW, "file", timed=pl.col("time_started_ns").is_not_null())
+    runs = operations.select(pl.col("file").rle().struct.unnest()).rename({"value": "file"})
+    runs = runs.with_columns((pl.col("len").cum_sum() - pl.col("len")).cast(pl.Int64).alias("first"))
+    places = dumps.join(runs, on="file", how="inner").sort("rank", "first")
+    apart = places["rank"].is_unique().all()  # each file in one piece
+    for some in places.iter_slices(_AT_ONCE) if apart and places.height else [places]:
+        cuts = [
+            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.UInt32))
+            for first, length in some.select("first", "len").iter_rows()
+        ]
+        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.UInt32)), *cuts], rechunk=True)
+        part = part.join(dumps, on=["rank", "file"], how="semi").drop("file")
+        yield part.with_columns(pl.col("timed").any().over("rank"))
+
+
+def _judged(operations: pl.DataFrame, of: pl.DataFrame, counts: pl.DataFrame) -> pl.DataFrame:
+    """Some rows of `entries`."""
     operations = operations.join(of, on=["rank", "group", "desc"], how="left", nulls_equal=True)
-    operations = operations.join(_counts(tables, dumps), on=["rank", "pg_id"], how="left").sort("rank", "record")
-    operations = _without_errors(operations.with_columns(_is_done().alias("done")), groups, tables["events"])
+    operations = operations.join(counts, on=["rank", "pg_id"], how="left").sort("rank", "record")
+    operations = operations.with_columns(_is_done().alias("done"))
     # The entry that closes a batch of sends and receives has the state of all of them.
     batch = ["rank", "pg_id", "is_p2p", "seq"]
     closing = (
@@ -151,10 +177,11 @@ def entries(
     last_done = operations.filter("done").group_by("rank").agg(pl.col("record").max().alias("_last"))
     operations = operations.join(last_done, on="rank", how="left", maintain_order="left")
     return operations.select(
-        "rank", "gid", "backend", "seq", "is_p2p", "kind", "peer", "record", "timed", "row", "done",
+        "rank", "gid", "backend", "seq", "is_p2p", "kind", pl.col("peer").cast(pl.Int32, strict=False), "record", "timed", "row", "done",
         (pl.col("is_p2p") & pl.col("closed").is_null() & ~pl.col("done") & (pl.col("record") < pl.col("_last")).fill_null(False))
         .alias("superseded"),
         (pl.col("_enqueued") > pl.col("_completed")).fill_null(False).alias("outstanding"),
+        pl.when(pl.col("scope") == "collective").then("_enqueued").alias("_counted"),
     )  # fmt: skip
 
 
@@ -202,8 +229,7 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
     )
     if not broken.height or not called.height:
         return operations
-    counted = pl.when(pl.col("scope") == "collective").then("_enqueued")
-    through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", counted).max().alias("through"))
+    through = called.group_by("rank", "gid").agg(pl.max_horizontal("seq", "_counted").max().alias("through"))
     newest = called.filter("done").join(through, left_on=["rank", "gid", "seq"], right_on=["rank", "gid", "through"])
     ended = newest.join(broken.select("rank"), on="rank", how="semi").select("gid", "seq").unique()
     known = groups.filter("whole").select("gid", pl.col("members").list.len().alias("size"))
@@ -217,6 +243,7 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
 
 # Kinds whose members must bring equally many elements; gathers only in the form with one tensor on each side (the
 # form with lists allows uneven ones).
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
 _EQUAL_SIZES = ("all_reduce", "broadcast", "reduce")
 _EQUAL_IF_FLAT = ("all_gather", "reduce_scatter")
 
@@ -231,12 +258,16 @@ def _numel(column: str) -> pl.Expr:
     )
 
 
-def _user_code(frames: pl.Expr) -> pl.Expr:
+def _user_code(stack: str) -> str | None:
     """Innermost frame outside libraries, as "file:line"."""
-    library = r"site-packages|dist-packages|/lib/python3|^<|^torch/"
-    named = pl.element().struct.field("file").fill_null("")
-    frame = frames.list.eval(pl.element().filter(~named.str.contains(library))).list.first()
-    return frame.struct.field("file") + ":" + frame.struct.field("line").cast(pl.String)
+    own = ((file, line) for _, file, line in stack_frames(stack) if not _LIBRARY.search(file or ""))
+    file, line = next(own, (None, None))
+    return None if file is None or line is None else f"{file}:{line}"
+
+
+_DETAILS = (
+    "kind", "input_sizes", "output_sizes", "input_dtypes", "root", "stack", "state", "timeout_ms", "time_created_ns", "file",
+)  # fmt: skip
 
 
 def details(tables: Mapping[TableName, pl.DataFrame], rows: pl.DataFrame) -> pl.DataFrame:
@@ -245,13 +276,14 @@ def details(tables: Mapping[TableName, pl.DataFrame], rows: pl.DataFrame) -> pl.
         pl.col("output_sizes").str.count_matches(r"\[") == 2
     )
     sized = pl.col("kind").is_in(_EQUAL_SIZES) | (pl.col("kind").is_in(_EQUAL_IF_FLAT) & flat)
-    whole = tables["operations"][rows["row"].to_list()]
-    return rows.hstack(
-        whole.select(
+    whole = tables["operations"].select(_DETAILS)[rows["row"].to_list()]
+    codes = {stack: _user_code(stack) for stack in whole["stack"].unique().drop_nulls().to_list()}
+    return spelled(rows).hstack(
+        spelled(whole).select(
             pl.when(sized).then(_numel("input_sizes")).alias("numel"),
             pl.col("input_dtypes").str.extract(r'"?([A-Za-z0-9_]+)"?', 1).alias("dtype"),
             "root",
-            _user_code(pl.col("frames")).alias("code"),
+            pl.col("stack").replace_strict(codes, default=None, return_dtype=pl.String).alias("code"),
             "state",
             "timeout_ms",
             "time_created_ns",

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from forensics.facts.series import in_order, series
 from parsers.tables import TableName
 
 _LIBRARY = re.compile(
@@ -79,8 +80,6 @@ def classify(frames: Sequence[Frame]) -> Site:
     return Site("unknown", None, frames[0] if frames else None, user)
 
 
-_WORDS = {"first": 1, "before": 1, "early": 1, "second": 2, "after": 2, "late": 2, "third": 3}
-_NTH = re.compile(r"\d+|(?<![a-z])(?:" + "|".join(_WORDS) + r")(?![a-z])")
 _KEY = ["rank", "host", "pid"]
 
 
@@ -106,10 +105,8 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     whole = pl.concat([ranked, frame.filter(pl.col("rank").is_null())])
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
-        pl.col("file")
-        .replace_strict(paths, [_series(path) for path in paths], return_dtype=pl.String)
-        .alias("_series"),
-        pl.col("file").replace_strict(paths, [_in_order(path) for path in paths], return_dtype=pl.String).alias("_nth"),
+        pl.col("file").replace_strict(paths, [series(path) for path in paths], return_dtype=pl.String).alias("_series"),
+        pl.col("file").replace_strict(paths, [in_order(path) for path in paths], return_dtype=pl.String).alias("_nth"),
     )
     live = whole.filter(pl.col("_trust") < 9)
     moving = (
@@ -134,16 +131,6 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")
-
-
-def _series(path: str) -> str:
-    """What the files of repeated dumps of one process have in common."""
-    return _NTH.sub("#", path.lower())
-
-
-def _in_order(path: str) -> str:
-    """Sorts as repeated dumps follow each other: 10 after 9, `after` after `before`."""
-    return _NTH.sub(lambda found: str(_WORDS.get(found[0], found[0])).zfill(20), path.lower())
 
 
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:

@@ -89,11 +89,15 @@ def _counters(
     tables: Mapping[TableName, pl.DataFrame], dumps: pl.DataFrame, of: pl.DataFrame, operations: pl.DataFrame
 ) -> pl.DataFrame:
     """rank, gid, enqueued, completed, oldest: of collectives, from the entries; where a ring holds none, from the counters."""
-    collectives = operations.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
-    recorded = collectives.group_by("rank", "gid").agg(
-        pl.col("seq").max().alias("enqueued"),
-        pl.col("seq").filter("done").max().alias("completed"),
-        pl.col("seq").min().alias("oldest"),
+    collectives = operations.lazy().filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
+    recorded = (
+        collectives.group_by("rank", "gid")
+        .agg(
+            pl.col("seq").max().alias("enqueued"),
+            pl.when("done").then("seq").max().alias("completed"),
+            pl.col("seq").min().alias("oldest"),
+        )
+        .collect(engine="streaming")
     )
     mixed = operations.filter("is_p2p").select("gid").unique()
     counts = (
@@ -124,12 +128,12 @@ def _stale(operations: pl.DataFrame, groups: pl.DataFrame, counters: pl.DataFram
     """Ranks that are, by their own record, before or in a collective whose successors others have completed.
 
     A dump that was taken earlier than the others, or in another attempt, looks exactly like a rank that stopped."""
-    collectives = operations.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
+    collectives = operations.lazy().filter(~pl.col("is_p2p") & pl.col("gid").is_not_null())
     completed = collectives.filter(pl.col("done") & pl.col("kind").is_in(NEED_ALL))
-    through = completed.group_by("gid").agg(pl.col("seq").max().alias("through"))
+    through = completed.group_by("gid").agg(pl.col("seq").max().alias("through")).collect(engine="streaming")
     # A host that takes part itself may end collectives in another order than they were called in.
     ordered = collectives.filter(~pl.col("done") & ~pl.col("backend").is_in(UNRECORDED_P2P).fill_null(False))
-    waiting = ordered.group_by("rank", "gid").agg(pl.col("seq").min().alias("at"))
+    waiting = ordered.group_by("rank", "gid").agg(pl.col("seq").min().alias("at")).collect(engine="streaming")
     members = groups.filter("whole").join(through, on="gid").select("gid", "through", rank="members").explode("rank")
     members = members.join(operations.select("rank").unique(), on="rank", how="semi")
     placed = members.join(counters, on=["rank", "gid"], how="left").join(waiting, on=["rank", "gid"], how="left")
@@ -250,7 +254,8 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
     counters = _counters(tables, dumps, of, operations)
     stale = _stale(operations, groups, counters)
     partial |= stale | _empty(operations, groups, counters, frozenset(dumps["rank"].to_list()))
-    operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
+    if stale:
+        operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
     held, blind = _first_open(tables, operations, groups)
     ranks = frozenset(dumps["rank"].to_list())
     holes = operations.filter(~pl.col("is_p2p")).group_by("rank").agg((pl.col("seq").min() > 1).alias("gone"))

@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
-which nothing moved, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began.
 """
 
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.facts.event_rows import reference
+from forensics.facts.launched import launched_since
 from forensics.model.ref import Ref
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
@@ -37,18 +38,30 @@ def time_witness(
 ) -> TimeWitness:
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
     stood = []
-    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & (pl.col("severity").fill_null("error") != "info"))
+    of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
+    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append(("a wait was given up", refs))
-    if stacks.height and (still := stacks.filter((pl.col("site") == "communication") & ~pl.col("moving"))).height:
+    if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append(("between two snapshots processes did not move", refs))
+    silent, moved = launched_since(tables, events)
+    stood += silent
     if opened is None or not opened.height:
-        return TimeWitness(tuple(stood))
+        return TimeWitness(tuple(stood), tuple(moved))
     return TimeWitness(
-        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), tuple(_steps(tables, opened))
+        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), (*moved, *_steps(tables, opened))
     )
+
+
+def _still(stacks: pl.DataFrame) -> pl.DataFrame:
+    """Processes that stood in one place in two looks, if most of those seen twice did: in a running job some do by chance."""
+    if not stacks.height:
+        return stacks
+    twice = stacks.filter(pl.col("moving").is_not_null() & (pl.col("source") != "traceback"))
+    still = twice.filter(~pl.col("moving"))
+    return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
 
 
 def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
@@ -60,10 +73,13 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
 
 def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
-    rows = tables["operations"].filter(
+    recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
+    rows = recorded.filter(
         pl.col("retired").fill_null(False) & ~pl.col("is_p2p").fill_null(False) & (pl.col("state") != "completed")
     )
-    given_up = opened.join(rows.select("file", "record"), on=["file", "record"], how="semi", maintain_order="left")
+    given_up = opened.join(
+        spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
+    )
     return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
 
 

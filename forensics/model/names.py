@@ -96,3 +96,8 @@ Direction = Literal["for", "against", "unseen"]
 SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
 DecisionKind = Literal["restart", "stop", "evict", "wait", "cannot_tell"]
 RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
+# What a source says of a rank and a call of its group (facts/positions.py).
+POSITION_STATES = ("unknown", "absent", "entered", "enqueued", "started", "completed", "timed_out")
+POSITION_SOURCES = (
+    "flight_record", "watchdog", "collective_line", "ras", "desync", "barrier", "fingerprint", "stack",
+)  # fmt: skip

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+_RUNS = 8  # of ranks, in a sentence
+
 
 def ranges(values: Iterable[int]) -> str:
     """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
@@ -43,9 +45,13 @@ def iso(time_ns: int | None) -> str | None:
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """ "rank 5", "ranks 1-3,7"."""
-    listed = sorted(set(ranks))
-    return ("rank " if len(listed) == 1 else "ranks ") + ranges(listed)
+    """ "rank 5", "ranks 2 and 6", "ranks 1-3, 7"; of many runs the first, and how many ranks there are."""
+    known = sorted(set(ranks))
+    runs = range_list(known)
+    if len(runs) == 2 == len(known):
+        return f"ranks {runs[0]} and {runs[1]}"
+    more = f", … ({len(known):,} in all)" if len(runs) > _RUNS else ""
+    return ("rank " if len(known) == 1 else "ranks ") + ", ".join(runs[:_RUNS]) + more
 
 
 def listed(numbers: Iterable[int]) -> str:

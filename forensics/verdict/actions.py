@@ -1,31 +1,161 @@
-"""What to do now: the detectors' own actions, those that a cause asks for, and what to collect where it is undecided."""
+"""What to do now: the detectors' own actions, those that a cause asks for, and what to collect where it is undecided.
 
-from forensics.model.commands import drain_node
+A command is there where everything in it is known: host, process, GPU, and how the launcher reaches them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from forensics.model import commands
+from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
-from forensics.model.incident import Action
+from forensics.model.incident import Action, Place
 from forensics.model.names import Status
+from forensics.model.texts import ranks_text
+
+_HOSTS = 3  # of which stacks are asked for, one command each
+_PROCESSES = 16  # in one command
+_WAITS = ("rank_absent", "kernel_stuck", "deadlock_cycle", "store_timeout", None)
 
 
-def actions_of(finding: Finding, status: Status) -> list[Action]:
+class Known(NamedTuple):
+    """What the bundle knows of the subjects, or of all ranks where there is no subject: where they run, which of them have
+    died, what reaches them."""
+
+    places: Sequence[Place] = ()
+    dead: frozenset[int] = frozenset()
+    around: Surroundings = NOWHERE
+    has_records: bool = True  # flight records are there
+
+
+NOTHING = Known()
+
+
+def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
-    actions = list(finding.actions)
-    target = f"{finding.code.file}:{finding.code.line}" if finding.code and finding.code.file else None
-    if finding.cause == "rank_absent" and finding.code and target:
-        reason = f"it stopped in {finding.code.function or 'this line'}"
-        actions.append(Action(kind="check_code", target=target, command=None, reason=reason))
-    if finding.cause in ("collective_mismatch", "deadlock_cycle"):
-        reason = "ranks issue different operations, or in a different order"
-        actions.append(Action(kind="check_code", target=target or "job", command=None, reason=reason))
-    if finding.cause == "gpu_fault":
-        for host in dict.fromkeys(device.host or "" for device in finding.devices):
-            command = drain_node(host, "gpu_fault")
-            actions.append(
-                Action(kind="drain_node", target=host, command=command, reason="its device reported an error")
-            )
-    actions += [
-        Action(kind="collect_more", target=what, command=None, reason="would decide what this bundle cannot")
-        for what in finding.collect
-    ]
+    actions = [_with_command(action, finding, known) for action in finding.actions]
+    actions += _checks(finding) + _drains(finding, known)
+    if finding.collect or finding.undecided or status == "unknown":
+        actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
+        actions += _collected(finding, known)
         actions.append(Action(kind="restart_job", target="", command=None, reason="no lasting fault is shown"))
     return actions
+
+
+def _checks(finding: Finding) -> list[Action]:
+    target = f"{finding.code.file}:{finding.code.line}" if finding.code and finding.code.file else None
+    if finding.cause == "rank_absent" and finding.code and target:
+        who = ranks_text(finding.ranks or finding.suspect_ranks) if finding.subjects else "the rank"
+        return [_check(target, f"{who} stopped in {finding.code.function or 'this line'}")]
+    if finding.cause == "collective_mismatch":
+        return [_check(target or "job", "not all members made the same call, or not in the same order")]
+    if finding.cause == "deadlock_cycle":
+        return [_check(target or "job", "ranks entered the groups in different orders")]
+    return []
+
+
+def _check(target: str, reason: str) -> Action:
+    return Action(kind="check_code", target=target, command=None, reason=reason)
+
+
+def _drains(finding: Finding, known: Known) -> list[Action]:
+    if finding.cause != "gpu_fault":
+        return []
+    hosts = dict.fromkeys(device.host or "" for device in finding.devices)
+    return [
+        Action(
+            kind="drain_node",
+            target=host,
+            command=commands.drain_node(host, "gpu_fault", known.around),
+            reason="one of its GPUs reported an error",
+        )
+        for host in hosts
+    ]
+
+
+def _with_command(action: Action, finding: Finding, known: Known) -> Action:
+    """The same action with its command, where its subject is one host."""
+    hosts = _hosts(finding, known.places)
+    if action.command is not None or len(hosts) != 1:
+        return action
+    [host] = hosts
+    command = None
+    if action.kind == "inspect_hardware":
+        command = commands.device(host, _gpu(finding, known.places), known.around)
+    elif action.kind == "inspect_network":
+        command = commands.ports(host, known.around)
+    elif action.kind == "collect_more" and finding.subjects & known.dead:
+        command = commands.kernel_log(host, known.around)
+    return msgspec.structs.replace(action, command=command)
+
+
+def _gpu(finding: Finding, places: Iterable[Place]) -> int | None:
+    """The index of the one GPU that it is about."""
+    at = {place.device.index for place in places if place.rank in finding.subjects}
+    indices = ({device.index for device in finding.devices} | at) - {None}
+    return indices.pop() if len(indices) == 1 else None
+
+
+def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
+    at = {place.host for place in places if place.rank in finding.subjects and place.host}
+    return sorted(finding.places | at)
+
+
+# --- what would decide ------------------------------------------------------------------------------------------------
+
+
+def _collected(finding: Finding, known: Known) -> list[Action]:
+    """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
+    actions = _stacks(finding, known) + _kernel_logs(finding, known)
+    asked = "" if actions else "this would decide what the bundle does not"
+    actions += [Action(kind="collect_more", target=what, command=None, reason=asked) for what in finding.collect]
+    if finding.cause in _WAITS and not known.has_records and finding.undecided:
+        what = "Flight Recorder dumps in the next run, with these settings"
+        actions.append(Action(kind="collect_more", target=what, command=commands.recorder(), reason=""))
+    return actions
+
+
+def _stacks(finding: Finding, known: Known) -> list[Action]:
+    if finding.cause not in _WAITS or finding.code is not None:
+        return []
+    by_host: dict[str, dict[int, int]] = defaultdict(dict)
+    for place in known.places:
+        is_subject = place.rank in finding.subjects if finding.subjects else True
+        if is_subject and place.rank not in known.dead and place.host and place.pid:
+            by_host[place.host][place.rank] = place.pid
+    actions = []
+    for host, pids in list(by_host.items())[:_HOSTS]:
+        shown = dict(list(pids.items())[:_PROCESSES])
+        target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)})"
+        command = commands.stacks(host, list(shown.values()), known.around)
+        reason = (
+            "shows where they are, if the job still runs"
+            if len(shown) > 1
+            else "shows where it is, if the job still runs"
+        )
+        actions.append(Action(kind="collect_more", target=target, command=command, reason=reason))
+    return actions
+
+
+def _pids(pids: Mapping[int, int]) -> str:
+    return f"pid{'' if len(pids) == 1 else 's'} {', '.join(map(str, pids.values()))}"
+
+
+def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
+    """Of the hosts whose processes ended for a reason that is not recorded."""
+    if finding.cause is not None:
+        return []
+    hosts = {place.host for place in known.places if place.rank in finding.subjects & known.dead and place.host}
+    return [
+        Action(
+            kind="collect_more",
+            target=f"the kernel log of {host}",
+            command=commands.kernel_log(host, known.around),
+            reason="shows whether the kernel ended the process",
+        )
+        for host in sorted(hosts)[:_HOSTS]
+    ]

@@ -41,10 +41,11 @@ class Candidate:
     @property
     def key(self) -> Key:
         """Smaller is better: refuted, vague, left over, whether it explains anything, basis. Vague: it gives no cause and
-        names nobody, or it explains no wait though there are some."""
+        names nobody, or it explains no wait though there are some, or it tells who is slow in a job that ended badly."""
         waits = {one.kind == "waiting" for one in self.explained}
         told = self.finding.cause is not None or bool(self.finding.ranks)
         vague = not told or (True not in waits and any(one.kind == "waiting" for one in self.left_over))
+        vague |= self.kind == "slow" and bool(self.left_over)
         known = 0 if self.explained else 1
         return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
 
@@ -62,13 +63,14 @@ class Choice:
 def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
     """Findings of all detectors → the candidates, weighed. `about`: the question that a finding's detector asks."""
     observers = Observers(case, findings)
-    shown = symptoms(case, findings, observers)
-    explainer = Explainer(case)
+    shown = symptoms(case, findings, observers, about)
+    explainer = Explainer(case, observers)
 
     def weighed(found: tuple[Finding, tuple[str, ...]]) -> Candidate:
         finding, detectors = found
         asked = about(finding)
         explained = frozenset(one for one in shown if asked is not None and explainer.explains(finding, one))
+        explained |= {one for one in shown if one.kind == asked == "slow"}
         basis = observers.basis(finding)
         left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
         if basis in ("own_record", "graph") and any(one.kind == "waiting" for one in explained):
@@ -307,7 +309,7 @@ def _tied(one: Candidate, other: Candidate) -> Candidate:
         first, cause=first.cause if same else None, ranks=(), hosts=(), devices=(), links=(), cycle=(), site=None, code=None,
         suspect_ranks=both, suspect_hosts=hosts, undecided=reasons, claims=(*first.claims, *second.claims),
         collect=(*first.collect, *second.collect),
-        summary=f"Undecided between two explanations: {first.summary} Or: {second.summary}",
+        summary=f"Two explanations fit. Either: {first.summary} Or: {second.summary}",
     )  # fmt: skip
     return replace(one, finding=tied, detectors=(*one.detectors, *other.detectors))
 

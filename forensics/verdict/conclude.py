@@ -9,6 +9,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.cost import cost
+from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
 from forensics.model.drawn import Views
@@ -30,7 +31,7 @@ from forensics.model.incident import (
 )
 from forensics.model.names import Kind, Reason
 from forensics.model.texts import ranges
-from forensics.verdict.actions import actions_of
+from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
@@ -38,8 +39,7 @@ from forensics.verdict.observers import Observers
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
-_PLACES, _WEIGHED = 64, 20
-_COLLECT = "flight-recorder dumps of all ranks (TORCH_FR_BUFFER_SIZE), py-spy dumps of all ranks, all ranks' logs, kernel logs of all hosts"
+_PLACES, _WEIGHED, _HOSTS = 64, 20, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,30 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
-        summary = f"Undecided: {len(said)} error lines stand unexplained, the gravest first: {said[0].text}"
+        lines = (
+            "One error line, which no rule explains"
+            if len(said) == 1
+            else f"{len(said)} error lines, which no rule explains; the gravest"
+        )
+        summary = f"{lines}: {said[0].text}"
     elif choice.symptoms:
-        summary = "Undecided: something went wrong, and nothing in this bundle says why."
+        summary = "Something went wrong, and no rule explains it."
     else:
-        summary = "Nothing in this bundle shows a fault, and nothing proves that the run was healthy."
-    base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(_COLLECT,))
+        summary = "No line shows a failure, and no line shows that the run ended well."
+    base = (
+        hint
+        if hint is not None and not said
+        else Finding(detector="verdict", summary=summary, collect=(_to_collect(case),))
+    )
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _to_collect(case: Case) -> str:
+    """Whatever there is of every rank, and the kernel logs of the hosts that are known."""
+    hosts = sorted(case.job_hosts)
+    of = f"{', '.join(hosts[:_HOSTS])}{', …' if len(hosts) > _HOSTS else ''}" if hosts else "all hosts"
+    return f"Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {of}"
 
 
 def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
@@ -94,7 +110,7 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
     found: list[Candidate] = []
     left = set(best.left_over)
     for one in choice.candidates[1:]:
-        own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value")}
+        own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value", "slow")}
         sure = one.refuted_by is None and one.basis in ("own_record", "graph", "others_record")
         if own and sure and one.finding.is_named and one.finding.cause not in (None, best.finding.cause):
             found.append(one)
@@ -127,6 +143,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         summary=finding.summary,
         places=list(_places(case, (*finding.ranks, *finding.cycle, *finding.suspect_ranks))),
     )
+    known = _known(case, verdict)
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
@@ -135,7 +152,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         blast_radius=finding.blast_radius,
         severity=finding.severity,
         lost=_cost(case, one.kind),
-        actions=[*actions_of(finding, status), *_drained(case, finding)],
+        actions=[*actions_of(finding, status, known), *_drained(case, finding, known)],
         symptoms=[
             SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
             for s in choice.symptoms[:_WEIGHED]
@@ -143,6 +160,14 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
         views=views(finding),
     )
+
+
+def _known(case: Case, verdict: Verdict) -> Known:
+    """What commands need."""
+    dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
+    has_records = case.states is not None and case.tables["operations"].height > 0
+    places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
+    return Known(places, dead, surroundings(case.tables), has_records)
 
 
 def _cost(case: Case, kind: Kind) -> Lost:
@@ -165,13 +190,13 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
-    return [Claim(f"{host} was known to be bad, the person says", "for") for host in _accused_hosts(case, finding)]
+    return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
 
 
-def _drained(case: Case, finding: Finding) -> list[Action]:
-    reason = "it was known to be bad, and is named or suspected again"
+def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
+    reason = "you named it as bad, and it is named or suspected again"
     return [
-        Action(kind="drain_node", target=host, command=drain_node(host, "known_bad"), reason=reason)
+        Action(kind="drain_node", target=host, command=drain_node(host, "known_bad", known.around), reason=reason)
         for host in _accused_hosts(case, finding)
     ]
 
@@ -236,7 +261,7 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)}: {finding.summary}",
+        why_not=f"{_why_not(best, other)}: {finding.summary.removeprefix('Undecided: ')}",
     )
 
 
@@ -245,10 +270,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"it leaves {more} {'symptom' if more == 1 else 'symptoms'} more unexplained"
+        return f"{more} {'symptom stays' if more == 1 else 'symptoms more stay'} unexplained"
     if not other.explained:
-        return "it explains nothing of what is shown"
-    return "the same, told less exactly" if other.basis == best.basis else "it rests on weaker evidence"
+        return "it explains no symptom"
+    return "says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

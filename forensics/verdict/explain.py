@@ -12,6 +12,7 @@ from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES
+from forensics.verdict.observers import Observers
 from forensics.verdict.symptoms import STOPPED, Symptom
 
 STOPS = ("preempted", "stopped_by_hand", "time_limit")
@@ -21,14 +22,18 @@ _AS_LATE = 1  # a log counts a step one further than the tensors in it
 class Explainer:
     """Answers for one case; what needs a walk over the graph is walked once."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, observers: Observers) -> None:
         self._case = case
+        self._observers = observers
         self._reached: dict[OpNode, set[tuple[str, object]]] = {}
 
     def explains(self, finding: Finding, symptom: Symptom) -> bool:
         """Does this cause, on these subjects, account for the symptom?"""
         if finding.cause is not None and CAUSES[finding.cause].kinds == ("slow",) and symptom.kind != "slow":
-            return self._holds(finding) == "process" and symptom.kind == "waiting" and self._wait(finding, symptom)
+            waits = self._holds(finding) == "process" and symptom.kind == "waiting"
+            return (
+                waits and not self._case.has_waited and self._wait(finding, symptom)
+            )  # a time-out ends slowness: a hang
         if symptom.kind == "bad_value":
             return self._values(finding, symptom)
         if symptom.kind == "slow":
@@ -175,7 +180,7 @@ class Explainer:
         """The first anomaly explains what went bad at its step and later."""
         if finding.severity in (None, "minor") or self._holds(finding) not in ("value", None):
             return False
-        own, at = finding.first_anomaly.step, symptom.step
+        own, at = self._observers.step(finding), symptom.step
         return own is None or at is None or own <= at + _AS_LATE
 
 

@@ -25,12 +25,37 @@ def healthy(case: Case) -> Finding | None:
     claims = _completions(case)
     if not claims:
         return None
+    claims += _pace(case)
     return Finding(
         detector="health",
         claims=tuple(claims),
         undecided=("no_hang",),
-        summary="No fault is shown: work was completed, all members agree, nothing is open.",
+        summary="No fault found: work was completed, all members agree, and no operation is open.",
     )
+
+
+def _pace(case: Case) -> list[Claim]:
+    """Steps are equally long on all ranks whoever is slow: all wait for it."""
+    times = case.phase_times
+    rows = (
+        times.filter(pl.col("sort") == "whole").sort("rank", "step").unique("rank", keep="first", maintain_order=True)
+    )
+    if rows.height < 2 or times["sort"].n_unique() > 1:
+        return []
+    text = (
+        "whether a rank is slower than its peers: steps are equally long on all ranks then, too, since all wait for it, and no "
+        "times of phases or waits are in the bundle"
+    )
+    return [
+        Claim(
+            text,
+            "unseen",
+            tuple(
+                Ref(file=file, line=line, text=name)
+                for file, line, name in rows.head(1).select("file", "line", "name").rows()
+            ),
+        )
+    ]
 
 
 def _failed(case: Case) -> bool:
@@ -49,7 +74,9 @@ def _completions(case: Case) -> list[Claim]:
     if ended or ends.height:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
         count = max(len(ended), ends["rank"].n_unique())
-        claims.append(Claim(f"{count} processes say that they ended well", "for", tuple(places)))
+        claims.append(
+            Claim(f"{count} {'process' if count == 1 else 'processes'} ended well, as they say", "for", tuple(places))
+        )
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
@@ -61,13 +88,14 @@ def _completions(case: Case) -> list[Claim]:
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
         )
         if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
-            text = "all members of all groups agree on the last completed operation, and nothing is open"
+            text = "all members of all groups agree on the last completed operation, and none is open"
             claims.append(Claim(text, "for", _records(case)))
     return claims
 
 
 def _records(case: Case) -> tuple[Ref, ...]:
-    done = case.tables["operations"].filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
+    recorded = case.tables["operations"].select("rank", "file", "record", "kind", "seq", "state")
+    done = recorded.filter(pl.col("record").is_not_null() & (pl.col("state") == "completed"))
     rows = done.sort("rank", "file", "record")
     last = rows.unique("rank", keep="last", maintain_order=True).head(3)
     return tuple(

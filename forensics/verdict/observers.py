@@ -7,7 +7,7 @@ the subject of a finding, all other processes of the job are one: 63 flight reco
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -19,7 +19,7 @@ from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import CAUSES, EVENTS
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
 Basis = Literal["own_record", "graph", "others_record", "coincidence", "hint"]
@@ -30,6 +30,7 @@ _TABLES: tuple[TableName, ...] = (
 )  # fmt: skip
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
+_OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
 Place = tuple[str, int | None]
 
@@ -47,6 +48,7 @@ class Observer:
     host: str | None = None
     is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
+    step: int | None = None
 
 
 class Observers:
@@ -68,16 +70,18 @@ class Observers:
     def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
         columns = [
             c
-            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail")
+            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail", "step")
             if c in frame.columns
         ]
         frame = frame.select("file", "line", "record", *columns).join(
-            wanted.select("file").unique(), on="file", how="semi"
+            wanted.select(pl.col("file").cast(frame.schema["file"])).unique(), on="file", how="semi"
         )
+        frame = spelled(frame)
         for place in ("line", "record"):
             rows = frame.join(wanted, left_on=["file", place], right_on=["file", "_at"], how="semi")
             for row in rows.iter_rows(named=True):
-                self._at[row["file"], row[place]].add(self._observer(name, row))
+                seen = self._observer(name, row)
+                self._at[row["file"], row[place]].add(replace(seen, step=row.get("step")))
 
     def of(self, refs: Iterable[Ref]) -> frozenset[Observer]:
         """Everybody whom these places show."""
@@ -102,6 +106,10 @@ class Observers:
         subjects, places = finding.subjects, finding.places
         holds = CAUSES[finding.cause].holds if finding.cause is not None else "process"
         if one.role == "process" and one.who is not None and one.who in subjects:
+            if one.kind == "collective_timeout" and finding.cause in _OF_THE_CALL:
+                return (
+                    "own_record"  # it tells what the subject brought to the call, or that it stands in an earlier one
+                )
             if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
                 return "hint" if finding.ranks else "others_record"
             return "others_record" if holds == "value" and one.table == "events" else "own_record"
@@ -155,6 +163,12 @@ class Observers:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
         backing = self.backing(finding)
         return any(one.table in ("tensors", "steps") or one.kind in _NUMERIC or one.kind == "nan" for one in backing)
+
+    def step(self, finding: Finding) -> int | None:
+        """The step of its first anomaly, if the rows that it points to are of that step; else the first step of these."""
+        told = finding.first_anomaly.step
+        shown = {one.step for one in self.backing(finding) if one.step is not None}
+        return told if not shown or (told is not None and shown & {told - 1, told, told + 1}) else min(shown)
 
     def shows_times(self, finding: Finding) -> bool:
         """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""

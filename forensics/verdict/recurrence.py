@@ -13,7 +13,9 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.model.commands import drain_node
 from forensics.model.incident import Action, Evidence, Incident
+from forensics.verdict.decide import decide
 
+_OF_THINGS = ("gpu_fault", "network_fault")  # causes that lie in a device or link, whoever runs there
 _HARDLY = ("collective_mismatch", "deadlock_cycle")  # causes that lie in the program, wherever it runs
 
 
@@ -32,16 +34,25 @@ def accused(incident: Incident, identity: pl.DataFrame) -> frozenset[tuple[str, 
     return frozenset(found)
 
 
-def mark_repeats(incidents: Sequence[Incident], identities: Sequence[pl.DataFrame], primary: int) -> list[Incident]:
-    """Incidents in the order of their attempts → the same, the primary one with what earlier attempts accused."""
+def mark_repeats(
+    incidents: Sequence[Incident], identities: Sequence[pl.DataFrame], primary: int, ranks: int
+) -> list[Incident]:
+    """Incidents in the order of their attempts → the same with what to do, the primary one with what earlier attempts
+    accused. `ranks`: size of the job, 0 where unknown."""
     before: dict[tuple[str, str], list[int]] = defaultdict(list)
+    ranks_then: dict[tuple[str, str], set[tuple[int, ...]]] = defaultdict(set)
     for incident, identity in zip(incidents, identities, strict=True):
         if incident.attempt < incidents[primary].attempt:
             for thing in accused(incident, identity):
                 before[thing].append(incident.attempt)
+                ranks_then[thing].add(tuple(incident.verdict.ranks))
     again = sorted(accused(incidents[primary], identities[primary]) & before.keys())
-    marked = list(incidents)
-    marked[primary] = _marked(marked[primary], again, before)
+    marked = [msgspec.structs.replace(one, decision=decide(one, ranks)) for one in incidents]
+    # Where the same ranks ran there each time, the fault may be theirs: their data, their part of the program.
+    now, is_device = tuple(incidents[primary].verdict.ranks), incidents[primary].verdict.cause in _OF_THINGS
+    hosts = {name for kind, name in again if kind == "host" and (is_device or ranks_then[kind, name] - {now})}
+    repeated = msgspec.structs.replace(marked[primary], decision=decide(marked[primary], ranks, hosts))
+    marked[primary] = _marked(repeated, again, before)
     return marked
 
 

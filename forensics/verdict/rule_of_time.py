@@ -9,7 +9,6 @@ from dataclasses import replace
 from forensics.case import Case
 from forensics.model.finding import Claim
 from forensics.model.names import Reason
-from forensics.model.texts import ranks_text
 from forensics.verdict.arbitrate import Candidate
 
 # What members brought to one call does not change by waiting.
@@ -34,11 +33,9 @@ def timed(case: Case, one: Candidate) -> Candidate:
         return one
     reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
     suspects = tuple(sorted({*finding.ranks, *finding.suspect_ranks}))
-    who = f"{ranks_text(suspects)} would be the ones to look at" if suspects else "who it would be is not told either"
     words = (
-        "If the job stands still: "
-        + finding.summary
-        + f" Nothing in the bundle shows that it does, so {who}; a second look a minute later decides, or --hung if you know."
+        f"If the job stands still: {finding.summary} Nothing in the bundle shows that it does; a second dump a minute later "
+        "would, or --hung if you know."
     )
     reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
     weaker = replace(

@@ -5,7 +5,7 @@ or step, however many ranks show it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,6 +14,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
@@ -56,9 +57,12 @@ class Symptom:
     hosts: frozenset[str] = frozenset()
 
 
-def symptoms(case: Case, findings: Sequence[Finding], observers: Observers) -> tuple[Symptom, ...]:
-    """Everything that this attempt shows, in a fixed order."""
-    found = [*_values(findings, observers), *_slow(findings, observers)]
+def symptoms(
+    case: Case, findings: Sequence[Finding], observers: Observers, about: Callable[[Finding], SymptomKind | None]
+) -> tuple[Symptom, ...]:
+    """Everything that this attempt shows, in a fixed order. `about`: the question that a finding's detector asks."""
+    slow = [one for one in findings if about(one) == "slow"]
+    found = [*_values(findings, observers), *_slow(slow, observers)]
     if not case.ended_well:
         found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
@@ -113,8 +117,11 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
         return
     live = case.stacks.filter(pl.col("source") != "traceback")
     waiting = live.filter(pl.col("site") == "communication")
+    seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
+    elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
+        yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
     storage = live.filter(pl.col("site").is_in(_STORAGE))
     if 2 * int(storage["count"].sum() or 0) > int(live["count"].sum()):
         yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))
@@ -128,7 +135,8 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
 
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
-    lines = case.tables["operations"].filter(
+    calls = case.tables["operations"].select("rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "line")
+    lines = calls.filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
     )  # fmt: skip
     if not lines.height or case.ends or _held(case):
@@ -227,13 +235,13 @@ def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Sympt
         if one.cause is not None and CAUSES[one.cause].holds != "value":
             continue
         if one.severity not in (None, "minor") and observers.shows_values(one):
-            steps.add(one.first_anomaly.step)
+            steps.add(observers.step(one))
     for step in sorted(steps, key=lambda value: (value is None, value or 0)):
         yield Symptom("bad_value", f"step {step}" if step is not None else "a value", step=step)
 
 
 def _slow(findings: Sequence[Finding], observers: Observers) -> Iterator[Symptom]:
-    for one in findings:
-        if one.cause is not None and CAUSES[one.cause].kinds == ("slow",) and observers.shows_times(one):
-            yield Symptom("slow", "steps take longer", frozenset(one.ranks))
-            return
+    """What detectors of slowness found, if they point to times."""
+    timed = [one for one in findings if observers.shows_times(one)]
+    if timed:
+        yield Symptom("slow", "steps take longer", frozenset().union(*(one.ranks for one in timed)))

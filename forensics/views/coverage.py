@@ -8,7 +8,7 @@ from forensics.assemble.identity import short_host
 from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.texts import iso, range_list, ranges
-from parsers.tables import TableName
+from parsers.tables import TableName, spelled
 
 _EVIDENCE: tuple[TableName, ...] = (
     "ranks",
@@ -30,12 +30,15 @@ _MAX_FILES = 2000
 def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, records, rank: rows of all evidence tables."""
     parts = [
-        tables[name].select(
-            "file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank")
+        spelled(
+            tables[name]
+            .select("file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank"))
+            .group_by("file", "rank")
+            .agg(pl.len().alias("records"))
         )
         for name in _EVIDENCE
     ]
-    return pl.concat(parts).group_by("file").agg(pl.len().alias("records"), pl.col("rank").drop_nulls().unique())
+    return pl.concat(parts).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
 
 
 def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCoverage]:

@@ -119,7 +119,11 @@ class JsonReport:
                 ranks = [self._global.get(_process(one)) for _, one in some]
                 is_global = None not in ranks
                 hosts = dict.fromkeys(host for _, one in some if (host := _text(one.get("host"))))
-                states = [{"rank": rank, "status": one.get("status")} for rank, one in some[:200]]
+                states: dict[str, Any] = {
+                    "states": [{"rank": rank, "status": one.get("status")} for rank, one in some[:200]]
+                }
+                shown = [number for number, (_, one) in zip(ranks, some, strict=True) if _is_dead(one)]
+                states |= {"dead": shown} if kind == "missing_members" and is_global and shown else {}
                 self._events.append(
                     same | {"kind": kind, "code": what, "severity": "error", "names_hosts": list(hosts) or None,
                             "names_ranks": ranks if is_global else [rank for rank, _ in some],
@@ -176,6 +180,11 @@ def _process(one: dict[str, Any]) -> Process:
 def _is_failed(one: dict[str, Any]) -> bool:
     status = one.get("status")
     return isinstance(status, dict) and bool(status.get("async_error") or status.get("abort_flag"))
+
+
+def _is_dead(one: dict[str, Any]) -> bool:
+    status = one.get("status")
+    return isinstance(status, dict) and bool(status.get("considered_dead"))
 
 
 def _list(value: object) -> list[Any]:

@@ -16,13 +16,17 @@
     Warnings
     #0-0 (27a0c3d4e5f60718) MISMATCH
       Communicator ranks have different AllGather operation counts
-      31 ranks have launched up to operation 664
-      1 rank has launched up to operation 663
-      Rank 5 -- GPU 5 managed by process 4712 on node 10.0.0.8
+      29 ranks have launched up to operation 664
+      2 ranks have launched up to operation 662
+      Rank 7 -- GPU 7 managed by process 4714 on node 10.0.0.8
+      Rank 9 -- GPU 1 managed by process 4716 on node 10.0.0.9
+      Rank 5 has launched up to operation 663 -- GPU 5 managed by process 4712 on node 10.0.0.8
 
-Ranks are listed where they are few (a quarter of all at most), be they ahead or behind: the list is a minority, no
-blame. They count in the communicator; they are global only if that holds all GPUs of the job. Numbers of operations are
-of what was launched, so a report without errors while a job stands still says that every rank launched all.
+One complaint of a communicator holds all its kinds of operations. Ranks are listed below their number where they are few (a
+quarter of all at most), be they ahead or behind: the list is a minority, no blame. They count in the communicator; they are
+global only if that holds all GPUs of the job, or if such a list shows their process. Numbers of operations are of what was
+launched, so a report without errors while a job stands still says that every rank launched all. A process is dead only if
+the report says so (DEAD): one whose data is missing may just not have answered in time.
 """
 
 import json
@@ -41,7 +45,8 @@ _COUNT = re.compile(r"^(\d{1,9}) ranks? (?:has|have) launched up to operation (\
 _NONE = re.compile(r"^(\d{1,9}) ranks? (?:has|have) not launched any operations")
 _DIFFERENT = re.compile(r"different (?:(\w+) )?operation counts|different (collective) operation counts")
 _RANK = re.compile(
-    r"^Rank (?P<rank>\d{1,9}) -- GPU (?P<gpu>\d{1,4}).*? managed by process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255})"
+    r"^Rank (?P<rank>\d{1,9})(?: has (?:launched up to operation (?P<at>\d{1,18})|(?P<none>not launched any operations)))?"
+    r" -- GPU (?P<gpu>\d{1,4}).*? managed by process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255})"
 )
 _PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255}) managing GPUs? (?P<gpus>[\d, -]{1,200})")
 _MISSING = re.compile(r"[Mm]issing ranks?: ([\d, -]{1,100000})")
@@ -53,6 +58,15 @@ _UNDERLINE = re.compile(r"^=+\s*$")
 
 
 @dataclass(slots=True)
+class _Kind:
+    """Numbers of launched operations of one kind (null: of all), and the ranks that are listed with theirs."""
+
+    op: str | None
+    counts: list[dict[str, int]] = field(default_factory=list)
+    listed: list[dict[str, int | None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _Block:
     """One complaint: from its title to the next one."""
 
@@ -61,12 +75,18 @@ class _Block:
     group: str | None
     comm: str | None
     text: list[str]
-    counts: list[dict[str, Any]] = field(default_factory=list)
+    kinds: list[_Kind] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)
     processes: list[dict[str, Any]] = field(default_factory=list)
-    op: str | None = None
+
+    @property
+    def kind(self) -> _Kind:
+        """The one that is being read."""
+        if not self.kinds:
+            self.kinds.append(_Kind(None))
+        return self.kinds[-1]
 
 
 class TextReport:
@@ -83,6 +103,9 @@ class TextReport:
         self._block: _Block | None = None
         self._section = ""
         self._claimed: list[dict[str, Any]] = []
+        self._ranks: dict[tuple[int, str, str], int] = {}  # process, node and GPU → global rank
+        self._dead: set[tuple[int, str]] = set()  # process and node
+        self._missing: list[tuple[int, dict[int, dict[str, Any]]]] = []  # number of the event, its ranks and processes
 
     def read(self, line: int, raw: str) -> None:
         text = raw.strip()
@@ -109,6 +132,7 @@ class TextReport:
 
     def tables(self) -> Tables:
         self._end()
+        self._mark_dead()
         return {
             "events": table("events", self._events),
             "progress": table("progress", self._progress),
@@ -148,11 +172,11 @@ class TextReport:
         if len(block.text) < 40:
             block.text.append(text)
         if different := _DIFFERENT.search(text):
-            block.op = different[1] if different[1] != "collective" else None
+            block.kinds.append(_Kind(different[1] if different[1] != "collective" else None))
         elif found := _COUNT.match(text):
-            block.counts.append({"ranks": int(found[1]), "operation": int(found[2])})
+            block.kind.counts.append({"ranks": int(found[1]), "operation": int(found[2])})
         elif found := _NONE.match(text):
-            block.counts.append({"ranks": int(found[1]), "operation": 0})
+            block.kind.counts.append({"ranks": int(found[1]), "operation": 0})
         elif found := _RANK.match(text):
             self._listed(line, block, found)
         elif found := _PROCESS.match(text):
@@ -165,17 +189,30 @@ class TextReport:
         rank = int(found["rank"])
         if len(block.ranks) >= _MOST_LISTED:
             return
-        block.ranks.append(rank)
-        block.nodes.append(found["node"])
+        process = (int(found["pid"]), found["node"], found["gpu"])
+        if self._is_world(block):
+            self._ranks[process] = rank
+        if rank not in block.ranks:
+            block.ranks.append(rank)
+            block.nodes.append(found["node"])
+        if block.code == "INCOMPLETE":
+            block.missing.append(rank)
+            block.processes.append({"pid": process[0], "node": process[1], "gpus": process[2]})
         place = {"file": self._file, "line": line}
-        if not self._is_world(block):
+        if self._is_world(block):
+            node = {"address": found["node"]} if _is_address(found["node"]) else {"host": found["node"]}
+            own = {"rank": rank, "pid": process[0], "device_index": int(found["gpu"]), "how": "ras"}
+            self._claims.append(own | node | place)
+        if block.code != "MISMATCH" or not block.kinds:
             return
-        node = {"address": found["node"]} if _is_address(found["node"]) else {"host": found["node"]}
-        own = {"rank": rank, "pid": int(found["pid"]), "device_index": int(found["gpu"]), "how": "ras"}
-        self._claims.append(own | node | place)
-        if block.counts and block.code == "MISMATCH":
-            count = {"rank": rank, "group": block.comm, "desc": block.op, "scope": "collective", "how": "ras"}
-            self._progress.append(count | {"last_enqueued": block.counts[-1]["operation"]} | place)
+        if found["at"] or found["none"]:
+            block.kind.counts.append({"ranks": 1, "operation": int(found["at"] or 0)})
+        if block.kind.counts:
+            at = block.kind.counts[-1]["operation"]
+            block.kind.listed.append({"rank": self._ranks.get(process), "operation": at})
+            if self._is_world(block):
+                count = {"rank": rank, "group": block.comm, "desc": block.kind.op, "scope": "collective", "how": "ras"}
+                self._progress.append(count | {"last_enqueued": at} | place)
 
     def _is_world(self, block: _Block) -> bool:
         number = int(block.group.split("-")[0]) if block.group else None
@@ -186,23 +223,39 @@ class TextReport:
         if block is None:
             return
         named = block.missing or block.ranks
-        detail = {"counts": block.counts, "processes": block.processes, "op": block.op, "number": block.group}
         is_missing = block.code == "INCOMPLETE" and bool(named)
-        self._events.append(
-            {
-                "kind": "missing_members" if is_missing else "ras_status",
-                "code": block.code,
-                "severity": _SEVERITY.get(block.code, "warning"),
-                "group": block.comm,
-                "names_ranks": named or None,
-                "names_rank_space": ("global" if self._is_world(block) else "group") if named else None,
-                "names_hosts": list(dict.fromkeys(block.nodes)) or None,
-                "text": "\n".join(block.text)[:2000],
-                "detail": json.dumps({name: value for name, value in detail.items() if value}),
-                "file": self._file,
-                "line": block.line,
-            }
-        )
+        if block.code == "DEAD":
+            self._dead |= {(one["pid"], one["node"]) for one in block.processes}
+        elif is_missing and len(block.processes) == len(named):
+            self._missing.append((len(self._events), dict(zip(named, block.processes, strict=True))))
+        for kind in block.kinds or [_Kind(None)]:
+            detail = {"counts": kind.counts, "processes": block.processes, "op": kind.op, "number": block.group}
+            detail = {name: value for name, value in detail.items() if value}
+            if block.code == "MISMATCH":
+                detail["listed"] = kind.listed
+            self._events.append(
+                {
+                    "kind": "missing_members" if is_missing else "ras_status",
+                    "code": block.code,
+                    "severity": _SEVERITY.get(block.code, "warning"),
+                    "group": block.comm,
+                    "names_ranks": named or None,
+                    "names_rank_space": ("global" if self._is_world(block) else "group") if named else None,
+                    "names_hosts": list(dict.fromkeys(block.nodes)) or None,
+                    "text": "\n".join(block.text)[:2000],
+                    "detail": json.dumps(detail),
+                    "file": self._file,
+                    "line": block.line,
+                }
+            )
+
+    def _mark_dead(self) -> None:
+        """Missing members whose process the report counts as dead, whichever of both it says first."""
+        for number, members in self._missing:
+            dead = [rank for rank, one in members.items() if (one["pid"], one["node"]) in self._dead]
+            if dead:
+                row = self._events[number]
+                row["detail"] = json.dumps(json.loads(row["detail"]) | {"dead": dead})
 
 
 def _is_address(node: str) -> bool:

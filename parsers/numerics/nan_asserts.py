@@ -76,7 +76,12 @@ RULES = (
         "nan_assert",
         refine=_named,
     ),
-    Rule(re.compile(_HOOK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
+    Rule(
+        re.compile(_HOOK),
+        "nan_assert",
+        code="nan_check",
+        refine=lambda groups: {"detail": {"where": "nan_check", "tensor": groups["tensor"]}},
+    ),
     Rule(re.compile(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 

@@ -38,7 +38,7 @@ _HEADS = ("To our best knowledge", "Snapshot of ranks")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events desync, one per report: names_ranks lag; detail: op, count, lagging, snapshot."""
+    """events desync, one per report: names_ranks lag; detail: op, count, lagging, snapshot, reported_by."""
     reader = _Reader()
     for stream in streams(_with_carried_rank(lines)):
         reader.read(stream)
@@ -115,6 +115,7 @@ class _Report:
         """The row of `events`."""
         names = sorted({rank for entry in self.lagging for rank in entry["ranks"]})
         detail = {"op": operation(self.op), "count": self.count, "lagging": self.lagging, "snapshot": self.snapshot}
+        detail |= {"reported_by": self.reported_by} if self.reported_by is not None else {}
         made: dict[str, Any] = {"severity": "error", "op": operation(self.op), "detail": json.dumps(detail)}
         if reporter(self.row)["rank"] is None and self.reported_by is not None:
             made |= {"rank": self.reported_by, "rank_space": "group"}

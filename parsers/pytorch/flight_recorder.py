@@ -32,7 +32,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers import cut_json, safe_pickle
+from parsers import cut_json, flight_rows, safe_pickle
 from parsers.flight_columns import OPERATION_KEYS, group_of, int_or_none, operation_columns, split_name
 from parsers.parser import FileParser, Source
 from parsers.tables import TableName, Tables, conform, table
@@ -85,11 +85,25 @@ def parse(source: Source) -> Tables:
     if not data.strip():
         return _unread(source.path, len(data), ["empty file"])
     with _without_collector():
+        if (tables := _by_forms(source, data)) is not None:
+            return tables
         document, problem = _decode(data)
         if document is None:
             return _unread(source.path, len(data), [problem or "not a flight recorder dump"])
         dump = _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
         return _tables(dump)
+
+
+def _by_forms(source: Source, data: bytes) -> Tables | None:
+    """Tables of a whole pickle whose entries repeat a few forms; None where it is not known to be one."""
+    if source.read_error:
+        return None
+    try:
+        rows = flight_rows.read(data, OPERATION_KEYS, MAX_ENTRIES)
+        dump = _dump(source, rows.document | {"entries": rows.forms}, len(data), [])
+        return None if dump.problems else _tables(dump, rows)
+    except flight_rows.Unfit:
+        return None
 
 
 @contextmanager
@@ -164,14 +178,14 @@ def _dump(source: Source, document: dict[Any, Any], size: int, problems: list[st
     return _Dump(source.path, rank, source.host, document, size, distinct, problems)
 
 
-def _tables(dump: _Dump) -> Tables:
+def _tables(dump: _Dump, rows: flight_rows.Rows | None = None) -> Tables:
     pairs = _groups_of_ids(dump)
     backend = _backend(dump)
     result: dict[TableName, pl.DataFrame] = {}
     if dump.entries:
-        columns, notes = operation_columns([list(map(entry.get, OPERATION_KEYS)) for entry in dump.entries])
+        columns, notes = operation_columns(dump.entries, rows)
         dump.problems.extend(notes)
-        frame = pl.DataFrame(columns).with_columns(
+        frame = columns.with_columns(
             pl.lit(dump.rank, dtype=pl.Int64).alias("rank"),
             pl.lit(dump.host, dtype=pl.String).alias("host"),
             pl.lit(dump.path).alias("file"),

@@ -28,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.group_prefix import GROUP
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.pytorch.op_types import operation
@@ -35,9 +36,6 @@ from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
-_GROUP = re.compile(
-    rf"\[PG (?:ID )?(?P<id>{_N})(?: PG GUID (?P<name>[^\s(\]]+))?(?: ?\((?P<desc>[^)]*)\))? Rank (?P<rank>{_N})\]"
-)
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
 _RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
 _WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
@@ -191,7 +189,7 @@ def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
     """Who prints: the global rank if known, else the rank in the group; and the group's names."""
     own = reporter(row)["rank"]
     known: dict[str, Any] = {"rank": own, "rank_space": "global"} if own is not None else {}
-    if found := _GROUP.search(row["text"]):
+    if found := GROUP.search(row["text"]):
         known |= {"pg_id": int(found["id"]), "group": found["name"], "desc": found["desc"]}
         space = "global" if found["desc"] == "default_pg" else "group"
     elif found := _RANK.search(row["text"]):
@@ -216,8 +214,8 @@ def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
     fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
     names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
     detail: dict[str, Any] = {to: int(fields[of]) for of, to in names.items() if fields.get(of, "").isdigit()}
-    if "TensorShape" in fields:
-        detail["shape"] = fields["TensorShape"]
+    names_of = {"TensorShape": "shape", "OpType": "op_type"}
+    detail |= {to: fields[of] for of, to in names_of.items() if of in fields}
     made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
     seq = fields.get("SeqNum", "")
     made_op = {"op": operation(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}

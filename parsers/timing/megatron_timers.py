@@ -147,11 +147,13 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-# A timer's line has no word of its own, so the lines after a heading come along; the iteration line tells the step.
+# A timer's line has no word of its own, so the lines after a heading come along; the iteration line tells the step. The lines
+# of ranks are as many as the job has: each brings the next one along.
 PARSER = LineParser(
     name="megatron_timers",
     anchors=(
         b"across ranks (ms):", b"elapsed time per iteration", b"Rtt/Rnk: ", b"Ranks with lowest", b"Ranks with highest",
+        b"     rank ",
     ),
     parse=parse,
     after=64,

@@ -8,6 +8,7 @@
 | `level` | 0 = phase, 1 = operation, 2 = each communication; 0 where there is no `name`, else 1 |
 | `name` | operation or communication: `AlltoAll`, `attention`, … |
 | `host`, `time` | optional; `time` in seconds since 1970 |
+| `tokens` | optional: how many tokens the rank worked on there |
 
     rank,step,phase,ms
     13,4200,backward,310.2
@@ -46,7 +47,8 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """timings: a row per rank, step, phase and name, `value_ms`; rows that do not fit are `unread`."""
+    """timings: a row per rank, step, phase and name, `value_ms`; ranks: who runs where; rows that do not fit are `unread`."""
+    hosts: dict[int, dict[str, Any]] = {}
     frames = [table("timings", [])]
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
@@ -70,11 +72,14 @@ def parse(source: Source) -> Tables:
             unread.append(place | {"reason": "not a row of phase times"})
             continue
         rows.append(place | made)
+        if made["host"] is not None and made["rank"] not in hosts:
+            hosts[made["rank"]] = place | {"rank": made["rank"], "host": made["host"], "how": "phase times"}
         if len(rows) >= _BATCH:
             frames.append(table("timings", rows))
             rows = []
     return {
         "timings": pl.concat([*frames, table("timings", rows)]),
+        "ranks": table("ranks", list(hosts.values())),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
     }
@@ -98,6 +103,7 @@ def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
         "name": name,
         "level": level if level is not None else int(name is not None),
         "value_ms": measured[0] * measured[1],
+        "tokens": whole(said.get("tokens")),
         "time_ns": int(seconds * 1e9) if seconds is not None and 0 < seconds < 9e9 else None,
     }
 

@@ -7,6 +7,7 @@
     NCCL_ASYNC_ERROR_HANDLING: 1
     [Rank 3] ProcessGroupNCCL initialization options:NCCL_ASYNC_ERROR_HANDLING: 1, TIMEOUT(ms): 1800000, …     (2.0, 2.1)
     [PG 0 Rank 3] ProcessGroupNCCL initialization options: size: 16, global rank: 3, TIMEOUT(ms): 600000, …    (since 2.2)
+    [PG ID 1 PG GUID 2(dp) Rank 0] ProcessGroupNCCL initialization options: size: 4, global rank: 3, …         (since 2.5)
     [PG 0 Rank 3] ProcessGroupNCCL environments: NCCL version: 2.20.5, TORCH_NCCL_BLOCKING_WAIT: 0, …
       tensor_model_parallel_size ...................... 8                    Megatron-LM, DeepSpeed
 
@@ -25,6 +26,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.group_prefix import GROUP
 from parsers.lines import Row, reporter
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
@@ -53,17 +55,22 @@ _ARGUMENT = re.compile(
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """settings (scope environment, argument, version), ranks where PyTorch says the global rank of its process."""
+    """settings (scope environment, argument, version); where PyTorch says the global rank of its process, ranks and groups."""
     reader = _Reader()
     for row in lines.iter_rows(named=True):
         reader.read(row, (row["text"] or "")[:_CHARACTERS])
-    return {"settings": table("settings", reader.settings), "ranks": table("ranks", reader.ranks)}
+    return {
+        "settings": table("settings", reader.settings),
+        "ranks": table("ranks", reader.ranks),
+        "groups": table("groups", reader.groups),
+    }
 
 
 class _Reader:
     def __init__(self) -> None:
         self.settings: list[dict[str, Any]] = []
         self.ranks: list[dict[str, Any]] = []
+        self.groups: list[dict[str, Any]] = []
         self._options: tuple[str, int] | None = None  # file and line of a list with an option per line
 
     def read(self, row: Row, text: str) -> None:
@@ -88,6 +95,10 @@ class _Reader:
             world = int(size) if is_default and size.isdigit() and len(size) < 10 else None
             claim = {name: value for name, value in reporter(row).items() if name in ("host", "file", "line")}
             self.ranks.append(claim | {"rank": int(rank), "world_size": world, "how": "process group options"})
+            if (group := GROUP.search(text, 0, begin)) and size.isdigit() and len(size) < 10:
+                names = {"pg_id": int(group["id"]), "group": group["name"], "desc": group["desc"], "size": int(size)}
+                place = {"file": row["file"], "line": row["line"], "how": "process group options"}
+                self.groups.append({"rank": int(rank)} | names | place)
         for name, value in said.items():
             if is_default or name not in ("TIMEOUT(ms)", "SPLIT_FROM", "SPLIT_COLOR"):
                 self._option(row, name, value)

@@ -16,7 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from forensics.model.incident import Incident, Report
-from reports import json, markdown, summary, terminal, words
+from reports import answer, json, markdown, summary, terminal, words
 from reports.html import drawings
 from reports.layout import count, ranks_phrase, size
 from reports.sanitize import clean
@@ -33,12 +33,12 @@ def render(report: Report, *, generated: str | None = None) -> str:
     return _environment().get_template("page.html.j2").render(
         report=report,
         incident=incident,
-        head=summary.headline(incident) if incident else None,
+        said=answer.answer(incident) if incident else None,
         facts=summary.facts(incident) if incident else [],
         coverage=summary.coverage(report),
-        actions=summary.commands(incident) if incident else [],
+        actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
-        summary_text=terminal.render(report, color=False),
+        summary_text=terminal.render(report, color=False, width=100),
         postmortem=markdown.postmortem(report),
         grid=drawings.grid(incident.views.grid, incident.views.hosts) if incident else None,
         timeline=_timeline(incident) if incident else None,
@@ -104,7 +104,8 @@ def _environment() -> Environment:
     environment.globals |= {
         "words": words, "states": drawings.STATES, "shape": drawings.shape,
         "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
-        "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": summary.is_undecided, "missing": summary.missing,
+        "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo, "missing": summary.missing,
+        "nobody_missing": summary.nobody_missing,
         "numbers": _numbers,
     }  # fmt: skip
     return environment

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -38,23 +39,41 @@ def record(folder: Path, wanted: str) -> None:
         sys.exit("the workload failed:\n" + "\n".join(error[-2000:] for error in errors))
 
 
-def judge(case: Path) -> tuple[str, str]:
-    """(outcome, what was answered) for one recording."""
-    report = analyze(case / "bundle")
+def without(truth: dict[str, Any], bundle: Path, how: str) -> None:
+    """Takes away what the culprits recorded: the whole file, or its second half."""
+    for rank in truth["ranks"]:
+        for file in sorted((bundle / "tensor_stats").glob(f"rank_{rank}.*")):
+            data = file.read_bytes()
+            file.unlink()
+            if how == "cut":
+                file.write_bytes(data[: len(data) // 2])
+
+
+def judge(case: Path, how: str = "whole") -> tuple[str, str]:
+    """(outcome, what was answered) for one recording; `how`: whole, or with the culprits' records lost or cut."""
+    truth = json.loads((case / "truth.json").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = Path(shutil.copytree(case / "bundle", Path(folder) / "bundle"))
+        if how != "whole":
+            without(truth, bundle, how)
+        report = analyze(bundle)
     incident = report.incidents[report.primary]
     verdict = incident.verdict
     first = verdict.first_anomaly
     answer = f"{verdict.kind}/{verdict.cause} ranks {list(verdict.ranks)} suspects {list(verdict.suspects.ranks)}"
     answer += f" step {first.step} {first.module} {first.phase}" if first else ""
-    return outcome(json.loads((case / "truth.json").read_text()), verdict), answer
+    return outcome(truth, verdict, how), answer
 
 
-def outcome(truth: dict[str, Any], verdict: Any) -> str:
+def outcome(truth: dict[str, Any], verdict: Any, how: str = "whole") -> str:
+    """One word or two; the truth is read after the verdict is there."""
     named, suspects, culprits = set(verdict.ranks), set(verdict.suspects.ranks), set(truth["ranks"])
     if "healthy" in truth["kinds"]:
         return "healthy" if verdict.kind in truth["kinds"] and not named | suspects else "healthy accused"
     if named - culprits:
         return "innocent named"
+    if how != "whole" and verdict.domain == "workload" and len(culprits) == 1:
+        return "blamed on the workload"
     if verdict.kind not in truth["kinds"]:
         return "missed"
     if named != culprits:
@@ -75,12 +94,14 @@ def main() -> None:
         for earlier in given.folder.glob(f"*{given.cases}*"):
             shutil.rmtree(earlier)
         record(given.folder, given.cases)
-    counted: Counter[str] = Counter()
+    counted: Counter[tuple[str, str]] = Counter()
     for case in sorted(path.parent for path in given.folder.glob("*/truth.json") if given.cases in path.parent.name):
-        result, answer = judge(case)
-        counted[result] += 1
-        print(f"{case.name:28} {result:26} {answer}", flush=True)
-    print("\n" + "\n".join(f"{count:4} {result}" for result, count in counted.most_common()))
+        is_healthy = case.name.endswith("healthy")
+        for how in ("whole",) if is_healthy else ("whole", "lost", "cut"):
+            result, answer = judge(case, how)
+            counted[how, result] += 1
+            print(f"{case.name:28} {how:6} {result:26} {answer}", flush=True)
+    print("\n" + "\n".join(f"{count:4} {how:6} {result}" for (how, result), count in sorted(counted.items())))
 
 
 if __name__ == "__main__":

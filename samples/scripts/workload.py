@@ -95,6 +95,25 @@ def slow_preprocessing() -> None:
     time.sleep(0.4)
 
 
+def compute_again() -> None:
+    """A device that is busy with something else besides."""
+    weight = torch.randn(256, 256)
+    for _ in range(24):
+        weight = torch.tanh(weight @ weight)
+
+
+def write_slowly() -> None:
+    """A storage that takes its time."""
+    with (WORK / f"shard_{RANK}.bin").open("wb") as file:
+        for _ in range(24):
+            file.write(bytes(1 << 20))
+            os.fsync(file.fileno())
+
+
+def wait_for_data() -> None:
+    time.sleep(0.6)
+
+
 FAULTS = {
     "healthy": Fault(),
     "healthy_tensors": Fault(),
@@ -112,7 +131,13 @@ FAULTS = {
     "nan_birth": Fault((1,), 1, "mask"),
     "nan_weight": Fault((3,), 0, "load"),
     "slow_rank": Fault((6,), 3, "data", slow_preprocessing, every_step=True),
+    "slow_compute": Fault((2,), 0, "compute", compute_again, every_step=True),
+    "slow_storage": Fault((4,), 12, "save", write_slowly, every_step=True),
+    "slow_loader": Fault((5,), 0, "load", wait_for_data, every_step=True),
+    "healthy_phases": Fault(),
 }
+IN_PHASES = {"slow_compute", "slow_storage", "slow_loader", "healthy_phases"}
+LATE_STEPS = {3, 4, 7, 12, 13, 17, 22, 23, 26}  # in which the loader of slow_loader is late
 WITH_TENSORS = {"healthy_tensors", "nan_birth", "nan_weight"}
 
 
@@ -204,6 +229,44 @@ def train(fault: Fault, statistics: bool, steps: int = 8) -> None:
         after_step(fault, step)
 
 
+def train_in_phases(fault: Fault, steps: int = 30) -> None:
+    """Data parallel, every rank with the time of each phase in the line of the step; each writes a shard in every step."""
+    torch.manual_seed(7)
+    model = nn.Sequential(*(layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.Tanh())))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    batches = torch.randn(steps, 256, 256, generator=torch.Generator().manual_seed(RANK))
+    for step in range(steps):
+        times, since = {}, time.monotonic()
+
+        def done(phase: str, times: dict[str, float] = times) -> None:
+            nonlocal since
+            times[phase], since = time.monotonic() - since, time.monotonic()
+
+        if step in LATE_STEPS and fault.at("load", step):
+            fault.act()
+        batch = batches[step].clone()
+        done("data")
+        if fault.at("compute", step):
+            fault.act()
+        loss = model(batch).square().mean()
+        done("forward")
+        loss.backward()
+        done("backward")
+        if fault.at("save", step):
+            fault.act()
+        (WORK / f"activations_{RANK}.pt").write_bytes(bytes(4096))
+        done("save")
+        for parameter in model.parameters():
+            assert parameter.grad is not None
+            dist.all_reduce(parameter.grad)
+        done("comm")
+        optimizer.step()
+        optimizer.zero_grad()
+        done("optimizer")
+        told = " ".join(f"{phase}_time {seconds:.4f} s" for phase, seconds in times.items())
+        log.info("step %d loss %.5f step_time %.4f s %s", step, loss.item(), sum(times.values()), told)
+
+
 def all_reduce_gradients(model: nn.Module, fault: Fault, step: int, stats: TensorStatistics | None) -> None:
     if fault.at("gradients", step):
         fault.act()
@@ -273,10 +336,13 @@ def main(case: str) -> None:
         train_two_groups(fault)
     elif case == "pipeline_stall":
         train_pipeline(fault)
+    elif case in IN_PHASES:
+        train_in_phases(fault)
     else:
         train(fault, statistics=case in WITH_TENSORS, steps=4 if case in WITH_TENSORS else 8)
     dist.barrier()
-    dump_flight_recorder(BUNDLE / "fr", RANK)
+    if case not in IN_PHASES:
+        dump_flight_recorder(BUNDLE / "fr", RANK)
     log.info("training finished")
     dist.destroy_process_group()
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.tables import FRAME, TableName, conform, merge, table
+from parsers.tables import TableName, conform, merge, stack_text, table
 from samples.simulator import logs, recorder, stacks
 from samples.simulator.job import DESCRIPTIONS
 from samples.simulator.lines import KINDS, pid
@@ -84,7 +84,7 @@ def _operations(run: Run, ranks: list[int]) -> pl.DataFrame:
     }
     frame = pl.DataFrame(columns).with_columns(pl.lit("nccl").alias("backend"))
     if settings.frames:
-        frame = frame.with_columns(_call_frames(one.op.call for _, one in rows).alias("frames"))
+        frame = frame.with_columns(_call_stacks(one.op.call for _, one in rows).alias("stack"))
     return conform("operations", frame)
 
 
@@ -93,11 +93,11 @@ def _split(name: str) -> tuple[str, int | None]:
     return KINDS.get(kind, kind), int(rest.replace("<-", "->").partition("->")[2]) if rest else None
 
 
-def _call_frames(calls: Iterable[Any]) -> pl.Series:
+def _call_stacks(calls: Iterable[Any]) -> pl.Series:
     """Distinct stacks are made once and then gathered."""
     known: dict[tuple[stacks.Frame, ...], int] = {}
     picks = [known.setdefault(stacks.call_frames(call), len(known)) for call in calls if isinstance(call, Call)]
-    return pl.Series([_frames(one) for one in known], dtype=pl.List(FRAME)).gather(picks)
+    return pl.Series([stack_text(one) for one in known], dtype=pl.Categorical).gather(picks)
 
 
 def _frames(frames: Iterable[stacks.Frame]) -> list[dict[str, Any]]:

@@ -6,10 +6,10 @@ nothing of its own shows that it waited for others, or where all members of the 
 device may have stopped inside. Where the bundle holds kernel logs alone, they are all there is to say.
 """
 
-import re
 from collections.abc import Sequence
 
 from forensics.case import Case, Detector
+from forensics.facts.error_words import driver_words
 from forensics.facts.event_rows import own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.progress import step_in_progress
@@ -19,7 +19,6 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.texts import ranks_text
 
-_BEFORE_WORDS = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
 _WORDS = 100
 
 
@@ -78,7 +77,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _words(record: Record) -> str:
     """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
-    text = _BEFORE_WORDS.sub("", record.row["text"] or "").strip().rstrip(".")
+    text = driver_words(record.row["text"] or "")
     return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
 
 
@@ -86,7 +85,7 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
     hosts = tuple(sorted({one.host for one in found if one.host}))
     devices = tuple(sorted({_device(one) for one in found}, key=str))
     code, words = found[0].row["code"], _words(found[0])
-    said = "the driver reported an error of the device" + (f": {words}" if words else "")
+    said = "the driver reported an error of the GPU" + (f": {words}" if words else "")
     claims = [Claim(said, "for", refs(one.row for one in found))]
     waited = case.waited_ranks
     if ranks and waited and not waited & set(ranks):
@@ -107,10 +106,13 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             step=step_in_progress(case.tables["steps"]),
             signature=f"device:{code}",
         ),
-        actions=(Action(kind="inspect_hardware", target=target, command=None, reason="its driver reported an error"),),
-        summary=f"A device failed ({', '.join(part for part in (code, words) if part)})"
-        + (f" on {', '.join(hosts)}" if hosts else "")
-        + (f"; {ranks_text(ranks)} ran on it." if ranks else "."),
+        actions=(
+            Action(
+                kind="inspect_hardware", target=target, command=None, reason="the driver of a GPU reported an error"
+            ),
+        ),
+        summary=(f"The GPU of {ranks_text(ranks)}" if ranks else f"A GPU of {', '.join(hosts) or 'an unnamed host'}")
+        + f" failed: {', '.join(part for part in (code, words) if part)}.",
     )
 
 

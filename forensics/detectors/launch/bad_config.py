@@ -4,17 +4,11 @@ Two ranks on one device, libraries of different versions, an invalid call. The l
 without its last words ("invalid usage" alone) it stays a hypothesis. Nobody is named: what differs is a setting.
 """
 
-import re
-
 from forensics.case import Case, Detector
+from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
-
-_VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
-_PRECISE = re.compile(
-    r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML"
-)
 
 
 def _said(row: Row) -> str:
@@ -26,9 +20,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = rows(case.events, "config_error")
     if not found:
         return ()
-    first = next((row for row in found if _VERSION.search(_said(row)) or _PRECISE.search(_said(row))), found[0])
-    versions = bool(_VERSION.search(_said(first)))
-    precise = versions or bool(_PRECISE.search(_said(first)))
+    first = next((row for row in found if tells_setting(_said(row))), found[0])
+    versions = tells_versions(_said(first))
+    precise = tells_setting(_said(first))
     words = detail(first).get("last_error") or (first["text"] or "").splitlines()[0]
     return (
         Finding(

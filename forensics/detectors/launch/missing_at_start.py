@@ -5,10 +5,10 @@ before anything was communicated. An address is named as printed, or as the host
 was not counted is a suspect where the size of the job is known.
 """
 
-import re
 from typing import Any
 
 from forensics.case import Case, Detector
+from forensics.facts.error_words import is_within_a_host, names_bridge
 from forensics.facts.event_rows import detail, host_of, is_missing, own_rank, refs, rows
 from forensics.graph.hang.blame import blames, find_root
 from forensics.model.finding import Claim, Finding
@@ -16,9 +16,6 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.texts import ranks_text
 
-# Addresses that no other host can reach: loopback, link-local, and the bridges that Docker and libvirt make by default.
-_UNREACHABLE = re.compile(r"^(?:127\.|169\.254\.|172\.17\.|192\.168\.122\.|fe80:|::1$|localhost$)")
-_BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 _MOST_RANKS = 1_000_000
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -47,9 +44,9 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
     names = sorted({blame.named for blame in reports})
     store = all(row["code"] == "store" for row in refused)
     wrong = (
-        [name for row in refused for name in row["names_hosts"] or () if _UNREACHABLE.match(name)] if not store else []
+        [name for row in refused for name in row["names_hosts"] or () if is_within_a_host(name)] if not store else []
     )
-    wrong += [row["text"] for row in refused if _BRIDGE.search(row["text"] or "")]
+    wrong += [row["text"] for row in refused if names_bridge(row["text"] or "")]
     root = find_root(reports)
     hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"

@@ -1,6 +1,7 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -25,7 +26,7 @@ from forensics.detectors.numerics.anomaly_context import (
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.numerics.births import Births, find_births
-from forensics.graph.numerics.jumps import first_jump
+from forensics.graph.numerics.jumps import arrived, first_jump
 from forensics.graph.numerics.taint import Root
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import STATES
@@ -51,7 +52,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
     roots = sorted(roots, key=lambda root: order(births, root))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
-    return (_finding(case, births, roots, answer_of(births, roots)),)
+    return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots))),)
+
+
+def _of_sender(births: Births, answer: Answer) -> Answer:
+    """A rank whose operation failed on a value that had leapt before it came is innocent: one that left no statistics of
+    that step sent it, or made it."""
+    if len(answer.ranks) != 1:
+        return answer
+    row = bad_row(births, answer.lead.at)
+    suspects = tuple(sorted(births.unseen_at(row["step"])))
+    if not suspects or not arrived(births.history, answer.ranks[0], row["operation"]):
+        return answer
+    return replace(
+        answer, ranks=(), suspects=suspects, cause=None, domain="unknown", undecided=("culprit_among_missing",)
+    )
 
 
 def _newest(tensors: pl.DataFrame) -> pl.DataFrame:
@@ -127,21 +142,21 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     rank = row["rank"]
     claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"{speaker(rank)}: last row proven clean before it", "for", (ref(clean),)))
+        claims.append(Claim(f"{speaker(rank)}: last values known to be finite before it", "for", (ref(clean),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
-        claims.append(Claim("the forward pass of the same module was clean", "for", (ref(forward),)))
+        claims.append(Claim("the forward pass of the same module was finite", "for", (ref(forward),)))
     if answer.cause == "bad_state":
-        claims.append(Claim("the state was bad on arrival: the cause lies before this step", "for"))
+        claims.append(Claim("the state was bad when first seen: the cause lies before this step", "for"))
     for root in roots:
         if root is not answer.lead:
             other = bad_row(births, root.at)
-            text = f"{speaker(other['rank'])}: {'independent' if root.rank in answer.ranks else 'possible'} birth"
+            text = f"{speaker(other['rank'])}: {'another' if root.rank in answer.ranks else 'a possible other'} origin"
             claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: infected later, in {where(found)}", "for", (ref(found),)))
+        claims.append(Claim(f"{speaker(echo)}: bad later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
         claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
     if births.spread.conflicts:
@@ -183,7 +198,7 @@ def _summary(births: Births, answer: Answer, row: Row) -> str:
     if answer.lead.ended:
         return f"{value} in {place} was gone after the step: parameters were seen clean."
     if answer.domain == "workload":
-        return f"{value} was born in {place} on many ranks alike: data, model or settings, not one device."
+        return f"{value} first appeared in {place} on many ranks alike: data, model or settings, not one device."
     if len(answer.ranks) == 1:
         verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
         how = verbs.get(answer.cause or "", "made")

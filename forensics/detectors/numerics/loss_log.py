@@ -3,7 +3,6 @@
 A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
@@ -15,17 +14,19 @@ import polars as pl
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
+from forensics.facts.event_rows import detail
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.ref import Ref
-from forensics.model.texts import ranges
+from forensics.model.texts import ranks_text
 
 Row = Mapping[str, Any]
 _BACK = 50  # steps that a loss is compared with
 _RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
 _FLOOR = 0.02  # least noise of a loss, of its median
+_LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
 
@@ -50,7 +51,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if first is not None and first.row["step"] in _bad_steps(case):
         return ()  # the statistics of that step say more
-    return (_nan_finding(first, asserts, case.coordinates),)
+    return (_nan_finding(case, first, asserts),)
 
 
 def _bad_steps(case: Case) -> set[int]:
@@ -133,7 +134,7 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
         held = {mate for rank in chosen for mate in mates(places, rank, "dp")}
         return held or set(
             reporters
-        ), "a bad loss shows on the last stage only: any stage of that replica may hold the birth"
+        ), "a bad loss shows on the last stage only: any stage of that replica may have produced it"
     if set(reporters.values()) != {"grad_norm"} or any("pp" not in places[rank] for rank in reporters):
         return set(reporters), ""
     last: dict[int | None, int] = {}
@@ -148,9 +149,20 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     )
 
 
-def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int, Mapping[str, int]]) -> Finding:
+def _lone(case: Case, asserts: Sequence[Row], suspects: set[int]) -> tuple[int, ...]:
+    """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
+    none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
+    reporters = _reporters(asserts)
+    received = any(detail(row).get("tensor") == "output" for row in asserts)
+    local = len(reporters) == 1 and set(reporters.values()) <= set(_LOCAL) and not received
+    complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
+    return tuple(reporters) if local and complete and suspects == set(reporters) else ()
+
+
+def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Finding:
     claims = []
-    suspects, why = _origin(_reporters(asserts), places)
+    suspects, why = _origin(_reporters(asserts), case.coordinates)
+    alone = _lone(case, asserts, suspects)
     for row in asserts[:20]:
         claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
@@ -161,14 +173,16 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
     value = first.value if first is not None else "nan"
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
-    mates_too = "" if why else ", whose tensor-parallel mates may share it"
-    which = f"; it points to ranks {ranges(suspects)}{mates_too}" if suspects else ""
+    passed = bool(alone) and case.expected - set(alone) <= case.waited_ranks  # they came through their own check
+    mates_too = "" if why or passed else ", whose tensor-parallel mates may share it"
+    which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
         cause="nan_birth" if value == "nan" else "overflow",
-        suspect_ranks=tuple(sorted(suspects)),
-        first_anomaly=FirstAnomaly(step=step, value=value, op=_operator(asserts) if first is None else None),
-        undecided=("tied_explanations",),
+        ranks=alone,
+        suspect_ranks=() if alone else tuple(sorted(suspects)),
+        first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=step, value=value, op=_operator(asserts) if first is None else None),
+        undecided=() if passed else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
         actions=(Action(kind="rollback", target=before_step(step) if step is not None else "job",
@@ -176,7 +190,7 @@ def _nan_finding(first: _Bad | None, asserts: Sequence[Row], places: Mapping[int
         collect=("tensor statistics of all ranks around that step",),
         time_ns=lead["time_ns"],
         summary=f"The training log shows {'NaN' if value == 'nan' else 'Inf'}{where}{which}; "
-        "a log alone cannot tell where it was born.",
+        "a log alone does not show where it began.",
     )  # fmt: skip
 
 
@@ -186,9 +200,8 @@ def _operator(asserts: Sequence[Row]) -> str | None:
         text = row["text"] or ""
         if "Function '" in text and "returned nan" in text:
             return str(text.split("Function '", 1)[1].split("'", 1)[0])
-        detail = json.loads(row["detail"]) if row["detail"] else {}
-        if isinstance(detail, dict) and isinstance(detail.get("function"), str):
-            return str(detail["function"])
+        if isinstance(function := detail(row).get("function"), str):
+            return function
     return None
 
 

@@ -4,7 +4,6 @@ Megatron's rerun state machine: not reproducible on the same device = a transien
 not on another one = the first device computes wrongly; reproducible on both = not the hardware.
 """
 
-import json
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
@@ -13,6 +12,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row
+from forensics.facts.event_rows import detail
 from forensics.model.commands import drain_node
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
@@ -111,8 +111,7 @@ def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
 
 
 def _result(row: Row) -> Any:
-    detail = json.loads(row["detail"]) if row["detail"] else {}
-    return detail.get("result") if isinstance(detail, dict) else None
+    return detail(row).get("result")
 
 
 def _is_finite(row: Row) -> bool:

@@ -62,9 +62,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
                     signature="cycle:" + "/".join(groups),
                 ),
                 blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
-                summary=f"Deadlock: {ranks_text(cycle)} wait for each other in a circle over "
+                summary=f"Deadlock: {ranks_text(cycle)} wait for each other over "
                 + (f"sends and receives of {', '.join(groups)}" if only_p2p else f"the groups {', '.join(groups)}")
-                + "; the records do not tell which side changed the order.",
+                + "; the records do not show which side changed the order.",
             )
         )
     return tuple(findings)
@@ -94,7 +94,7 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=groups),
         collect=("NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends",),
         summary=f"Undecided: {ranks_text(cycle)} have issued the messages that they exchange over {', '.join(groups)}, "
-        "and none arrives; the way between them and their devices look alike here.",
+        "and none arrives; a fault of the network and a fault of their GPUs look alike here.",
     )
 
 

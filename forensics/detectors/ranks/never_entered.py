@@ -106,7 +106,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     if suspects:
         claims.append(
             Claim(
-                f"{ranks_text(suspects)} left no usable record and may be held up by it, or be a further culprit",
+                f"{ranks_text(suspects)} left no usable record: may wait for it, too, or be at fault as well",
                 "unseen",
             )
         )
@@ -126,7 +126,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         blast_radius=_blast(case, operations),
         collect=("flight-recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
-        + (f" It was in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
+        + (f" The stack is in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
     )
 
 
@@ -145,7 +145,8 @@ def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
     own = [operation for operation in operations if rank in operation.all_ranks]
     if len(own) < 2:
         return own[0] if own else operations[0]
-    mine = case.tables["operations"].filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
+    recorded = case.tables["operations"].select("rank", "file", "record", "group", "is_p2p", "kind")
+    mine = recorded.filter((pl.col("rank") == rank) & pl.col("record").is_not_null())
     file = mine.group_by("file").len().sort("len", "file", descending=[True, False])["file"].head(1)
     calls = mine.filter(pl.col("file").is_in(file.to_list())).sort("record").select("group", "is_p2p", "kind")
     order = order_of_next(calls.rows())
@@ -172,10 +173,10 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
     assert case.roots is not None and case.waits is not None
     total = len(case.roots.waiters)
-    text = f"{explained} of {total} waiting ranks lead to {ranks_text(named)} in the wait-for graph"
+    text = f"{explained} of {total} waiting ranks wait for {ranks_text(named)}, directly or through others"
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
     if vague:
-        text += f"; {ranks_text(vague)} stand in sends and receives whose peers are not recorded, and no other rank is outside communication"
+        text += f"; {ranks_text(vague)} wait in sends and receives whose peers are not recorded, and no other rank is outside communication"
     return Claim(text, "for")
 
 
@@ -221,7 +222,7 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
         blast_radius=_blast(case, operations),
         claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", main.refs(3)),),
         collect=("a py-spy dump of every rank",),
-        summary=f"{main.label} waits for {ranks_text(named)}, but the records do not tell who holds up whom: {why}.",
+        summary=f"{main.label} waits for {ranks_text(named)}, but the records do not show who waits for whom: {why}.",
     )
 
 
@@ -253,7 +254,7 @@ def _lost_claims(
     if silent:
         yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen")
     if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
-        text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would be as likely"
+        text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would explain it as well"
         yield Claim(text, "unseen")
     if lonely:
         text = "may have a stopped device: the other members of the call that it is in left no record"
@@ -287,7 +288,7 @@ def _among_lost(case: Case) -> Finding:
     suspects = tuple(sorted(possible))
     operations = _needing(case, silent) or _needing(case, tuple(sorted(roots.lost)))
     main = operations[0] if operations else None
-    text = f"no observed rank explains the {len(roots.unexplained)} waiting ranks; they lead to ranks of which no usable record exists"
+    text = f"no rank with a record explains the {len(roots.unexplained)} waiting ranks; they wait for ranks that left no usable record"
     among = [f"{ranks_text(silent)}, which left no usable record"] if silent else []
     among += [f"{ranks_text(lonely)}, alone in a call with such ranks"] if lonely else []
     return Finding(
@@ -304,7 +305,7 @@ def _among_lost(case: Case) -> Finding:
             *stack_claims(case.stacks, tuple(sorted(possible & roots.outside))),
         ),
         collect=(f"flight-recorder dump and stack of {ranks_text(silent or roots.lost)}",),
-        summary=f"Undecided: the culprit is among {', or '.join(among)}; {len(roots.waiters)} ranks wait"
+        summary=f"{', or '.join(among).capitalize()}, may be at fault; {len(roots.waiters)} ranks wait"
         + (f" in {main.label}." if main else "."),
     )
 

@@ -1,25 +1,20 @@
 """Without records of operations: which process is elsewhere while the others stand in communication?
 
 Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
-the odd ones must be few, and in a place of the host that is no wait for a device or for peers. Of two snapshots, one that
-computes and moved on while all the others stood still is slow. One that computes while all the others waited until their
-time-out, and timed out in nothing itself, is absent, as far as one look can tell.
+the odd ones must be few, and in a place of the host that is no wait for a device or for peers (graph/hang/outside.py). Of two
+snapshots, one that computes and moved on while all the others stood still is slow; one that stood still, too, is absent.
 """
 
 from typing import Any
-
-import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.stacks import classify, to_frames
-from forensics.graph.hang.waits import HOST_SITES
+from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.texts import ranks_text
-
-_FEW = 3  # at most one in three processes may be the odd one
 
 
 def _code(row: dict[str, Any]) -> Code | None:
@@ -28,31 +23,13 @@ def _code(row: dict[str, Any]) -> Code | None:
     return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
 
 
-def _computing(case: Case, live: pl.DataFrame, waiting: pl.DataFrame) -> pl.DataFrame:
-    """Processes that compute, where all the others wait in communication and timed out."""
-    events = case.events
-    timed_out = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
-    computing = live.filter(pl.col("site") == "compute")
-    waited = waiting["rank"].is_not_null().all() and waiting["rank"].is_in(timed_out.implode()).all()
-    alone = computing.height + waiting.height == live.height and not computing["rank"].is_in(timed_out.implode()).any()
-    return computing if waited and alone else computing.clear()
-
-
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
     if case.states is not None and case.states.open.height:
         return ()
-    live = case.stacks.filter(pl.col("source") != "traceback") if case.stacks.height else case.stacks
-    if not live.height:
-        return ()
-    waiting = live.filter(pl.col("site") == "communication")
-    odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
-    if not odd.height and waiting.height and waiting["moving"].is_in([False]).all():
-        odd = live.filter((pl.col("site") == "compute") & pl.col("moving"))  # all the others stood still meanwhile
+    seen = places(case.stacks, case.waited_ranks, case.expected)
+    waiting, odd = seen.waiting, seen.outside
     if not odd.height:
-        odd = _computing(case, live, waiting)
-    total = int(live["count"].sum())
-    if int(waiting["count"].sum()) < 2 or not odd.height or _FEW * int(odd["count"].sum()) > total:
         return ()
     rows = list(odd.sort("rank", "host", "pid", "file", "line").iter_rows(named=True))
     ranks = tuple(sorted({row["rank"] for row in rows if row["rank"] is not None}))
@@ -67,17 +44,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     verb = "is" if len(rows) == 1 else "are"
     ops = sorted({op for op in waiting["op"].to_list() if op})
     claim = Claim(
-        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes stand in communication ({', '.join(ops) or 'kind unknown'})",
+        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes wait ({', '.join(ops) or 'kind unknown'})",
         "for",
         tuple(stack_ref(row) for row in rows[:3]),
     )
     # Somebody's Ctrl-C does not prove that the job hung: a running one shows the same for a moment.
     by_chance = whole and (odd["source"] == "interrupt").all() and not case.has_waited
-    named = ranks if whole and not by_chance else ()
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
+    named = ranks if whole and not by_chance else ()
     doing = f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')}"
-    while_others = f"while {int(waiting['count'].sum())} processes wait in communication"
+    while_others = f"while {int(waiting['count'].sum())} processes wait"
     moved = f": between two snapshots {'it' if len(rows) == 1 else 'some of them'} moved on, which is slow, not stuck"
     return (
         Finding(
@@ -102,7 +79,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 op="/".join(ops) or None,
                 signature=f"odd_stack:{site}",
             ),
-            blast_radius=BlastRadius(ranks_waiting=int(waiting["count"].sum())),
+            blast_radius=BlastRadius(ranks_waiting=seen.waiters),
             collect=(
                 "flight-recorder dumps"
                 if repeated

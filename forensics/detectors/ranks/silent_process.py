@@ -1,4 +1,4 @@
-"""Which processes gave no stack while all others stand in communication?
+"""Which processes gave no stack while all others wait?
 
 Method: the absent ones are the evidence (BigScience's notes on BLOOM: "several processes weren't responding"). A process in
 uninterruptible sleep answers no sampler. Where other processes of the same host answered, the sampler worked there, and
@@ -10,6 +10,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
+from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
@@ -23,15 +24,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open and nobody stands elsewhere."""
     if case.has_open_operations or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return ()
-    live = case.stacks.filter((pl.col("source") != "traceback") & pl.col("rank").is_not_null())
+    seen = places(case.stacks, case.waited_ranks, case.expected)
+    live = seen.live.filter(pl.col("rank").is_not_null())
+    waiting = seen.waiting.filter(pl.col("rank").is_not_null())
     shown = set(live["rank"].to_list())
-    silent = tuple(sorted(rank for rank in case.expected - shown if _may_live(case, rank)))
-    waiting = live.filter(pl.col("site") == "communication")
-    elsewhere = live["site"].is_in(sorted(HOST_SITES)).any()
+    job = case.expected or frozenset(
+        range(max(shown, default=-1) + 1)
+    )  # where its size is not told: as far as it is seen
+    silent = tuple(sorted(rank for rank in job - shown if _may_live(case, rank)))
+    elsewhere = seen.outside.height or live["site"].is_in(sorted(HOST_SITES)).any()
     if (
         not silent
         or not waiting.height
-        or _FEW * len(silent) > len(case.expected)
+        or _FEW * len(silent) > len(job)
         or elsewhere
         or 3 * waiting.height < 2 * live.height
     ):
@@ -50,7 +55,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     shared = hosts if len(hosts) == 1 and len(silent) > 1 else ()
     beside = case.identity.filter(pl.col("host").is_in(hosts) & pl.col("rank").is_in(sorted(shown)))
     named = shared if beside.height else ()
-    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks stand in communication"
+    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks wait"
     if named:
         text += f"; on {named[0]} {ranks_text(beside['rank'].to_list())} answered"
     reasons: list[Reason] = ["culprit_among_missing"]

@@ -42,7 +42,7 @@ def _finding(cause: Cause, text: str, claim: Claim) -> Finding:
         first_anomaly=FirstAnomaly(signature=cause),
         actions=(Action(kind="ignore", target="job", command=None, reason="it was stopped from outside"),),
         collect=("where a job hangs: stacks and flight-recorder dumps of all ranks before it is stopped",),
-        summary=f"{text[:1].upper()}{text[1:]}; nothing in this bundle shows a fault before that.",
+        summary=f"{text[:1].upper()}{text[1:]}; no line shows a fault before that.",
     )
 
 

@@ -1,12 +1,14 @@
-"""Did the training become slower at one step, and stay slow?
+"""Did the training become slower, at one step or little by little, and stay slow?
 
 Method: the one split of the series of throughput that leaves least squared error, on a running median where there are
 enough points; accepted where the level falls beyond the noise of both sides and most points agree. A single slow step, a
-recovery and a slow start are none. Throughput is what the log prints; a job whose batch grows prints longer steps too, so
-plain step times need more points.
+recovery and a slow start are none. A drift is a fall from each tenth of the run to nearly every later one. Throughput is
+what the log prints, else samples or steps per second: a job whose batch grows prints longer steps too, so plain step times
+need more points.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -24,6 +26,9 @@ _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
 _AGREE = 0.8  # of the points stand on their side of the middle
 _SIDE = 2  # points on either side, at least
+_TENTHS, _EACH = 10, 5  # parts of the run that a drift is seen by, and the points in each, at least
+_FALLING = 0.9  # of the pairs of parts
+_DRIFT = 0.05  # of the level of the first part
 
 
 def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
@@ -37,8 +42,10 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
     result = []
     for _, one in measured.group_by(printer, maintain_order=True):
         one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
+        batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
             ("TFLOPS", pl.col("tflops"), _LEAST),
+            ("samples per second", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
             ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
             points = one.select("step", rate.alias("rate"), "file", "line", "record")
@@ -79,37 +86,55 @@ def split(values: Sequence[float]) -> int | None:
     return at if falls and agree >= _AGREE * size and smooth[-1] < middle else None
 
 
+def drift(values: Sequence[float]) -> tuple[float, float] | None:
+    """Level of the first and of the last tenth, where the series sinks from tenth to tenth."""
+    size = len(values)
+    if size < _TENTHS * _EACH:
+        return None
+    levels = [median(values[size * i // _TENTHS : size * (i + 1) // _TENTHS]) for i in range(_TENTHS)]
+    pairs = [later < earlier for earlier, later in combinations(levels, 2)]
+    sinks = sum(pairs) >= _FALLING * len(pairs) and levels[0] - levels[-1] >= _DRIFT * levels[0]
+    return (levels[0], levels[-1]) if sinks else None
+
+
 def _spread(values: Sequence[float]) -> float:
     middle = median(values)
     return median(abs(value - middle) for value in values)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
-    """Case → at most one finding: the earliest fall of any rank's series."""
-    falls: list[tuple[int, str, pl.DataFrame, int]] = []
-    for name, points in _series(case):
-        at = split(points["rate"].to_list())
-        if at is not None:
-            falls.append((int(points["step"][at]), name, points, at))
-    if not falls:
+    """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
+    series = _series(case)
+    falls = [(at, name, points) for name, points in series if (at := split(points["rate"].to_list())) is not None]
+    if falls:
+        at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
+        rates = points["rate"].to_list()
+        high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
+        text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
+        return (_finding(text, onset, points.slice(max(at - 1, 0), 2), name),)
+    drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
+    if not drifts:
         return ()
-    onset, name, points, at = min(falls, key=lambda fall: (fall[0], fall[2]["file"][0]))
-    rates = points["rate"].to_list()
-    high, low = median(rates[:at]), median(rates[at:])
-    text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({100 * (high - low) / high:.0f} % less) and stayed there"
-    shown = points.slice(max(at - 1, 0), 2)
-    return (
-        Finding(
-            detector=DETECTOR.name,
-            cause="throughput_drop",
-            claims=(Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
-            first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
-            actions=(
-                Action(kind="inspect_hardware", target="job", command=None, reason="one slow device or host slows all"),
-            ),
-            collect=("timers per rank, clocks and temperatures of all devices",),
-            summary=f"Slow: {text}. One log does not tell which rank holds the others up.",
-        ),
+    (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
+    first, last = int(points["step"][0]), int(points["step"][-1])
+    text = f"from step {first} to {last} {name} sank little by little from {high:.4g} to {low:.4g} ({_less(high, low)})"
+    return (_finding(text, first, pl.concat([points.head(1), points.tail(1)]), name),)
+
+
+def _less(high: float, low: float) -> str:
+    return f"{100 * (high - low) / high:.0f} % less"
+
+
+def _finding(text: str, onset: int, shown: pl.DataFrame, name: str) -> Finding:
+    reason = "one slow device or host slows all"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="throughput_drop",
+        claims=(Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
+        first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
+        actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
+        collect=("timers per rank, clocks and temperatures of all devices",),
+        summary=f"Slow: {text}. One log does not tell which rank holds the others up.",
     )
 
 

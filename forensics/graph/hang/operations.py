@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.memberships import group_name
 from forensics.facts.states import States
 from forensics.model.ref import Ref
 from forensics.model.texts import iso
@@ -58,8 +59,8 @@ class Operation:
 
     @property
     def label(self) -> str:
-        """all_reduce seq 25 of group default_pg."""
-        return f"{self.kind} seq {self.seq} of group {self.group}"
+        """all_reduce #25 of default_pg."""
+        return f"{self.kind} #{self.seq} of {self.group}"
 
     @property
     def all_ranks(self) -> tuple[int, ...]:
@@ -71,13 +72,6 @@ class Operation:
         own = [call for call in self.calls if call.rank in subjects]
         others = [call for call in self.calls if call.rank not in subjects]
         return tuple(call.ref(self.label) for call in (*own[:1], *others, *own[1:])[:limit])
-
-
-def group_name(group: str | None, desc: str | None) -> str:
-    """The telling name: its description, else its number; both where several groups share the description."""
-    if desc and desc != "undefined":
-        return desc if not group or group == desc or desc == "default_pg" else f"{desc} ({group})"
-    return group or "?"
 
 
 def describe(states: States, ops: Iterable[str]) -> dict[str, Operation]:

@@ -25,6 +25,32 @@ _OWN = ["rank", *_SERIES]
 
 def first_jump(frame: pl.DataFrame) -> Mapping[str, Any] | None:
     """The first such row, by step, parameters first. `frame`: rows of one launch of tensor_ops.read_rows."""
+    leaps = _all_leaps(frame)
+    if leaps is None:
+        return None
+    fed = leaps.filter(~pl.col("state") & (pl.col("role") != "out"))["operation"].implode()
+    born = leaps.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed)))
+    if not born.height:
+        return None
+    place = born.sort("step", "state", "place", descending=[False, True, False])["place"][0]
+    return frame.row(int(frame["place"].search_sorted(place)), named=True)
+
+
+def arrived(frame: pl.DataFrame, rank: int, operation: int) -> bool:
+    """Did an operation of this rank compute with a value that had leapt, which nothing that the rank made or holds explains?
+    It came from another rank, or from what was not recorded."""
+    leaps = _all_leaps(frame)
+    if leaps is None:
+        return False
+    mine = leaps.filter(pl.col("rank") == rank)
+    inputs = ~pl.col("state") & (pl.col("role") != "out")
+    fed = mine.filter(inputs)["operation"]
+    own = mine.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed.implode())))
+    return bool(fed.is_in([operation]).any()) and not own.height
+
+
+def _all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """Rows of all leaps, parameters and values; None where nothing stands out."""
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
     state = pl.col("base").is_in(list(STATES))
     wanted = pl.col("role").is_not_null() & (pl.col("kind").is_null() | state) & ~pl.col("bad").fill_null(True)
@@ -35,13 +61,7 @@ def first_jump(frame: pl.DataFrame) -> Mapping[str, Any] | None:
     names = rows.filter(pl.col("size") > _REPLICA * usual).select(_SERIES).unique().collect()
     if not names.height:
         return None
-    leaps = _leaps(rows.collect().join(names, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))
-    fed = leaps.filter(~pl.col("state") & (pl.col("role") != "out"))["operation"].implode()
-    born = leaps.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed)))
-    if not born.height:
-        return None
-    place = born.sort("step", "state", "place", descending=[False, True, False])["place"][0]
-    return frame.row(int(frame["place"].search_sorted(place)), named=True)
+    return _leaps(rows.collect().join(names, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))
 
 
 def _leaps(rows: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ _KINDS = {
     "all_reduce": "AllReduce", "all_reduce_barrier": "AllReduce", "broadcast": "Broadcast",
     "_all_gather_base": "AllGather", "_reduce_scatter_base": "ReduceScatter",
 }  # fmt: skip
+_LATER_S = 60  # between two reports, where the client takes that long to ask again
 _LISTED = 10  # so many ranks at most, and a quarter of all, are listed one by one
 Counts = dict[int, Counter[str]]  # rank → kind → launched
 
@@ -77,7 +78,7 @@ def counts_at(run: Run, ms: float) -> dict[int, Counts]:
 
 def files(run: Run, report: Report) -> Iterator[tuple[str, bytes]]:
     for number, ms in enumerate(_moments(run, report)):
-        when = datetime.fromtimestamp(at_ns(ms) // SECOND, UTC)
+        when = datetime.fromtimestamp(at_ns(ms) // SECOND + number * _LATER_S, UTC)
         made = _json(run, report, ms, when) if report.form == "json" else _text(run, report, ms)
         yield f"ras_{number}.{'json' if report.form == 'json' else 'txt'}", made.encode()
 
@@ -187,6 +188,7 @@ def _dead(run: Run) -> list[str]:
 
 
 def _mismatches(run: Run, index: int, name: str, counts: Counts, silent: set[int]) -> list[str]:
+    """One complaint with all kinds that differ; the number that most have first, few ranks below theirs."""
     members = run.job.groups[index].members
     lines: list[str] = []
     for kind in sorted({kind for own in counts.values() for kind in own}):
@@ -196,27 +198,28 @@ def _mismatches(run: Run, index: int, name: str, counts: Counts, silent: set[int
                 by_count.setdefault(counts[rank][kind], []).append(rank)
         if len(by_count) < 2:
             continue
-        lines += [f"{name} MISMATCH", f"  Communicator ranks have different {kind} operation counts"]
-        for count in sorted(by_count, reverse=True):
-            ranks = by_count[count]
-            have = "has" if len(ranks) == 1 else "have"
-            several = "" if len(ranks) == 1 else "s"
-            lines.append(f"  {len(ranks)} rank{several} {have} launched up to operation {count}")
-        lines += [
-            _place(run.job, members, rank) for ranks in by_count.values() if _few(ranks, members) for rank in ranks
-        ]
-    return lines
+        lines.append(f"  Communicator ranks have different {kind} operation counts")
+        for count in sorted(by_count, key=lambda one: (-len(by_count[one]), one)):
+            lines += _standing(run.job, members, count, by_count[count])
+    return [f"{name} MISMATCH", *lines] if lines else []
+
+
+def _standing(job: Job, members: Sequence[int], count: int, ranks: Sequence[int]) -> list[str]:
+    has = f"launched up to operation {count}" if count else "not launched any operations"
+    places = [_place(job, members, rank) for rank in ranks] if _few(ranks, members) else []
+    if len(ranks) > 1:
+        return [f"  {len(ranks)} ranks have {has}", *(f"  Rank {number} -- {process}" for number, process in places)]
+    return [f"  Rank {number} has {has} -- {process}" for number, process in places]
 
 
 def _few(ranks: Sequence[int], members: Sequence[int]) -> bool:
     return len(ranks) <= _LISTED and len(ranks) * 4 <= len(members)
 
 
-def _place(job: Job, members: Sequence[int], rank: int) -> str:
+def _place(job: Job, members: Sequence[int], rank: int) -> tuple[int, str]:
+    """Its number in the communicator, and its process."""
     who = _process(job, rank)
-    return (
-        f"  Rank {members.index(rank)} -- GPU {who['cuda_dev']} managed by process {who['pid']} on node {who['host']}"
-    )
+    return members.index(rank), f"GPU {who['cuda_dev']} managed by process {who['pid']} on node {who['host']}"
 
 
 # --- what it proves ------------------------------------------------------------------------------------------------
@@ -235,14 +238,32 @@ def answer(run: Run, report: Report) -> Answer:
             return named(run, "rank_died", "killed", kinds=("crash", "hang"))
         return suspected(run, [culprit], *causes)
     counts = counts_at(run, run.draw.end_ms)
-    if report.form == "text" and not _is_listed(run, counts, culprit, silent):
-        return nobody(run)
     agree = report.count > 1 and not silent
+    if report.form == "text":
+        listed = _listed_behind(run, counts, culprit, silent)
+        if "world" not in listed:
+            return nobody(run)
+        alone = agree and _behind(counts, silent).keys() == {culprit} and None not in listed
+        return named(run, *causes) if alone else suspected(run, [culprit], *causes)
     if culprit in odd_ones(counts, silent):
         return named(run, "collective_mismatch") if agree else suspected(run, [culprit], *causes)
     if agree and culprit in left_behind(run, counts, silent):
         return named(run, *causes)
     return suspected(run, [culprit], *causes) if culprit in _behind(counts, silent) else nobody(run)
+
+
+def _listed_behind(run: Run, counts: dict[int, Counts], rank: int, silent: set[int]) -> set[str | None]:
+    """Roles of the groups whose complaint in the text lists the rank as behind; null for a complaint that does not."""
+    found: set[str | None] = set()
+    for index, by_rank in counts.items():
+        members = run.job.groups[index].members
+        if not _mismatches(run, index, "", by_rank, silent):
+            continue
+        totals = {one: own.total() for one, own in by_rank.items() if one not in silent}
+        same = [one for one, total in totals.items() if total == totals.get(rank)]
+        is_listed = rank in totals and totals[rank] < max(totals.values()) and _few(same, members)
+        found.add(run.job.groups[index].role if is_listed else None)
+    return found
 
 
 def left_behind(run: Run, counts: dict[int, Counts], silent: set[int]) -> set[int]:
@@ -280,10 +301,3 @@ def _odd(counts: Counts, silent: set[int]) -> int | None:
         rank: sum(not (own <= other or other <= own) for other in told.values()) for rank, own in told.items()
     }  # Counter orders by inclusion
     return next((rank for rank, number in crossed.items() if number == len(told) - 1), None)
-
-
-def _is_listed(run: Run, counts: dict[int, Counts], rank: int, silent: set[int]) -> bool:
-    """Whether the text gives the rank's number in the whole job."""
-    world = next(index for index, group in enumerate(run.job.groups) if len(group.members) == run.job.world)
-    said = "\n".join(_mismatches(run, world, "", counts[world], silent))
-    return _place(run.job, run.job.groups[world].members, rank) in said.split("\n")

@@ -1,0 +1,310 @@
+"""The command line, as the contract has it. Only this package and __main__ print, exit or read the environment.
+
+Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from datetime import UTC, datetime
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+# Memory that tables gave back goes back to the system at once: a fifth less at the peak, for no time that can be measured.
+# polars reads it when it is first imported.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+
+from forensics import __version__
+from forensics.cli import questions
+from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
+from reports import outputs
+
+if TYPE_CHECKING:
+    from forensics.model.incident import Incident, Report, Verdict
+    from parsers import Evidence
+
+EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
+_DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
+_AXES = ("tp", "cp", "ep", "dp", "pp")
+
+
+_TASKS = {  # the commands, by what a person wants
+    "What happened": ("analyze", "explain", "diff"),
+    "Look closer": ("show", "stacks", "events", "inspect"),
+    "For programs": ("schema",),
+}
+
+
+class _Grouped(click.Group):
+    """Help lists the commands by task."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        for task, names in _TASKS.items():
+            found = [(name, self.commands[name]) for name in names]
+            with formatter.section(task):
+                formatter.write_dl([(name, command.get_short_help_str(100)) for name, command in found])
+
+
+@click.group(
+    cls=_Grouped,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Examples: forensics analyze bundle/ -o incident.html · forensics show rank 5 bundle/ --last 20 · "
+    "forensics explain rank_absent. " + BUNDLE_HELP + " Tasks step by step: docs/tasks.md. Completion of bash: "
+    'eval "$(_FORENSICS_COMPLETE=bash_source forensics)"; zsh and fish alike.',
+)
+@click.version_option(__version__, "-V", "--version", prog_name="forensics")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no list of files written.")
+@click.option("-v", "--verbose", is_flag=True, help="A traceback with every internal error.")
+def cli(quiet: bool, verbose: bool) -> None:
+    """Offline postmortem of hangs and NaNs of large training jobs: which rank, which operation, and the proof."""
+
+
+def main() -> NoReturn:
+    """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
+    outputs.reopen_closed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
+    try:
+        status = _run()
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        status = EXIT_INTERRUPTED
+    sys.exit(status)
+
+
+def _run() -> int:
+    try:
+        status = cli.main(standalone_mode=False)  # what was given to context.exit, else None
+        sys.stdout.flush()
+        return int(status or 0)
+    except SystemExit as leave:
+        if leave.code == EXIT_TERMINATED:
+            raise
+        outputs.silence()  # it is click's answer to a closed pipe
+        return 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        outputs.silence()
+        return 0
+    except outputs.CannotWrite as error:
+        click.echo(f"Error: {error}", err=True)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        outputs.silence()
+        click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
+    except Exception as error:
+        if {"-v", "--verbose"} & set(sys.argv[1:2]):
+            raise
+        what = str(error).partition("\n")[0]
+        click.echo(f"Error: internal error, {type(error).__name__}: {what} (forensics -v … shows where)", err=True)
+    return EXIT_INTERNAL
+
+
+def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
+    """tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp] → sizes, in order of rank numbering (the first runs fastest)."""
+    if text is None:
+        return None
+    pairs = dict(part.partition("=")[::2] for part in text.split(","))
+    order = pairs.pop("order", "-".join(_AXES)).split("-")
+    if set(pairs) - set(_AXES) or set(order) - set(_AXES) or not set(pairs) <= set(order):
+        raise click.BadParameter(f"use {', '.join(f'{axis}=N' for axis in _AXES)} and order=tp-cp-ep-dp-pp")
+    try:
+        sizes = {axis: int(pairs.get(axis, 1)) for axis in order}
+    except ValueError as error:
+        raise click.BadParameter(f"sizes are whole numbers: {text}") from error
+    if min(sizes.values()) < 1:
+        raise click.BadParameter(f"sizes are at least 1: {text}")
+    _of_bearable_size(context, option, prod(size for axis, size in sizes.items() if axis != "ep"))
+    return sizes
+
+
+def _of_bearable_size(_: click.Context, __: click.Parameter, ranks: int | None) -> int | None:
+    if ranks is None:
+        return None
+    from parsers.rank_list import RANKS
+
+    if ranks > RANKS:
+        raise click.BadParameter(f"a job has at most {RANKS:,} ranks")
+    return ranks
+
+
+def _stamp() -> str | None:
+    """Time of generation for the page's footer, fixed by SOURCE_DATE_EPOCH."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    is_time = epoch.isascii() and epoch.isdigit() and len(epoch) < 12  # a year of four digits
+    moment = datetime.fromtimestamp(int(epoch), UTC) if is_time else datetime.now(UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def detailed_code(verdict: "Verdict") -> int:
+    """What `--detailed-exitcode` says: 12 where nothing was found, or nobody could be named for a stated reason."""
+    if verdict.kind == "healthy":
+        return 0
+    is_open = verdict.kind == "unknown" or (verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts))
+    return _DETAILED["unknown" if is_open else verdict.status]
+
+
+def _primary(report: "Report") -> "Incident":
+    return report.incidents[report.primary]
+
+
+@cli.command(
+    epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
+    "forensics analyze bundle/ --hung --known-bad node7"
+)
+@click.argument("bundle")
+@click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
+@click.option(
+    "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
+)
+@click.option(
+    "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
+)
+@click.option(
+    "--expected-ranks",
+    type=click.IntRange(1),
+    callback=_of_bearable_size,
+    metavar="N",
+    help="How many ranks the job has.",
+)
+@click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
+@click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
+@click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+)
+@click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
+@click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
+@click.option(
+    "--detailed-exitcode",
+    is_flag=True,
+    help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided.",
+)
+@click.pass_context
+def analyze(
+    context: click.Context,
+    bundle: str,
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    expected_ranks: int | None,
+    topology: dict[str, int] | None,
+    known_bad: tuple[str, ...],
+    hung: bool,
+    limits: tuple[str, ...],
+    opened: bool,
+    tables: str | None,
+    detailed_exitcode: bool,
+) -> None:
+    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
+    if opened and html == "-":
+        raise click.UsageError("--open needs a file: it cannot show standard output")
+    if opened and html is None:
+        html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
+    targets = [target for target in (html, json_file, markdown) if target]
+    if targets.count("-") > 1:
+        raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
+    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or _refused_tables(bundle, tables)
+    if inside:
+        raise click.UsageError(inside)
+    from forensics.analyze import conclude_evidence
+
+    evidence = read_bundle(bundle, limits)
+    report = conclude_evidence(
+        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung
+    )
+    wrote = _outputs(report, html, json_file, markdown)
+    if tables:
+        wrote += _write_tables(evidence, tables)
+    if "-" not in targets:
+        from reports import terminal
+
+        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
+    if opened and html:
+        questions.open_page(html)
+    if wrote and not context.find_root().params["quiet"]:
+        click.echo("wrote " + " · ".join(wrote), err=True)
+    if detailed_exitcode:
+        context.exit(detailed_code(_primary(report).verdict))
+
+
+def _width() -> int | None:
+    """Columns of the terminal; none where nobody looks at one: what reads a pipe breaks lines itself."""
+    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def _has_color() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:
+    """Write what was asked for; the names of the files written."""
+    wrote = []
+    if html:
+        from reports import html as page
+
+        outputs.write(html, page.render(report, generated=_stamp()).encode())
+        wrote.append(html)
+    if json_file:
+        from reports import json
+
+        outputs.write(json_file, json.render(report))
+        wrote.append(json_file)
+    if markdown:
+        from reports import markdown as text
+
+        outputs.write(markdown, text.render(report).encode())
+        wrote.append(markdown)
+    return [name for name in wrote if name != "-"]
+
+
+def _refused_tables(bundle: str, folder: str | None) -> str | None:
+    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
+
+
+def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
+    for name, frame in evidence.tables.items():
+        with outputs.replacing(str(Path(folder) / f"{name}.parquet")) as stream:
+            frame.write_parquet(stream)
+    return [folder]
+
+
+@cli.command(epilog="Example: forensics inspect bundle/")
+@click.argument("bundle")
+def inspect(bundle: str) -> None:
+    """Say what is in BUNDLE and how it was read; no verdict."""
+    from reports import inspection
+
+    click.echo(inspection.render(report_of(bundle)), nl=False)
+
+
+@cli.command(epilog="Example: forensics schema > incident.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of incident.json."""
+    import json
+
+    from forensics.model.incident import schema as incident_schema
+
+    click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
+
+
+for _command in (questions.show, questions.events, questions.stacks, questions.diff, questions.explain):
+    cli.add_command(_command)

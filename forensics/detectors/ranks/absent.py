@@ -1,0 +1,208 @@
+"""Without flight records: who has not come to the call that the others of its group wait in?
+
+Watchdogs print counters, NCCL a line per enqueued collective, RAS numbers of launched ones; a desync report and a monitored
+barrier name those who lag. Each puts members of a group at a call (facts/positions.py). Whoever is behind and waits in no
+group for one that is further behind is free: if such are few, did not give up themselves, and the others are shown to wait,
+they are absent. In a group of two, where half and more are behind, where a member is not heard of, or where statements
+disagree, they are suspects. Method: the maintainers' own, NVIDIA/nccl issues 147 and 296; PyTorch's desync report.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import rows
+from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import codes, sites, stack_claims
+from forensics.graph.hang.standings import Standing, free, standings
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.texts import ranks_text
+
+_FEWEST = 4  # members, where no time-out says that the others wait
+_ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven, too
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """`by`: how its word is cited. `beside_records`: tells more than flight records of open operations. `is_report`: made
+    once somebody had given up. `is_whole`: shows all groups of a rank, so that a member not heard of leaves a doubt."""
+
+    name: str
+    by: str
+    beside_records: bool = False
+    is_report: bool = False
+    is_whole: bool = False
+
+
+_SOURCES = (
+    _Source("barrier", "in a monitored barrier", beside_records=True, is_report=True),
+    _Source("desync", "a desync report says so", beside_records=True, is_report=True),
+    _Source("ras", "as RAS reports", is_whole=True),
+    _Source("collective_line", "by the lines of enqueued collectives", is_whole=True),
+    _Source("watchdog", "by the counters that watchdogs printed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """Why those who are behind must not be named, and who else it may be."""
+
+    reason: Reason
+    suspects: tuple[int, ...]
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding per source."""
+    found = []
+    for source in _SOURCES:
+        if case.has_open_operations and not source.beside_records:
+            continue
+        groups = standings(case.positions, source.name)
+        if (one := _behind(case, source, groups)) is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def _behind(case: Case, source: _Source, groups: list[Standing]) -> Finding | None:
+    first = free(groups)
+    gave_up = {rank for rank in case.waited_ranks if not source.is_report}
+    late = first - gave_up  # who gave up waited: a line of it is missing, or it waits elsewhere
+    split = [one for one in groups if late & one.behind and not one.uneven]
+    if not split:
+        return _disputed(case, source, groups, first & gave_up)
+    main = max(split, key=lambda one: (len(one.at), one.label))
+    named = tuple(sorted(late & main.behind))
+    waiting = [rank for rank in main.ahead if rank in main.waiting or rank in case.waited_ranks]
+    if not _is_shown_to_wait(case, source, main, named, bool(waiting)):
+        return None
+    doubt = _doubt(case, source, groups, main, named, late, first & gave_up)
+    return _finding(case, source, main, named, doubt, is_snapshot=not (waiting or source.is_report or case.has_waited))
+
+
+def _is_shown_to_wait(case: Case, source: _Source, main: Standing, named: tuple[int, ...], waiting: bool) -> bool:
+    """Lines alone end somewhere: without a time-out they tell only where one rank is behind all others, in a log of its
+    own, and nothing says that the job ended."""
+    if source.name != "collective_line" or waiting:
+        return True
+    files = {main.refs[rank].file for rank in main.at if rank not in named and rank in main.refs}
+    own = {main.refs[rank].file for rank in named if rank in main.refs}
+    alone = len(named) == 1 and bool(own) and not own & files and {main.at[rank] for rank in main.ahead} == {main.front}
+    return alone and len(main.behind) == 1 and (main.size or 0) >= _FEWEST and not rows(case.events, *_ENDINGS)
+
+
+def _doubt(
+    case: Case, source: _Source, groups: list[Standing], main: Standing, named: tuple[int, ...], late: frozenset[int],
+    gave_up: frozenset[int],
+) -> _Doubt | None:  # fmt: skip
+    """None: nothing speaks against naming them."""
+    everybody = tuple(sorted(main.at))
+    if not main.certain:
+        return _Doubt("membership_unknown", everybody if main.known == 2 else named)
+    size = main.size or (0 if source.name == "barrier" else main.known)  # a barrier's list tells nothing of the others
+    if size == 2:
+        return _Doubt("two_member_mismatch", everybody)
+    if size and not main.is_few:
+        return _Doubt("tied_explanations", everybody)
+    if source.name == "watchdog" and len(main.waiting) < 2:
+        return _Doubt("tied_explanations", tuple(sorted({*main.behind, *main.waiting})))
+    # Of another group, either may hold up the other. What is counted is what hosts launched: a device that stands still
+    # stops the hosts of all that it works with, but one that never came is alone.
+    if late - set(named) or (source.is_whole and len(named) > 1):
+        lost = {rank for one in groups for rank in one.lost if source.is_whole}
+        return _Doubt("tied_explanations", tuple(sorted(late | lost)))
+    if source.is_whole and (main.unsure & set(named) or gave_up):
+        return _Doubt("culprit_among_missing", named)
+    return _unheard(groups, main, named) if source.is_whole else None
+
+
+def _unheard(groups: Sequence[Standing], main: Standing, named: tuple[int, ...]) -> _Doubt | None:
+    """They may wait for a member, or for a message, of which nothing tells; or in a group whose members differ, but of which
+    it is not told who they are."""
+    own = [one for one in groups if set(named) & one.at.keys()]
+    open_ended = [one for one in own if one.uneven or one.known < (one.size or one.known)]
+    open_ended += [one for one in groups if one.late > len(one.behind) and not set(named) & one.behind]
+    if not open_ended:
+        return None
+    unknown = {rank for one in open_ended for rank in (*one.lost, *(one.at if one.uneven else ()))}
+    suspects = tuple(sorted({*named, *unknown} - set(main.ahead)))
+    return _Doubt("culprit_among_missing", suspects)
+
+
+def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: frozenset[int]) -> Finding | None:
+    """No rank is free: statements disagree, those behind gave up themselves, or the lists do not tell which ranks they are."""
+    snapshot = not (source.is_report or case.has_waited)
+    for one in groups:
+        if one.disputed:
+            return _finding(case, source, one, (), _Doubt("tied_explanations", tuple(sorted(one.disputed))))
+        if source.name == "ras" and gave_up & one.behind:
+            doubt = _Doubt("conflicting_evidence", ())
+            return _finding(case, source, one, tuple(sorted(gave_up & one.behind)), doubt, snapshot)
+        if source.name == "ras" and one.behind:  # each behind another, in a circle
+            everybody = frozenset(rank for other in groups for rank in other.behind)
+            doubt = _Doubt("tied_explanations", tuple(sorted(everybody)))
+            return _finding(case, source, one, tuple(sorted(one.behind)), doubt, snapshot)
+    for one in groups:
+        if one.late and not one.behind:
+            return _finding(case, source, one, (), _Doubt("membership_unknown", ()), snapshot)
+    return None
+
+
+def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
+    if source.name == "barrier":
+        return f"{ranks_text(named) if named else 'members of a group'} did not come to a monitored barrier"
+    call = f"number {main.front} of {main.label}" + (f" ({main.kind})" if main.kind else "")
+    who = ranks_text(main.ahead) if main.ahead else f"{main.known - main.late} members"
+    if not named:
+        return f"{who} came to {call}, and others did not, {source.by}"
+    last = ", ".join(str(main.at[rank]) if main.at[rank] >= 0 else "none" for rank in named[:3])
+    return f"{who} came to {call}; the last that {ranks_text(named)} came to is {last}, {source.by}"
+
+
+_WHY: dict[Reason, str] = {
+    "two_member_mismatch": "in a group of two, one call too many on one side looks like one too few on the other",
+    "tied_explanations": "half of the group and more, or ranks of several groups, are blamed: the few may be the ones that made an extra call",
+    "culprit_among_missing": "not all that it may wait for is heard of",
+    "membership_unknown": "its number counts within a group whose members are not known",
+    "conflicting_evidence": "it gave up on others itself",
+}
+
+
+def _finding(
+    case: Case, source: _Source, main: Standing, named: tuple[int, ...], doubt: _Doubt | None, is_snapshot: bool = False
+) -> Finding:
+    text = _words(source, main, named)
+    reasons: tuple[Reason, ...] = () if doubt is None else (doubt.reason,)
+    where = sites(case.stacks, named) if doubt is None else {}
+    refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
+    limit = f"; {_WHY[doubt.reason]}" if doubt is not None else ""
+    return Finding(
+        detector=DETECTOR.name,
+        cause=None if doubt else "rank_absent",
+        ranks=() if doubt else named,
+        suspect_ranks=doubt.suspects if doubt else (),
+        site=where.get(named[0]) if named else None,
+        code=codes(case.stacks, named).get(named[0]) if named and doubt is None else None,
+        undecided=(*reasons, "single_snapshot") if is_snapshot else reasons,
+        claims=(
+            Claim(text, "for", tuple(dict.fromkeys(refs))),
+            *(stack_claims(case.stacks, named) if doubt is None else ()),
+        ),
+        first_anomaly=FirstAnomaly(
+            rank=named[0] if named and doubt is None else None,
+            step=step_in_progress(case.tables["steps"], named[0] if named else None),
+            op=main.kind,
+            group=main.label,
+            seq=None if source.name == "barrier" else main.front,
+            signature=f"absent:{main.kind}",
+        ),
+        blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
+        collect=(f"py-spy dump of {ranks_text(named)}, and its whole log",)
+        if named
+        else ("flight-recorder dumps of all ranks",),
+        summary=f"{text[:1].upper()}{text[1:]}{limit}.",
+    )
+
+
+DETECTOR = Detector("absent", (), detect, "waiting")

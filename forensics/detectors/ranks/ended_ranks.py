@@ -1,0 +1,208 @@
+"""Which process ended by itself, before anybody gave up waiting?
+
+Method: facts/process_ends.py. A signal that nobody sent, or an exception that is no consequence of another rank's failure. Time
+orders several only beyond the clock error; the launcher's "first observed failure" is never taken for the origin.
+"""
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.facts.error_words import memory_sizes, users_code, without_numbers
+from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
+from forensics.model.names import ActionKind, Cause
+from forensics.model.texts import ranks_text
+
+_RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
+_ALIKE_NS = 1_000_000_000
+_WORDS: dict[str, str] = {
+    "killed": "was killed by SIGKILL, whose sender is not recorded",
+    "segfault": "crashed",
+    "gpu_oom": "ran out of GPU memory",
+    "host_oom": "was killed because the host ran out of memory",
+    "disk_full": "found no space left on the disk",
+    "gpu_fault": "stopped on a GPU fault",
+    "exception": "raised an exception",
+    "None": "ended with an error before the others gave up",
+}
+# What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
+_TO_DO: dict[str, tuple[ActionKind, str]] = {
+    "exception": ("check_code", "the exception was raised there"),
+    "gpu_oom": ("check_config", "it needs more GPU memory than there is: smaller micro-batches, more sharding"),
+    "host_oom": ("check_config", "it needs more host memory than its limit: data workers, batches kept ahead, caches"),
+    "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
+    "segfault": ("check_code", "a library or an extension crashed: its core dump shows where"),
+    "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
+    "killed": ("collect_more", "they show who killed it"),
+    "None": ("collect_more", "the last lines show why it ended"),
+}
+_WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
+
+
+def _said(outcome: ProcessEnd) -> str:
+    """What the rank died of, in brackets: the sizes of memory, else the code, else its line's words."""
+    text = outcome.refs[0].text if outcome.refs else ""
+    if outcome.cause == "gpu_oom" and (sizes := memory_sizes(text)):
+        return sizes
+    words = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
+    whole = not outcome.code or text.startswith(outcome.code)
+    said = (words if whole else outcome.code) or "no more is recorded"
+    return f"exit code {said}" if said.isdigit() else said
+
+
+def _did(outcome: ProcessEnd) -> str:
+    """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
+    words, said = _WORDS[str(outcome.cause)], _said(outcome)
+    return words if said in words.replace(",", "").split() else f"{words} ({said})"
+
+
+def _code(case: Case, outcome: ProcessEnd) -> Code | None:
+    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end."""
+    if not outcome.refs:
+        return None
+    place = outcome.refs[0]
+    told = case.events.filter(
+        (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
+    )
+    return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
+
+
+def _gravity(outcome: ProcessEnd) -> int:
+    """By cause; an exit without a reason comes last."""
+    return _RANK_ORDER.index(outcome.cause) if outcome.cause is not None else len(_RANK_ORDER)
+
+
+def _same(outcome: ProcessEnd) -> str:
+    text = outcome.refs[-1].text if outcome.refs else ""
+    return f"{outcome.cause}:{outcome.code}:{without_numbers(text)}"
+
+
+def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]:
+    """(origins, everybody): the ranks that failed first or hardest; `everybody` where most ranks failed alike."""
+    job = len(case.expected or case.seen) or len(died)
+    kinds: dict[str, list[ProcessEnd]] = {}
+    for outcome in died:
+        kinds.setdefault(_same(outcome), []).append(outcome)
+    if len(kinds) == 1 and len(died) > 1 and 2 * len(died) > job:
+        return died, True
+    best = min(map(_gravity, died))
+    hardest = [outcome for outcome in died if _gravity(outcome) == best]
+    if hardest[0].cause != "exception":
+        return hardest, False
+    if len(hardest) > 1 and all(outcome.time_ns is not None for outcome in hardest):
+        return _earliest(case, hardest), False
+    return hardest, False
+
+
+def _earliest(case: Case, stamped: list[ProcessEnd]) -> list[ProcessEnd]:
+    """Those that no other provably precedes, and what followed within a second by the same clock."""
+    hosts = _hosts(case)
+    by_clock: dict[tuple[str | None, str | None], list[ProcessEnd]] = {}
+    for outcome in stamped:
+        by_clock.setdefault((hosts.get(outcome.rank), outcome.time_basis), []).append(outcome)
+    heads = [min(listed, key=lambda outcome: (outcome.time_ns or 0, outcome.rank)) for listed in by_clock.values()]
+    first = [one for one in heads if not any(_precedes(case, hosts, other, one) for other in heads)]
+    return [
+        outcome
+        for listed in by_clock.values()
+        for outcome in listed
+        if any(one in listed and (outcome.time_ns or 0) - (one.time_ns or 0) < _ALIKE_NS for one in first)
+    ]
+
+
+def _hosts(case: Case) -> dict[int, str]:
+    known = case.identity.select("rank", "host").drop_nulls() if case.identity.height else case.identity
+    return dict(known.iter_rows())
+
+
+def _precedes(case: Case, hosts: dict[int, str], one: ProcessEnd, other: ProcessEnd) -> bool:
+    return one is not other and bool(
+        case.clocks.precedes(
+            one.time_ns or 0,
+            hosts.get(one.rank),
+            other.time_ns or 0,
+            hosts.get(other.rank),
+            basis_a=one.time_basis,
+            basis_b=other.time_basis,
+        )
+    )
+
+
+def _is_tie(case: Case, origins: list[ProcessEnd]) -> bool:
+    """Whether several failed, by clocks that cannot say who was first."""
+    hosts = _hosts(case)
+    clocks = {(hosts.get(outcome.rank), outcome.time_basis) for outcome in origins}
+    stamped = all(outcome.time_ns is not None for outcome in origins)
+    return len(clocks) > 1 and stamped and all(outcome.cause == "exception" for outcome in origins)
+
+
+def ended_ranks(case: Case) -> tuple[Finding, ...]:
+    """Case → one finding over all origins."""
+    died = [outcome for outcome in case.ends.values() if outcome.how == "died"]
+    if not died:
+        return ()
+    origins, everybody = _origin(case, died)
+    tie = not everybody and _is_tie(case, origins)
+    first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
+    cause = first.cause
+    ranks = tuple(sorted(outcome.rank for outcome in origins))
+    victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "stopped"))
+    code = _code(case, first)
+    at = f" at {code.file}:{code.line}" if code else ""
+    claims = [
+        Claim(
+            f"rank {outcome.rank} {_did(outcome)}{at if outcome is first else ''}",
+            "for",
+            outcome.refs,
+        )
+        for outcome in origins[:4]
+    ]
+    if victims:
+        sample = case.ends[victims[0]]
+        claims.append(
+            Claim(
+                f"{ranks_text(victims)} gave up waiting, or the launcher stopped {'it' if len(victims) == 1 else 'them'}",
+                "for",
+                sample.refs[-1:],
+            )
+        )
+    kind, why = _TO_DO[str(cause)]
+    target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
+    target = f"the logs of {target}, of its host's kernel and of the scheduler" if kind == "collect_more" else target
+    actions = (Action(kind=kind, target=target, command=None, reason=why),)
+    return (
+        Finding(
+            detector="process_ended",
+            cause=cause,
+            ranks=() if everybody or tie else ranks,
+            suspect_ranks=ranks if tie else (),
+            undecided=("clock_error_exceeds_gap",) if tie else (),
+            domain="workload"
+            if everybody or cause in ("exception", "gpu_oom")
+            else "infrastructure"
+            if cause == "gpu_fault"
+            else "unknown",
+            first_anomaly=FirstAnomaly(
+                rank=None if everybody or tie else first.rank,
+                step=step_in_progress(case.tables["steps"], first.rank),
+                signature=f"{cause}:{first.code}" if first.code else str(cause),
+            ),
+            claims=tuple(claims),
+            time_ns=first.time_ns,
+            actions=actions,
+            code=None if tie else code,
+            blast_radius=BlastRadius(ranks_waiting=len(victims)),
+            summary=f"{ranks_text(ranks).capitalize()} {_did(first)}{at}"
+            + (
+                "; most ranks ended alike, so no single one is the cause."
+                if everybody
+                else "; the clocks do not show which of them was first."
+                if tie
+                else f"; {len(victims)} other {'rank' if len(victims) == 1 else 'ranks'} ended after it."
+                if victims
+                else "."
+            ),
+        ),
+    )

@@ -1,0 +1,98 @@
+"""Processes ended with an error or were interrupted, and nothing but the launcher's word is there: who is to be looked at?
+
+An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
+nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
+Where most aborted, as watchdogs make them after a wait, those that the launcher found alive are. A line that gives a local
+rank alone accuses no rank. A stop from outside is no failure.
+"""
+
+from typing import Any
+
+from forensics.case import Case
+from forensics.facts.event_rows import host_of, own_rank, refs, rows
+from forensics.facts.process_ends import SIGNAL_CAUSES, is_stop
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.ref import Ref
+from forensics.model.signals import signal_of
+from forensics.model.texts import ranks_text
+
+
+def ended_unexplained(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, only where no line tells more than that processes failed."""
+    if any(end.how not in ("failed", "stopped") for end in case.ends.values()) or case.has_waited:
+        return ()
+    failed = {rank: end for rank, end in case.ends.items() if end.how == "failed"}
+    stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
+    if not failed:
+        return _without_rank(case)
+    codes = sorted({end.code for end in failed.values()})
+    suspects, why = _suspects(set(failed), set(stopped), codes)
+    places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
+    text = f"{ranks_text(failed)} ended with an error ({', '.join(codes[:3])})"
+    claims = [Claim(text, "for", tuple(places))]
+    if stopped:
+        told = tuple(ref for rank in sorted(stopped)[:2] for ref in stopped[rank].refs[:1])
+        claims.append(Claim(f"the launcher stopped {ranks_text(stopped)}", "for", told))
+    return (
+        Finding(
+            detector="process_ended",
+            suspect_ranks=suspects,
+            undecided=("tied_explanations",),
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature=f"exit:{codes[0]}"),
+            blast_radius=BlastRadius(ranks_waiting=len(stopped)),
+            collect=(f"what {ranks_text(suspects or sorted(failed))} printed last, on standard error as well",),
+            summary=f"Undecided: {text}; {why}.",
+        ),
+    )
+
+
+def _without_rank(case: Case) -> tuple[Finding, ...]:
+    """What is told of processes whose rank is not known."""
+    ends = rows(case.events, "exit")
+    stopped = {(row["file"], row["pid"]) for row in rows(case.events, "closing_signal") if row["pid"] is not None}
+    failed = [
+        row
+        for row in ends
+        if own_rank(row) is None
+        and row["code"] not in (None, "0")
+        and not is_stop(row["code"])
+        and (row["file"], row["pid"]) not in stopped
+    ]
+    return (_unplaced(case, failed),) if failed else ()
+
+
+def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
+    codes = sorted({signal_of(row["code"]) or str(row["code"]) for row in failed})
+    locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
+    hosts = sorted({host for row in failed if (host := host_of(case.identity, row))})
+    where = f" on {', '.join(hosts[:4])}" if hosts else ""
+    whose = f"a process with local rank {locals_[0]}" if len(locals_) == 1 else f"{len(failed)} processes"
+    text = f"{whose}{where} ended with an error ({', '.join(codes[:3])})"
+    causes = {SIGNAL_CAUSES.get(code) for code in codes}
+    cause = causes.pop() if len(causes) == 1 else None
+    return Finding(
+        detector="process_ended",
+        cause=cause,
+        undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
+        claims=(Claim(text, "for", refs(failed)),),
+        first_anomaly=FirstAnomaly(
+            host=hosts[0] if len(hosts) == 1 else None,
+            step=step_in_progress(case.tables["steps"]),
+            signature=f"exit:{codes[0]}",
+        ),
+        collect=("what the processes printed last, on standard error as well, and the launcher's table of failures",),
+        summary=f"{text[:1].upper()}{text[1:]}; which rank it was is not told."
+        if cause
+        else f"Undecided: {text}; which rank it was and why it ended is not told.",
+    )
+
+
+def _suspects(failed: set[int], stopped: set[int], codes: list[str]) -> tuple[tuple[int, ...], str]:
+    if len(failed) < len(stopped):
+        return tuple(sorted(failed)), f"{ranks_text(stopped)} were alive until the launcher stopped them"
+    if codes == ["SIGABRT"] and stopped and 2 * len(stopped) < len(failed):
+        return tuple(sorted(stopped)), f"{ranks_text(stopped)} did not abort like the others"
+    return (), "an exit code does not tell who was the first, nor why"

@@ -1,0 +1,169 @@
+"""Did a process fail by itself whose rank is not known?
+
+Memory, full disks, device errors and exceptions in lines without a rank: the cause is known, the culprit only as far as
+host, device or local rank. Nobody is named by a local rank. A kernel that killed a process for memory names the rank if
+that rank alone was killed on its host. What a kernel says of another program, of another time, or of a host all of whose
+ranks waited afterwards, ended none of them.
+"""
+
+from textwrap import shorten
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
+from forensics.facts.hardware import Record
+from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.names import Cause
+from forensics.model.signals import signal_of
+from forensics.model.texts import ranks_text
+
+_ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
+_WORDS: dict[str, str] = {
+    "gpu_fault": "reported a hardware fault of its device",
+    "host_oom": "was killed by the kernel for memory",
+    "gpu_oom": "ran out of GPU memory",
+    "disk_full": "found no space left on a device or in shared memory",
+    "segfault": "crashed on a memory access",
+    "exception": "raised an exception",
+}
+_BY_KERNEL = ("host_oom", "segfault")
+
+
+def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
+    """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
+    result = []
+    for row in without_echoes(case.events).iter_rows(named=True):
+        if row["kind"] not in OWN_CAUSES or row["kind"] in ("gpu_lost", *_BY_KERNEL) or own_rank(row) is not None:
+            continue
+        if not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
+            result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
+    killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
+    result += [
+        (own_cause(one.kind, ""), dict(one.row))
+        for one in killed
+        if one.on_job is not False and not _is_foreign(case, one)
+    ]
+    return result
+
+
+def _is_foreign(case: Case, one: Record) -> bool:
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it
+    is none of them, and none of them ended by a signal; or where all of them waited until a time-out."""
+    here = (
+        case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
+    )
+    ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
+    if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
+        return False
+    known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
+    waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
+    return known or waited
+
+
+def ended_unplaced(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the gravest cause among failures that no rank accounts for."""
+    found = _failures(case)
+    if not found:
+        return ()
+    cause = min((cause for cause, _ in found), key=_ORDER.index)
+    same = [row for this, row in found if this == cause]
+    killed = _killed(case, same) if cause == "host_oom" else ()
+    if not killed and any(end.how == "died" for end in case.ends.values()):
+        return ()
+    after = cause == "exception" and _may_follow(case, same)
+    hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
+    words = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
+    claims = [
+        Claim(
+            f"a process {_WORDS[cause]}: {shorten(words, 120, placeholder=' …')}",
+            "for",
+            refs(same),
+        )
+    ]
+    if killed:
+        claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for"))
+    if cause == "host_oom" and (ended := _with_it(case, same)):
+        claims.append(
+            Claim(f"{len(ended)} processes ended with SIGKILL, which is how it kills for memory", "for", refs(ended))
+        )
+    locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
+    tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
+    who = (
+        ranks_text(killed)
+        if killed
+        else f"a process on {', '.join(hosts)}"
+        if hosts
+        else f"a process with local rank {locals_[0]}"
+        if len(locals_) == 1
+        else f"task {tasks[0]} of the launcher, whose rank is not known,"
+        if len(tasks) == 1
+        else "a process whose rank is not known"
+    )
+    return (
+        Finding(
+            detector="process_ended",
+            cause=cause,
+            ranks=killed,
+            hosts=() if killed else hosts,
+            devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
+            domain="infrastructure" if cause == "gpu_fault" else "workload" if cause == "gpu_oom" else "unknown",
+            undecided=("conflicting_evidence",) if after else () if killed or hosts else ("membership_unknown",),
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(
+                rank=killed[0] if killed else None,
+                host=hosts[0] if len(hosts) == 1 else None,
+                step=step_in_progress(case.tables["steps"]),
+                signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
+            ),
+            time_ns=same[0]["time_ns"],
+            actions=(_action(cause, ", ".join(hosts)),),
+            summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
+            + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
+        ),
+    )
+
+
+def _with_it(case: Case, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Processes of no known rank that ended with SIGKILL, where the scheduler says that the limit of the job's own step killed
+    for memory: nothing else in the bundle does, and no rank is named."""
+    if not any(row["code"] == "cgroup" and row["host"] is None for row in same):
+        return []
+    return [row for row in rows(case.events, "exit") if own_rank(row) is None and signal_of(row["code"]) == "SIGKILL"]
+
+
+def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
+    """Did most ranks wait until a time-out, while nothing shows that any of these exceptions came before? Programs raise
+    much when they are taken down."""
+    waited = case.waited_ranks
+    if 2 * len(waited) <= len(case.expected | case.seen):
+        return False
+    return all(case.anomaly_window.when(row) != "before" for row in same)
+
+
+def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
+    """Ranks that alone on their host were killed by SIGKILL, of the hosts whose kernel killed for memory."""
+    ranks: list[int] = []
+    for host in {host_of(case.identity, row) for row in same} - {None}:
+        here = set(case.identity.filter(case.identity["host"] == host)["rank"]) if case.identity.height else set()
+        killed = [rank for rank, end in case.ends.items() if rank in here and end.cause == "killed"]
+        ranks += killed if len(killed) == 1 else []
+    return tuple(sorted(ranks))
+
+
+def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
+    placed: set[tuple[str | None, str | None, int | None]] = {
+        (host_of(case.identity, row), row["pci"], row["device_index"])
+        for row in same
+        if row["pci"] or (row["host"] and row["device_index"] is not None)
+    }
+    return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
+
+
+def _action(cause: Cause, target: str) -> Action:
+    kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
+    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])

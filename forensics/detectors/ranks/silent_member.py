@@ -1,0 +1,174 @@
+"""Whose watchdogs gave up, and who of their group did not say so?
+
+Whoever times out waited, and is a victim. Members that printed nothing of it are unknown, never absent: they are suspects
+where they are few; where the members of a group are not known, so are the few ranks of the job. One is named only where it
+alone of a group of three and more gave up in nothing, all the others gave up in one and the same call, and its own watchdog
+saw the signal that somebody had: it was alive, and did not wait. If every member waits in the same operation, link, adapter,
+switch and kernel look alike.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import own_rank, refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.standings import free, standings
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
+from forensics.model.texts import ranges, ranks_text
+
+_Row = dict[str, Any]
+_FEW = 3  # at most one in three ranks may be silent
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A group in which somebody gave up. `members`: all of them; empty where not known."""
+
+    label: str
+    is_default: bool
+    waits: tuple[_Row, ...]
+    members: frozenset[int]
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, only where neither records of operations nor counters tell more."""
+    said = case.positions.filter(pl.col("source") == "watchdog")
+    gave_up = said.filter(pl.col("state") == "timed_out")
+    if case.has_open_operations or not gave_up.height:
+        return ()
+    timed_out = frozenset(gave_up["rank"].drop_nulls().to_list())
+    if free(standings(case.positions, "watchdog")) - timed_out:
+        return ()  # somebody's own counter tells
+    groups = _groups(said)
+    absent = _absent(case, groups, timed_out)
+    return (absent if absent is not None else _victims(case, groups, timed_out),)
+
+
+def _groups(said: pl.DataFrame) -> list[_Group]:
+    found: dict[tuple[str | None, str], list[_Row]] = defaultdict(list)
+    for row in said.iter_rows(named=True):
+        found[row["group"], row["label"]].append(row)
+    groups = []
+    for (name, label), listed in found.items():
+        waits = tuple(row for row in listed if row["state"] == "timed_out")
+        ranks = frozenset(row["rank"] for row in listed if row["rank"] is not None)
+        whole = waits[0]["size"] is not None and len(ranks) == waits[0]["size"]
+        groups.append(_Group(label, name in ("default", None), waits, ranks if whole else frozenset()))
+    return groups
+
+
+def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
+    """The one rank that all who wait in a group of its own wait for, and that lived while they gave up."""
+    signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
+    found: dict[int, _Group] = {}
+    for group in groups:
+        calls = {(row["number"], row["kind"]) for row in group.waits if row["rank"] is not None}
+        missing = group.members - timed_out
+        if len(group.members) > 2 and len(missing) == 1 and len(calls) == 1 and missing <= signals.keys():
+            found.setdefault(next(iter(missing)), group)
+    if len(found) != 1:
+        return None
+    (rank, group), *_ = found.items()
+    wait = group.waits[0]
+    text = f"all other members of {group.label} timed out in {wait['kind']} {wait['number']}; rank {rank} did not, and was alive"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="rank_absent",
+        ranks=(rank,),
+        claims=(Claim(text, "for", (*refs([signals[rank]]), *refs(group.waits))),),
+        first_anomaly=FirstAnomaly(
+            rank=rank, step=step_in_progress(case.tables["steps"], rank), op=wait["kind"], group=group.label,
+            group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
+        ),
+        blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
+        collect=(f"py-spy dump of rank {rank}, and its whole log",),
+        summary=f"{text[:1].upper()}{text[1:]}.",
+    )  # fmt: skip
+
+
+def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding:
+    """Nobody can be named: everybody seen waits."""
+    group = max(groups, key=lambda one: (len(one.waits), bool(one.members), one.label))
+    waits = group.waits
+    launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
+    job = case.expected or frozenset(range(max(timed_out | case.seen, default=-1) + 1))
+    reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), job)
+    who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks of a group"
+    what = waits[0]["kind"] or "a collective"
+    claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits)), *launched]
+    if stuck:
+        text = f"the watchdog of {ranks_text(stuck)} made no progress: a lock or a call to the device holds it"
+        claims.append(Claim(text, "for", refs(stuck.values())))
+    return Finding(
+        detector=DETECTOR.name,
+        suspect_ranks=tuple(sorted(suspects)),
+        undecided=(reason,),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(
+            step=step_in_progress(case.tables["steps"]), op=waits[0]["kind"], group=group.label, seq=waits[0]["number"],
+            signature=f"watchdog:{waits[0]['kind']}:{group.label}",
+        ),
+        blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
+        collect=("flight-recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
+        summary=f"Undecided: {who} timed out in {what} of {group.label}; {why}.",
+    )  # fmt: skip
+
+
+def _reading(
+    group: _Group, timed_out: frozenset[int], launched: bool, stuck: frozenset[int], job: frozenset[int]
+) -> tuple[Reason, frozenset[int], str]:
+    """(why nobody is named, suspects, the same in words)."""
+    silent = group.members - timed_out
+    here = {row["rank"] for row in group.waits}
+    numbers = {(row["number"], row["kind"]) for row in group.waits}
+    if launched or (group.members and group.members <= here and len(numbers) == 1):
+        why = "all members wait in the same operation" + (", says RAS;" if launched else ";")
+        return (
+            "all_entered_no_counters",
+            group.members,
+            f"{why} a link, an adapter, a switch and a stuck kernel look alike here",
+        )
+    if silent and 2 * len(silent) <= len(group.members):
+        why = f"{ranks_text(silent)} of the group printed no time-out; that does not prove that they were absent"
+        return "culprit_among_missing", silent, why
+    if silent:
+        return "culprit_among_missing", frozenset(), "most members of the group left no line"
+    if group.members:
+        return "tied_explanations", frozenset(), "the members wait in different operations"
+    if stuck and 2 * len(stuck) < len(timed_out):
+        why = f"the watchdog of {ranks_text(stuck)} got stuck, and the lines do not say who else belongs to the group"
+        return "membership_unknown", stuck, why
+    rest = job - timed_out
+    if rest and _FEW * len(rest) <= len(job) and len(timed_out) > 1:
+        why = f"of the whole job {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
+        return "membership_unknown", rest, why
+    why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
+    return "membership_unknown", frozenset(), why
+
+
+def _stuck_watchdogs(case: Case, timed_out: frozenset[int]) -> dict[int, _Row]:
+    """Ranks that timed out in nothing, and whose monitor says that their watchdog got stuck → where."""
+    result: dict[int, _Row] = {}
+    for row in rows(case.events, "heartbeat_lost"):
+        rank = own_rank(row)
+        if rank is not None and rank not in timed_out:
+            result.setdefault(rank, row)
+    return result
+
+
+def _launched(case: Case, group: _Group) -> list[Claim]:
+    """What RAS says of the job, where it was asked: healthy communicators speak against an absent rank."""
+    status = rows(case.events, "ras_status")
+    fine = bool(status) and all(row["code"] == "OK" for row in status)
+    return (
+        [Claim("RAS reports no missing rank and no mismatch", "for", refs(status))] if fine and group.is_default else []
+    )
+
+
+DETECTOR = Detector("silent_member", ("events",), detect, "waiting")

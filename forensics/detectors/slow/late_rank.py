@@ -1,0 +1,60 @@
+"""Which rank comes last to the collectives, or takes longer steps by its own clock, where no phase of work shows it slow.
+
+Who comes last waits shortest, and the others wait for it. Where the times of its work are known and like its peers', it
+loses the time between them, on its host; else nothing tells what it loses it with. A rank that waits long in another
+communicator is held up itself and comes late for that.
+"""
+
+from forensics.case import Case, Detector
+from forensics.detectors.slow import peers
+from forensics.facts.outliers import Outlier
+from forensics.model.finding import Finding
+from forensics.model.incident import FirstAnomaly
+from forensics.model.names import Cause
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding. Of a job in which ranks wait for each other for ever, the end is asked, not the pace."""
+    found = case.slow_phases
+    if found.slower or case.has_waited:
+        return ()
+    held = {one.rank for one in found.waits}
+    late = [one for one in found.late if one.rank not in held]
+    slow = late or list(found.whole)
+    if not slow:
+        return ()
+    return (_finding(case, slow, bool(late)),)
+
+
+def _finding(case: Case, slow: list[Outlier], is_late: bool) -> Finding:
+    ranks = tuple(sorted({one.rank for one in slow}))
+    first = min(slow, key=lambda one: (-abs(one.excess_ms), one.rank))
+    reason, why = peers.doubt(case, slow)
+    does_work = not peers.figures(case, ranks).filter(sort="work").is_empty()
+    cause: Cause | None = "straggler_host" if is_late and does_work else None
+    who = peers.named(ranks, case)
+    if is_late:
+        text = f"{who} last to come to {first.phase}, {peers.course(first)}: the others wait there, it does not."
+        text += (
+            " Its work takes no longer than its peers'; the time is lost on its host, between them."
+            if does_work
+            else ""
+        )
+    else:
+        text = f"{who} with longer steps than its peers by its own clock, {peers.course(first)}."
+    text += "" if cause else " What it loses the time with is not recorded."
+    claims = [(peers.waiting if is_late else peers.longer)(one) for one in slow[:8]]
+    return Finding(
+        detector=DETECTOR.name,
+        cause=cause,
+        ranks=() if reason else ranks,
+        suspect_ranks=ranks if reason else (),
+        first_anomaly=FirstAnomaly(rank=None if reason else first.rank, step=first.begin, signature="slow_rank"),
+        undecided=(reason,) if reason else (),
+        claims=tuple(claims),
+        collect=("times of forward, backward, data loading and communication of every rank, stacks of the slow one",),
+        summary=f"Slow: {text}" + (f" Nobody is named: {why}." if reason else ""),
+    )
+
+
+DETECTOR = Detector("late_rank", (), detect, "slow")

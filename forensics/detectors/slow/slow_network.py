@@ -1,0 +1,80 @@
+"""Is one host's communication longer than the others', though its ranks do not come early?
+
+Whoever comes early to a collective waits in it; so a longer communication accuses only where the work before it was not
+shorter, and where all ranks of one host show it and those of the others do not. A single rank may wait for a peer in a
+group of its own, so it is never named for its waits alone.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.slow import peers
+from forensics.facts.outliers import Outlier
+from forensics.model.finding import Finding
+from forensics.model.incident import Action, FirstAnomaly
+
+_EARLY = 0.5  # of the longer wait: so much less work before it explains it
+_RANKS = 2  # of the host
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the host whose communication is longest."""
+    found = case.slow_phases
+    if found.slower:  # the others wait for that
+        return ()
+    place = peers.hosts(case)
+    by_host: dict[tuple[str, str], list[Outlier]] = defaultdict(list)
+    for one in found.waits:
+        if one.sort == "wait" and one.rank in place:
+            by_host[place[one.rank], one.phase].append(one)
+    whole = [slow for slow in by_host.values() if _is_host(case, slow) and not _is_early(case, slow)]
+    if not whole or len({place[slow[0].rank] for slow in whole}) > 1:
+        return ()
+    return (_finding(case, max(whole, key=lambda slow: slow[0].excess_ms), place),)
+
+
+def _is_host(case: Case, slow: Sequence[Outlier]) -> bool:
+    ranks = [one.rank for one in slow]
+    return len(ranks) >= _RANKS and peers.is_one_host(case, ranks)
+
+
+def _is_early(case: Case, slow: Sequence[Outlier]) -> bool:
+    """Do these ranks do less before the communication, in the measure in which they wait longer?"""
+    first, ranks = slow[0], [one.rank for one in slow]
+    work = case.phase_times.filter(
+        pl.col("sort").is_in(["work", "host"]) & pl.col("step").is_between(first.begin, first.end)
+    )
+    middles = work.group_by("rank", "phase").agg(pl.col("ms").median()).group_by("rank").agg(pl.col("ms").sum())
+    own = middles.filter(pl.col("rank").is_in(ranks))["ms"].median()
+    others = middles.filter(~pl.col("rank").is_in(ranks))["ms"].median()
+    if not isinstance(own, float) or not isinstance(others, float):
+        return True  # when they came is not known
+    return others - own > _EARLY * first.excess_ms
+
+
+def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> Finding:
+    first, host = slow[0], place[slow[0].rank]
+    ranks = sorted(one.rank for one in slow)
+    text = (
+        f"{first.phase} takes the ranks of {host} {first.level_ms + first.excess_ms:.4g} ms, all others {first.level_ms:.4g} ms "
+        f"({100 * first.ratio:.0f} % longer), {peers.course(first)}; they do not come to it early"
+    )
+    return Finding(
+        detector=DETECTOR.name,
+        cause="straggler_network",
+        domain="infrastructure",
+        hosts=(host,),
+        first_anomaly=FirstAnomaly(step=first.begin, phase="comm", op=first.phase, signature="slow_network"),
+        claims=tuple(peers.longer(one) for one in slow[:8]),
+        actions=(
+            Action(kind="inspect_network", target=host, command=None, reason="its communication alone takes longer"),
+        ),
+        collect=("port counters and link speed of that host's adapters, and of its switch ports",),
+        summary=f"Slow: {text} (ranks {ranks[0]}-{ranks[-1]}).{peers.price(slow)}",
+    )
+
+
+DETECTOR = Detector("slow_network", (), detect, "slow")

@@ -1,0 +1,146 @@
+"""Which rank takes longer than its peers for the same work, and what of: the device's work, the host's, or uneven load.
+
+Ranks of one stage are compared, phase by phase (facts/outliers.py). A rank that was given more tokens in the measure in
+which it takes longer is not slow: its load is. Who is longer in one phase and shorter in another has divided its time
+otherwise. Where ranks may differ by design, they are suspects. That the others wait, by their own figures, is a second
+witness.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.slow import peers
+from forensics.facts.event_rows import detail, refs
+from forensics.facts.outliers import Outlier
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause, Site
+
+_LOAD = 0.5  # of the excess in time is explained by an excess in tokens of this share
+_NET = 0.5  # of the excess in a phase must be left of it over all phases
+_SITES: tuple[tuple[str, Site], ...] = (
+    ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
+    ("checkpoint", "checkpoint_io"), ("save", "checkpoint_io"), ("storage", "storage_io"), ("logging", "logging"),
+)  # fmt: skip
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the ranks that lose most, by one cause."""
+    slow = [one for one in case.slow_phases.slower if _is_net(case, one)]
+    if not slow:
+        return ()
+    loaded = {one.rank for one in slow if _load(case, one) is not None}
+    if left := [one for one in slow if one.rank not in loaded]:
+        return (_straggler(case, left),)
+    return (_imbalance(case, slow),)
+
+
+def _is_net(case: Case, one: Outlier) -> bool:
+    """Does the rank take longer over all its work, not only in one phase of it?"""
+    work = case.phase_times.filter(
+        pl.col("sort").is_in(["work", "host"])
+        & (pl.col("stage") == one.stage)
+        & pl.col("step").is_between(one.begin, one.end)
+    )
+    middles = work.group_by("phase", "rank").agg(pl.col("ms").median())
+    centre = middles.group_by("phase").agg(pl.col("ms").median().alias("centre"))
+    own = middles.filter(pl.col("rank") == one.rank).join(centre, on="phase")
+    return not one.is_steady or float((own["ms"] - own["centre"]).sum()) >= _NET * one.excess_ms
+
+
+def _load(case: Case, one: Outlier) -> Claim | None:
+    """The excess of tokens that explains an excess of time: by the rows of phases, or by what the rank prints."""
+    rows = case.phase_times.filter((pl.col("phase") == one.phase) & pl.col("tokens").is_not_null())
+    tokens = rows.group_by("rank").agg(pl.col("tokens").median())
+    own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
+    others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
+    if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:
+        text = f"rank {one.rank} works on {own[0]:.6g} tokens in {one.phase}, its peers on {others:.6g} at the median"
+        return Claim(text, "for", peers.references(one.places[:1]))
+    printed = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == one.rank)).sort("file", "line")
+    most = printed["value"].median()
+    if isinstance(most, float) and most - 1 >= _LOAD * one.ratio:
+        again = any(detail(row).get("recompute") for row in printed.head(50).iter_rows(named=True))
+        text = f"rank {one.rank} prints that its busiest expert has {most:.3g} times the tokens of the mean"
+        text += ", and that it computes activations a second time for that" if again else ""
+        return Claim(text, "for", refs(printed.iter_rows(named=True), 1))
+    return None
+
+
+def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
+    cost: dict[str, float] = {}
+    for one in slow:
+        cost[one.sort] = cost.get(one.sort, 0.0) + one.excess_ms
+    sort = max(sorted(cost), key=lambda each: cost[each])
+    chosen = sorted((one for one in slow if one.sort == sort), key=lambda one: (-one.excess_ms, one.rank))
+    ranks = tuple(sorted({one.rank for one in chosen}))
+    cause: Cause = "straggler_compute" if sort == "work" else "straggler_host"
+    first = chosen[0]
+    late = [one for one in case.slow_phases.late if one.rank in ranks]
+    claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
+    claims += [peers.longer(one) for one in slow if one not in chosen][:4]
+    reason, why = peers.doubt(case, chosen)
+    text = f"{peers.named(ranks, case)} slower than its peers at {_phases(chosen)}, {peers.course(first)}"
+    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}"
+    return Finding(
+        detector=DETECTOR.name,
+        cause=cause,
+        ranks=() if reason else ranks,
+        suspect_ranks=ranks if reason else (),
+        site=next((site for word, site in _SITES if first.phase.startswith(word)), None)
+        if sort == "host"
+        else "compute",
+        first_anomaly=FirstAnomaly(
+            rank=first.rank if len(ranks) == 1 and not reason else None,
+            step=first.begin,
+            phase=first.phase.partition(" ")[0],
+            signature="slow_rank",
+        ),
+        undecided=(reason,) if reason else (),
+        claims=tuple(claims),
+        actions=_actions(sort, ranks) if not reason else (),
+        collect=(
+            "clocks, temperatures, throttle reasons of the devices, host load; which stage and load each rank has",
+        ),
+        summary=words + (f" Nobody is named: {why}." if reason else ""),
+    )
+
+
+def _phases(slow: Sequence[Outlier]) -> str:
+    return ", ".join(list(dict.fromkeys(one.phase for one in slow))[:4])
+
+
+def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
+    who = ", ".join(f"rank {rank}" for rank in ranks[:8])
+    if sort == "work":
+        reason = "the same work takes its device longer than its peers: clocks, power, temperature, other processes"
+        return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
+    reason = "its host keeps the device waiting: loader, storage, interpreter, other processes"
+    return (Action(kind="check_data", target=who, command=None, reason=reason),)
+
+
+def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
+    ranks = sorted({one.rank for one in slow})
+    loads = [claim for one in slow if (claim := _load(case, one)) is not None]
+    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: more tokens were routed there"
+    return Finding(
+        detector=DETECTOR.name,
+        cause="imbalance",
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=slow[0].begin, phase=slow[0].phase, signature="imbalance"),
+        claims=(*loads[:4], *map(peers.longer, slow[:4])),
+        actions=(
+            Action(
+                kind="check_config",
+                target="job",
+                command=None,
+                reason="the routing loads some experts more than others",
+            ),
+        ),
+        summary=f"Slow: {text}.{peers.price(slow)}",
+    )
+
+
+DETECTOR = Detector("straggler", (), detect, "slow")

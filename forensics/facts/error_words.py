@@ -1,0 +1,78 @@
+"""What the words of an error tell: sizes of memory, versions that differ, the place in the user's own code.
+
+Detectors read no text; what several parsers leave in a message, or in a traceback's frames, is taken out of it here.
+"""
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from forensics.facts.event_rows import detail
+from forensics.model.incident import Code
+
+# "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
+# "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.
+_ASKED = re.compile(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
+_FREE = re.compile(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
+_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
+_DIGITS = re.compile(r"[0-9]+")
+_XID = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
+_VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
+_SETTING = re.compile(
+    r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML"
+)
+# Networks that Docker and libvirt make by default, and interfaces that never leave a host.
+_BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
+_BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
+
+
+def memory_sizes(text: str) -> str | None:
+    """What an allocation that failed asked for, and what was free: "2.00 GiB asked, 1.25 GiB free"; None: not told."""
+    if (asked := _ASKED.search(text)) is None:
+        return None
+    free = _FREE.search(text)
+    return f"{asked['asked']} asked" + (f", {free['is'] or free['was']} free" if free else "")
+
+
+def without_numbers(text: str) -> str:
+    """The words that processes share which failed alike."""
+    return _DIGITS.sub("#", text)[:120]
+
+
+def driver_words(text: str) -> str:
+    """A driver's line without what stands before its words."""
+    return _XID.sub("", text).strip().rstrip(".")
+
+
+def tells_versions(text: str) -> bool:
+    """Does a library say that versions differ?"""
+    return _VERSION.search(text) is not None
+
+
+def tells_setting(text: str) -> bool:
+    """Does a library say which setting cannot work?"""
+    return tells_versions(text) or _SETTING.search(text) is not None
+
+
+def is_within_a_host(address: str) -> bool:
+    """Can no other host reach this address? Loopback, link-local, and the bridges of containers and virtual machines."""
+    if address == "localhost":
+        return True
+    try:
+        found = ip_address(address.split("%")[0])
+    except ValueError:
+        return False
+    return found.is_loopback or found.is_link_local or any(found in bridge for bridge in _BRIDGES)
+
+
+def names_bridge(text: str) -> bool:
+    """Does a line name an interface that never leaves its host?"""
+    return _BRIDGE.search(text) is not None
+
+
+def users_code(row: Mapping[str, Any]) -> Code | None:
+    """Where an exception's traceback ends: the innermost line outside libraries, else the innermost."""
+    frames = [frame for frame in detail(row).get("frames") or [] if len(frame) == 3 and frame[1]]
+    own = [frame for frame in frames if not _LIBRARY.search(frame[1])] or frames
+    return Code(file=own[0][1], line=own[0][2], function=own[0][0]) if own else None

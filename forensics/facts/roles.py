@@ -1,0 +1,69 @@
+"""Which ranks do the same work: those of one pipeline stage.
+
+Stages differ by design (embedding, head, uneven layers), so only ranks of one stage are compared. A stage is what a rank
+printed of itself, what the user said, or what the printed sizes give: the pipeline is the slowest axis in Megatron-LM and
+DeepSpeed. Where none of these is known, all ranks are taken for alike, and `is_known` is false.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from parsers.tables import TableName
+
+_STAGES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree")
+_WORLD = "world_size"
+_REPLICAS = "data_parallel_size"
+_EXPERTS = ("num_experts", "num_moe_experts", "expert_model_parallel_size")
+_SENDS = r"(?i)send_?recv|^send|^recv|p2p"
+_TO_ALL = r"(?i)all_?to_?all"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """`coordinates`: rank → axis → index. `tables`: where sizes and communications are printed."""
+
+    tables: Mapping[TableName, pl.DataFrame]
+    coordinates: Mapping[int, Mapping[str, int]]
+    job: frozenset[int]
+
+    def stages(self, ranks: Iterable[int]) -> dict[int, int]:
+        """Rank → pipeline stage; every rank in stage 0 where no stage is known."""
+        ranks = list(ranks)
+        told = {rank: self.coordinates[rank]["pp"] for rank in ranks if "pp" in self.coordinates.get(rank, {})}
+        if len(told) == len(ranks):
+            return told
+        count, world = self._printed(*_STAGES), self._printed(_WORLD) or len(self.job)
+        if count and world and world % count == 0 and max(ranks, default=0) < world:
+            return {rank: rank // (world // count) for rank in ranks}
+        return dict.fromkeys(ranks, 0)
+
+    def is_known(self, ranks: Iterable[int]) -> bool:
+        """Is it known that these ranks do the same work where they stand in one stage?"""
+        ranks = list(ranks)
+        if all("pp" in self.coordinates.get(rank, {}) for rank in ranks):
+            return True
+        count, world = self._printed(*_STAGES), self._printed(_WORLD) or len(self.job)
+        return count == 1 or bool(count and world) or (world is not None and self._printed(_REPLICAS) == world > 0)
+
+    @cached_property
+    def is_piped(self) -> bool:
+        """Does anything show a pipeline: its size, or ranks that send to each other?"""
+        timings, operations = self.tables["timings"], self.tables["operations"]
+        bubbles = timings.filter((pl.col("phase") == "bubble") & (pl.col("value_ms") > 0))
+        sends = timings.filter(pl.col("name").str.contains(_SENDS).fill_null(False))
+        return (self._printed(*_STAGES) or 1) > 1 or bool(bubbles.height or sends.height or operations["is_p2p"].any())
+
+    @cached_property
+    def has_experts(self) -> bool:
+        """Does anything show a mixture of experts, whose load may differ from rank to rank?"""
+        named = (self.tables["timings"]["name"], self.tables["operations"]["kind"].unique().cast(pl.String))
+        return (self._printed(*_EXPERTS) or 0) > 1 or any(bool(one.str.contains(_TO_ALL).any()) for one in named)
+
+    def _printed(self, *names: str) -> int | None:
+        """The one number that settings state under these names; null where they differ."""
+        settings = self.tables["settings"]
+        values = settings.filter(pl.col("name").is_in(names))["value"].drop_nulls().unique().to_list()
+        return int(values[0]) if len(values) == 1 and values[0].isdigit() and len(values[0]) < 9 else None

@@ -1,0 +1,34 @@
+"""Who started the job, and whose devices it ran on: what decides which command reaches a process or a host."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.model.commands import Launcher, Surroundings, Vendor
+from parsers.tables import TableName
+
+# Parsers whose lines only this launcher, or only this vendor's software, prints.
+_LAUNCHERS: Mapping[Launcher, frozenset[str]] = {
+    "slurm": frozenset(["slurm", "sacct"]),
+    "kubernetes": frozenset(["kubernetes", "pod_description"]),
+}
+_VENDORS: Mapping[Vendor, frozenset[str]] = {
+    "nvidia": frozenset(["nvidia_smi_csv", "nvidia_smi_q", "nvidia_smi_table", "nvidia_smi_xml", "xid", "dcgmi_dmon",
+                         "fabric_manager", "bug_report", "nvlink_status"]),
+    "moore_threads": frozenset(["mthreads", "mthreads_gmi"]),
+    "metax": frozenset(["metax", "mx_smi"]),
+    "amd": frozenset(["amdgpu", "rocm"]),
+    "huawei": frozenset(["cann", "hccl", "msprof"]),
+}  # fmt: skip
+
+
+def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
+    """Known only where the files speak for exactly one launcher, vendor or job."""
+    files = tables["files"]
+    read = set(files["parsers"].explode().drop_nulls())
+    launchers = [name for name, own in _LAUNCHERS.items() if own & read]
+    vendors = [name for name, own in _VENDORS.items() if own & read]
+    jobs = files["launch"].drop_nulls().unique().to_list()
+    launcher = launchers[0] if len(launchers) == 1 else None
+    job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and str(jobs[0]).isdigit() else None
+    return Surroundings(launcher=launcher, vendor=vendors[0] if len(vendors) == 1 else None, job=job)

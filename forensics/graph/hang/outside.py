@@ -1,0 +1,71 @@
+"""By stacks alone: who waits, and who is elsewhere.
+
+A host that waits stands in communication, in a wait for its device, or at the one line where most processes of the job stand:
+what calls into a library without Python frames, such as `.item()`, shows only the line that called it (STAT: the large class
+of equal stacks). Whoever is in a place of the host that is no wait is outside; so is one that computes while all others wait.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.graph.hang.waits import HOST_SITES
+
+_WAITS = ("communication", "gpu_sync")
+_FEW = 3  # at most one in three processes may be outside
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Rows of `facts.stacks.main_stacks` of live processes: all, those that wait, those outside (empty where they are too
+    many, or where not enough wait)."""
+
+    live: pl.DataFrame
+    waiting: pl.DataFrame
+    outside: pl.DataFrame
+
+    @property
+    def waiters(self) -> int:
+        """How many processes wait."""
+        return int(self.waiting["count"].sum() or 0)
+
+
+def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int]) -> Places:
+    """`timed_out`: ranks whose own watchdog gave up on others. `job`: its ranks, as far as known; where every one has a
+    stack, a process without a rank is none of the job's."""
+    live = stacks.filter(pl.col("source") != "traceback") if stacks.height else stacks
+    if job and live.height and job <= set(live["rank"].drop_nulls().to_list()):
+        live = live.filter(pl.col("rank").is_not_null())
+    if not live.height:
+        return Places(live, live, live)
+    waits = live["site"].is_in(_WAITS) | _at_one_line(live)
+    waiting = live.filter(waits)
+    outside = _outside(live, waiting, waits, timed_out)
+    total, few = int(live["count"].sum() or 0), int(outside["count"].sum() or 0)
+    if int(waiting["count"].sum() or 0) < 2 or _FEW * few > total:
+        outside = outside.clear()
+    return Places(live, waiting, outside)
+
+
+def _at_one_line(live: pl.DataFrame) -> pl.Series:
+    """Those that stand at the line where more than half of all processes do, and do not move from there."""
+    frame = pl.col("frames").list.first()
+    line = pl.struct(frame.struct.field("function"), frame.struct.field("file"), frame.struct.field("line"))
+    together = 2 * pl.col("count").sum().over(line) > pl.col("count").sum()
+    told = pl.col("site").is_in(["compute", "unknown"]) & (pl.col("count").sum().over(line) > 1)
+    return live.select((together & told & ~pl.col("moving").fill_null(False)).alias("waits"))["waits"]
+
+
+def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_out: frozenset[int]) -> pl.DataFrame:
+    odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
+    if odd.height or not waiting.height:
+        return odd
+    computing = live.filter(~waits)
+    if (~waiting["moving"].fill_null(True)).all():  # all the others stood still meanwhile
+        return computing.filter(pl.col("site") == "compute")
+    if computing.filter(pl.col("site") != "compute").height or waiting["moving"].is_in([True]).any():
+        return computing.clear()
+    ranks = pl.Series(sorted(timed_out), dtype=pl.Int64).implode()
+    if timed_out and not (waiting["rank"].is_not_null().all() and waiting["rank"].is_in(ranks).all()):
+        return computing.clear()
+    return computing.clear() if computing["rank"].is_in(ranks).any() else computing

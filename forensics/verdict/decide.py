@@ -1,0 +1,76 @@
+"""What to do with the job: restart, stop, evict a host, wait, or cannot tell, and why. Conservative on purpose.
+
+*evict* needs a host by name and a record that its fault lasts: the driver's word on a device, or the same host accused in an
+earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
+different ranks, versions or settings do not fit, the code raises what no machine can cause. *restart* is for what neither
+shows. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of this is told.
+"""
+
+from collections.abc import Collection
+
+from forensics.model.incident import Decision, Incident, Verdict
+from forensics.model.names import Cause, DecisionKind
+
+_PROVEN = ("established", "supported")
+_COMES_BACK: frozenset[Cause] = frozenset(
+    {"collective_mismatch", "deadlock_cycle", "version_mismatch", "wrong_interface", "config_drift"}
+)
+# Exceptions of the interpreter that follow from the code alone; those of files, memory and connections do not.
+_OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
+                "UnboundLocalError", "ZeroDivisionError", "NotImplementedError")  # fmt: skip
+# Xids after which the device goes on once its programs are started anew (NVIDIA's catalogue of Xid errors).
+_PASSING = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:63", "xid:92", "xid:94")
+_AGAIN: frozenset[Cause] = frozenset(
+    {
+        "rank_absent", "rank_died", "kernel_stuck", "network_fault", "gpu_fault", "killed", "segfault", "store_timeout",
+        "host_oom", "preempted", "time_limit", "missing_ranks",
+    }
+)  # fmt: skip
+_SECONDS = 3600.0
+
+
+def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decision:
+    """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them."""
+    do, reason = _decided(incident.verdict, again)
+    stalled = incident.lost.stalled_s
+    hours = round(stalled * ranks / _SECONDS, 2) if stalled is not None and ranks else None
+    return Decision(do=do, reason=reason, lost_gpu_hours=hours)
+
+
+def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, str]:
+    if verdict.kind == "healthy":
+        return "wait", "nothing is wrong"
+    if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
+        return "wait", "the job was running when this was taken"
+    if verdict.kind == "unknown" or verdict.status not in _PROVEN:
+        return "cannot_tell", "nothing is proven; what would decide is listed"
+    hosts = sorted({*verdict.hosts} & {*again})
+    if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
+        return "evict", f"{', '.join(hosts)} was accused in an earlier attempt, too"
+    if verdict.kind == "slow":
+        return "wait", "the job goes on; nothing shows that who is slow will stay so on another start"
+    if _is_lasting(verdict):
+        return "evict", f"the driver reports an error of a device on {_host(verdict)} that a restart does not clear"
+    if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
+        return "stop", "the next start meets it again: code or configuration must change first"
+    if verdict.kind == "numerics":
+        return "cannot_tell", "what the values came from decides whether they come back"
+    if verdict.cause in _AGAIN:
+        return "restart", "no lasting fault is shown"
+    return "cannot_tell", "whether it comes back is not shown"
+
+
+def _host(verdict: Verdict) -> str:
+    return ", ".join(sorted({device.host for device in verdict.devices if device.host}))
+
+
+def _is_lasting(verdict: Verdict) -> bool:
+    """Does a driver report, on one host, an error of a device that does not pass?"""
+    code = (verdict.first_anomaly.signature or "").removeprefix("device:")
+    told = verdict.cause == "gpu_fault" and code != verdict.first_anomaly.signature
+    return told and code not in _PASSING and len({device.host for device in verdict.devices if device.host}) == 1
+
+
+def _is_of_the_code(verdict: Verdict) -> bool:
+    name = (verdict.first_anomaly.signature or "").removeprefix("exception:").rpartition(".")[2]
+    return verdict.cause == "exception" and verdict.domain == "workload" and name in _OF_THE_CODE

@@ -1,0 +1,154 @@
+"""Everything that the bundle says, record by record and in order of time; of one rank, group or host, or of a stretch of time."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.model.texts import iso
+
+LEVELS = ("info", "warning", "error", "fatal")
+_SCHEMA = {
+    "time_utc": pl.String(), "time_ns": pl.Int64(), "basis": pl.String(), "rank": pl.Int64(), "host": pl.String(),
+    "source": pl.String(), "level": pl.String(), "group": pl.String(), "what": pl.String(), "file": pl.String(),
+    "line": pl.Int64(),
+}  # fmt: skip
+SHOWN = ("time_utc", "rank", "host", "source", "level", "what", "file", "line")
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_DAY_NS = 86_400 * 1_000_000_000
+
+
+class Wanted(NamedTuple):
+    """Which records: all of them where nothing is said. `since`, `until`: ISO 8601, or HH:MM[:SS] of any day, in UTC (of a
+    record without zone: as printed). `source`: a word of the source or of the parser that read the file. `level`: at least.
+    `last`: so many of the end."""
+
+    rank: int | None = None
+    host: str | None = None
+    group: str | None = None
+    since: str | None = None
+    until: str | None = None
+    source: str | None = None
+    level: str | None = None
+    last: int | None = None
+
+
+class NoTime(ValueError):
+    """A text that is no time."""
+
+
+def records(case: Case) -> pl.DataFrame:
+    """Columns of _SCHEMA: events, training steps, operations and stacks, each once; those with a time first and in order,
+    then the others by file and line. A basis of "local" has no zone: its time is shown as printed."""
+    parts = [_events(case), _steps(case), _operations(case), _stacks(case)]
+    whole = pl.concat(
+        [part.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items() if name != "time_utc") for part in parts]
+    )
+    whole = whole.unique(["time_ns", "rank", "host", "what"], keep="first", maintain_order=True)
+    whole = whole.sort("time_ns", "file", "line", nulls_last=True)
+    stamps = pl.Series("time_utc", [iso(value) for value in whole["time_ns"].to_list()], dtype=pl.String)
+    return whole.with_columns(stamps).select(_SCHEMA.keys())
+
+
+def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
+    """File → the parsers that read it, for `choose`."""
+    return {
+        row["file"]: frozenset(row["parsers"] or ()) for row in files.select("file", "parsers").iter_rows(named=True)
+    }
+
+
+def choose(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
+    """The wanted rows of `records` or of any table with these columns. Raises NoTime."""
+    for name in ("rank", "host", "group"):
+        value = getattr(wanted, name)
+        frame = frame if value is None else frame.filter(pl.col(name) == value)
+    if wanted.source is not None:
+        read = [file for file, names in parsers.items() if any(wanted.source in name for name in names)]
+        own = pl.col("source").str.contains(wanted.source, literal=True) if "source" in frame.columns else pl.lit(False)
+        frame = frame.filter(own | pl.col("file").is_in(read))
+    if wanted.level is not None:
+        column = "level" if "level" in frame.columns else "severity"
+        frame = frame.filter(pl.col(column).fill_null("info").is_in(LEVELS[LEVELS.index(wanted.level) :]))
+    if wanted.since is not None:
+        frame = frame.filter(_moment(wanted.since) <= _clock(wanted.since))
+    if wanted.until is not None:
+        frame = frame.filter(_moment(wanted.until) >= _clock(wanted.until))
+    return frame if wanted.last is None else frame.filter(pl.col("time_ns").is_not_null()).tail(wanted.last)
+
+
+def _clock(text: str) -> pl.Expr:
+    """The times of the rows as `text` counts them: since 1970, or since midnight."""
+    time = pl.col("time_ns")
+    return time % _DAY_NS if _CLOCK.fullmatch(text) else time
+
+
+def _moment(text: str) -> pl.Expr:
+    if found := _CLOCK.fullmatch(text):
+        hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return pl.lit((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise NoTime(f"{text!r} is no time: HH:MM, HH:MM:SS, or as 2026-11-20T10:05:00") from error
+    return pl.lit(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9))
+
+
+def _events(case: Case) -> pl.DataFrame:
+    words = pl.when(pl.col("text").is_null() | (pl.col("text") == "")).then(pl.col("code")).otherwise(pl.col("text"))
+    is_global = pl.col("rank_space") == "global"
+    return case.tables["events"].with_columns(
+        pl.col("time_basis").alias("basis"),
+        pl.when(is_global).then(pl.col("rank")).alias("rank"),
+        pl.lit("log").alias("source"),
+        pl.col("severity").alias("level"),
+        pl.concat_str([pl.col("kind").str.replace_all("_", " "), pl.lit(": "), words.fill_null("")]).str.replace_all(r"\s+", " ").str.strip_chars(": ").alias("what"),
+        pl.coalesce("line", "record").alias("line"),
+    )  # fmt: skip
+
+
+def _steps(case: Case) -> pl.DataFrame:
+    loss = pl.when(pl.col("loss").is_null()).then(pl.lit("")).otherwise(pl.format(", loss {}", "loss"))
+    return case.tables["steps"].with_columns(
+        pl.col("time_basis").alias("basis"),
+        pl.lit(None).alias("host"),
+        pl.lit("training log").alias("source"),
+        pl.lit("info").alias("level"),
+        pl.lit(None).alias("group"),
+        pl.concat_str([pl.lit("step "), pl.col("step").cast(pl.String).fill_null("?"), loss]).alias("what"),
+        pl.coalesce("line", "record").alias("line"),
+    )
+
+
+def _operations(case: Case) -> pl.DataFrame:
+    """Calls of the flight recorder. A call that ended says how long it took."""
+    took = (pl.col("time_completed_ns") - pl.col("time_created_ns")) / 1e9
+    ended = pl.when(took.is_null()).then(pl.lit("")).otherwise(pl.format(" after {} s", took.round(3)))
+    group = pl.coalesce("desc", "group")
+    return case.tables["operations"].with_columns(
+        pl.col("time_created_ns").alias("time_ns"),
+        pl.lit("utc").alias("basis"),
+        pl.lit("flight record").alias("source"),
+        pl.lit("info").alias("level"),
+        group.alias("group"),
+        pl.format("{} #{} of {}: {}{}", "kind", pl.col("seq").cast(pl.String).fill_null("?"), group.fill_null("?"),
+                  pl.col("state").fill_null("state not recorded"), ended).alias("what"),
+        pl.coalesce("line", "record").alias("line"),
+    )  # fmt: skip
+
+
+def _stacks(case: Case) -> pl.DataFrame:
+    if not case.stacks.height:
+        return _operations(case).clear()
+    return case.stacks.with_columns(
+        pl.lit(None).alias("time_ns"),
+        pl.lit(None).alias("basis"),
+        pl.lit("stack").alias("source"),
+        pl.lit("info").alias("level"),
+        pl.lit(None).alias("group"),
+        pl.format("main thread: {}{}", pl.col("site").str.replace_all("_", " "),
+                  pl.when(pl.col("op").is_null()).then(pl.lit("")).otherwise(pl.format(" ({})", "op"))).alias("what"),
+        pl.coalesce("line", "record").alias("line"),
+    )  # fmt: skip

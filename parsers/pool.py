@@ -1,0 +1,92 @@
+"""Reads the units of a bundle in several processes; results come in order, so the tables are the same as with one.
+
+It pays where there is much to read: each process costs its imports, and sends its tables back. At most two units a
+process are under way or waiting, whatever the bundle holds. A process that dies (out of memory) leaves its unit to the
+parent. Whoever stops asking for results (an error, an interrupt) ends the processes at once; and they end when their
+parent does.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import polars as pl
+
+from parsers.parser import Source
+from parsers.tables import Tables
+
+LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
+MOST = 8  # processes
+_AHEAD = 2  # units per process
+_THREADS = "POLARS_MAX_THREADS"
+
+Unit = tuple[Source, ...]
+Work = Callable[[Unit], Tables]
+
+
+def by_size(work: Work, units: Iterable[Unit]) -> Iterator[Tables]:
+    """A `ledger.Map`: in this process where there is little to read, else in as many as there are cores."""
+    listed = list(units)
+    size = sum(source.size for unit in listed for source in unit)
+    count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST)
+    return in_processes(work, listed, min(count, len(listed))) if size >= LEAST_BYTES else map(work, listed)
+
+
+def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tables]:
+    """The tables of each unit, in order."""
+    if count < 2:
+        yield from map(work, units)
+        return
+    pl.thread_pool_size()  # this process keeps its own number of threads
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "1"
+    executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin)
+    waiting: deque[tuple[Unit, Future[Tables] | None]] = deque()
+    try:
+        for unit in units:
+            waiting.append((unit, _submitted(executor, work, unit)))
+            if len(waiting) > _AHEAD * count:
+                yield _result(work, *waiting.popleft())
+        while waiting:
+            yield _result(work, *waiting.popleft())
+    finally:
+        for process in (executor._processes or {}).values() if any(future for _, future in waiting) else ():
+            process.kill()
+        executor.shutdown(wait=True, cancel_futures=True)
+        os.environ.pop(_THREADS) if before is None else os.environ.update({_THREADS: before})
+
+
+def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future[Tables] | None":
+    """A process that this starts inherits which signals are held back: an interrupt is the parent's business."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    try:
+        return executor.submit(work, unit)
+    except BrokenProcessPool:
+        return None
+    finally:
+        if held is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
+    try:
+        return work(unit) if future is None else future.result()
+    except BrokenProcessPool:
+        return work(unit)
+
+
+def _begin() -> None:
+    """In each process: nobody outlives the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,53 @@
+"""How unevenly tokens are routed to the experts of a mixture, where a training program prints it.
+
+    2026-01-31 10:11:12.689 [rank6] INFO moe: step 5 tokens per expert max 90000 mean 30000 recompute enabled (threshold 60000)
+    step=5 tokens_per_expert: max=90000, avg=30000
+    layer 3 tokens per expert: mean 4096, max 9000
+
+More tokens mean more work and more memory by design: such a rank is loaded, not slow. `value` = the busiest expert's tokens
+as a multiple of the mean. Computing activations again above a threshold is printed beside it, as `detail.recompute`.
+
+Printed by: training programs with a mixture of experts; there is no common form.
+Versions: any; the words must stand in one line.
+Source: this project's own samples of such logs.
+"""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import event
+from parsers.parser import LineParser
+from parsers.rules import LINE_CHARACTERS, integer
+from parsers.tables import Tables, table
+
+_SUBJECT = re.compile(r"(?i)\btokens[ _]per[ _]expert\b")
+_MOST = re.compile(r"(?i)\bmax(?:imum)?[ :=]{1,3}(\d{1,15})\b")
+_MEAN = re.compile(r"(?i)\b(?:mean|avg|average)[ :=]{1,3}(\d{1,15})(?:\.\d{1,15})?\b")
+_STEP = re.compile(r"(?i)\b(?:step|iteration|iter)[ :=]{1,3}(\d{1,15})\b")
+_AGAIN = re.compile(r"(?i)\brecompute(?:d|s)?[ :=]{1,3}(?:enabled|on|true|1)\b")
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events expert_load: value = max / mean; detail: max, mean, recompute."""
+    rows: list[dict[str, Any]] = []
+    for row in lines.iter_rows(named=True):
+        text = row["text"][:LINE_CHARACTERS]
+        subject = _SUBJECT.search(text)
+        most, mean = (one.search(text, subject.end()) if subject else None for one in (_MOST, _MEAN))
+        if most is None or mean is None or not int(mean[1]):
+            continue
+        step = _STEP.search(text)
+        told = {"max": int(most[1]), "mean": int(mean[1]), "recompute": _AGAIN.search(text) is not None}
+        rows.append(
+            event(
+                row, "expert_load", severity="info", step=integer(step[1]) if step else None,
+                value=told["max"] / told["mean"], detail=json.dumps(told, sort_keys=True),
+            )
+        )  # fmt: skip
+    return {"events": table("events", rows)}
+
+
+PARSER = LineParser(name="expert_load", anchors=(b"okens per expert", b"okens_per_expert"), parse=parse)

@@ -1,0 +1,218 @@
+"""The answer: one sentence that says what happened to whom and where, and the one thing to do. Built here and nowhere else;
+terminal, Markdown, page and notebook show it first.
+
+"Rank 192 (node0024, GPU 0) is stuck in data loading at next_batch (stream.py:57); 2,005 ranks wait."
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from forensics.model.incident import Action, Incident, Place, PlaceDevice, Verdict
+from forensics.model.names import Cause
+from forensics.model.texts import ranks_text
+from reports.words import ACTION, KIND, REASON, STUCK
+
+_SHOWN = 4  # names in a sentence
+_PREFIX = "Undecided: "
+_END = re.compile(r"(?<=[a-z0-9)%])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
+
+
+class Answer(NamedTuple):
+    """`label`: the kind, and how sure it is. `sentence`: who, where, what, who else. `more`: what else the summary says."""
+
+    label: str
+    sentence: str
+    more: str
+    cannot_tell: str
+    do: str
+    command: str | None
+
+
+def answer(incident: Incident) -> Answer:
+    """The first lines of every report."""
+    verdict = incident.verdict
+    make = _SENTENCES.get(verdict.cause) if is_named(verdict) else None
+    made = make(incident) if make else None
+    summary = verdict.summary.removeprefix(_PREFIX).strip()
+    if made is None and (verdict.ranks or verdict.cycle):
+        summary = _placed(summary, verdict)
+    parts = _END.split(_capital(summary), maxsplit=1)
+    sentence = made or parts[0]
+    more = "" if made else parts[1] if len(parts) > 1 else ""
+    first = next(iter(actions(incident)), None)
+    return Answer(
+        label=label(verdict),
+        sentence=_ended(sentence),
+        more=_ended(_capital(more)),
+        cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not _is_idle(verdict, reason)),
+        do=_ended(todo(first)) if first else "Nothing.",
+        command=first.command if first else None,
+    )
+
+
+def label(verdict: Verdict) -> str:
+    """The kind in capitals; in brackets how far it is from sure, where it is."""
+    if is_undecided(verdict) and verdict.kind != "unknown":
+        return f"{KIND[verdict.kind]} (undecided)"
+    return f"{KIND[verdict.kind]}{' (probable)' if verdict.status == 'hypothesis' else ''}"
+
+
+def is_named(verdict: Verdict) -> bool:
+    """Does the verdict name somebody or something, rather than list suspects?"""
+    return bool(verdict.ranks or verdict.hosts or verdict.devices or verdict.links or verdict.cycle)
+
+
+def is_undecided(verdict: Verdict) -> bool:
+    """Undecided is an answer of its own: what is known, what remains, what to collect."""
+    return verdict.kind == "unknown" or (
+        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided)
+    )
+
+
+def actions(incident: Incident) -> list[Action]:
+    """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
+    if is_undecided(incident.verdict):
+        return sorted(incident.actions, key=lambda action: action.kind != "collect_more")
+    return list(incident.actions)
+
+
+def todo(action: Action) -> str:
+    """ "Check stream.py:57: it stopped in next_batch"."""
+    general, about = ACTION[action.kind][0], ACTION[action.kind][1]
+    has_target = action.target not in ("", "job")
+    what = about.format(action.target) if has_target else general
+    return f"{what}: {action.reason}" if action.reason else what
+
+
+# --- who, where ------------------------------------------------------------------------------------------------------
+
+
+def who(verdict: Verdict) -> str:
+    """ "Rank 5 (node3, GPU 2)", "Ranks 2 and 6 (node3)", "GPU 2 of node3", "Host node3"; "The job" where nobody is named."""
+    ranks = verdict.ranks or verdict.cycle
+    if ranks:
+        return _capital(ranks_text(ranks)) + _where(verdict, ranks)
+    if verdict.links:
+        return "The link " + ", ".join(" - ".join(map(str, link)) for link in verdict.links[:_SHOWN])
+    if verdict.devices:
+        return ", ".join(
+            f"GPU {device.pci if device.index is None else device.index} of {device.host or 'an unnamed host'}"
+            for device in verdict.devices[:_SHOWN]
+        )
+    if verdict.hosts:
+        return ("Host " if len(verdict.hosts) == 1 else "Hosts ") + some(verdict.hosts)
+    return "The job"
+
+
+def some(names: Sequence[str], limit: int = _SHOWN) -> str:
+    """The first few names, and how many there are."""
+    return ", ".join(names[:limit]) + (f", … ({len(names):,} in all)" if len(names) > limit else "")
+
+
+def _where(verdict: Verdict, ranks: Sequence[int]) -> str:
+    places = {place.rank: place for place in verdict.places}
+    if len(ranks) == 1:
+        text = ", ".join(_place(places.get(ranks[0]) or Place(rank=ranks[0]), verdict))
+    else:
+        hosts = {place.host for rank in ranks if (place := places.get(rank)) and place.host} or set(verdict.hosts)
+        text = some(sorted(hosts))
+    return f" ({text})" if text else ""
+
+
+def _place(place: Place, verdict: Verdict) -> list[str]:
+    """Host and GPU of the one named rank."""
+    host = place.host or (verdict.hosts[0] if len(verdict.hosts) == 1 else None)
+    gpu = place.device
+    if gpu.index is None and gpu.pci is None and len(verdict.devices) == 1:
+        only = verdict.devices[0]
+        gpu = PlaceDevice(index=only.index, pci=only.pci)
+    number = gpu.pci if gpu.index is None else str(gpu.index)
+    return [part for part in (host, f"GPU {number}" if number else None) if part]
+
+
+def _placed(summary: str, verdict: Verdict) -> str:
+    """The first mention of the named ranks gets host and GPU behind it, where the next word is not in brackets already."""
+    ranks = verdict.ranks or verdict.cycle
+    found = re.search(rf"\b[Rr]{re.escape(ranks_text(ranks)[1:])}(?![\d,-]| and|\s\()", summary)
+    return summary if found is None else summary[: found.end()] + _where(verdict, ranks) + summary[found.end() :]
+
+
+def operation(verdict: Verdict) -> str:
+    """ "all_reduce #25 of dp_2"; empty where none is known."""
+    first = verdict.first_anomaly
+    if first.seq is None and not first.group and not (first.op and verdict.kind == "hang"):
+        return ""
+    number = "" if first.seq is None else f" #{first.seq}"
+    return f"{first.op or 'operation'}{number}{f' of {first.group}' if first.group else ''}"
+
+
+def code(verdict: Verdict) -> str:
+    """ "next_batch (stream.py:57)"; what is not known is left out."""
+    at = verdict.code
+    if at is None:
+        return ""
+    place = f"{at.file}{'' if at.line is None else f':{at.line}'}" if at.file else ""
+    return f"{at.function} ({place})" if at.function and place else at.function or place
+
+
+def waiting(incident: Incident) -> str:
+    """ "; 7 ranks wait"; empty where none does."""
+    count = incident.blast_radius.ranks_waiting
+    return f"; {count:,} rank{' waits' if count == 1 else 's wait'}" if count else ""
+
+
+# --- sentences that the verdict's fields make ------------------------------------------------------------------------
+
+
+def _absent(incident: Incident) -> str:
+    verdict = incident.verdict
+    be = "is" if len(verdict.ranks) == 1 else "are"
+    if verdict.site not in (None, "unknown", "communication"):
+        at = f" at {code(verdict)}" if code(verdict) else ""
+        return f"{who(verdict)} {be} stuck {STUCK[verdict.site]}{at}{waiting(incident)}"
+    return f"{who(verdict)} never entered {operation(verdict) or 'the operation'}{waiting(incident)}"
+
+
+def _cycle(incident: Incident) -> str:
+    groups = incident.blast_radius.groups
+    through = f" through {' and '.join(groups[:_SHOWN])}" if groups else ""
+    return f"{who(incident.verdict)} wait for each other (deadlock){through}"
+
+
+def _mismatch(incident: Incident) -> str:
+    verdict = incident.verdict
+    calls = (verdict.first_anomaly.op or "").split(" / ")
+    differ = f": {calls[0]} instead of {calls[1]}" if len(calls) == 2 and calls[0] != calls[1] else ""
+    number = "" if verdict.first_anomaly.seq is None else f" at #{verdict.first_anomaly.seq}"
+    group = f" of {verdict.first_anomaly.group}" if verdict.first_anomaly.group else ""
+    at = f", at {code(verdict)}" if code(verdict) else ""
+    return f"{who(verdict)} made another call than the other members{number}{group}{differ}{at}{waiting(incident)}"
+
+
+def _stuck(incident: Incident) -> str:
+    verdict = incident.verdict
+    return f"{who(verdict)} entered {operation(verdict) or 'the operation'} and never completed it{waiting(incident)}"
+
+
+_SENTENCES: Mapping[Cause | None, Callable[[Incident], str]] = {
+    "rank_absent": _absent,
+    "deadlock_cycle": _cycle,
+    "collective_mismatch": _mismatch,
+    "kernel_stuck": _stuck,
+}
+
+
+def _is_idle(verdict: Verdict, reason: str) -> bool:
+    """That nothing hung is no doubt about a job that ended well."""
+    return verdict.kind == "healthy" and reason == "no_hang"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _ended(text: str) -> str:
+    """With a full stop, where none is."""
+    text = text.strip()
+    return text if not text or text[-1] in ".!?…" else f"{text}."

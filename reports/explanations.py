@@ -1,0 +1,70 @@
+"""`forensics explain`: what a word of the verdict means, and why a rank is, or is not, at fault."""
+
+from typing import get_args
+
+from forensics.model.incident import Incident, Report
+from forensics.model.names import Cause, Reason, Status
+from reports import summary, words
+from reports.answer import answer, label
+from reports.layout import spans
+from reports.meanings import CAUSES, REASONS, STATUSES, Meaning
+from reports.sanitize import clean
+
+WORDS = (*get_args(Cause), *get_args(Status), *get_args(Reason))
+_STATES = {
+    "ok": "its records show no fault",
+    "waiting": "its own record shows it waiting for others: whoever waits in an operation is not the one it waits for",
+    "culprit": "it is at fault",
+    "suspect": "it cannot be excluded",
+    "dead": "its process ended; that came after the fault, or follows from it",
+    "no_data": "it left no record: it is neither accused nor excluded",
+}
+
+
+def of_word(word: str) -> str | None:
+    """The meaning of a cause, a status or a reason, in a few lines; None where the word is none."""
+    found: Meaning | None = None
+    for table, short in ((CAUSES, words.CAUSE), (STATUSES, words.STATUS), (REASONS, words.REASON)):
+        if word in table:
+            found, title = table[word], short[word]  # type: ignore[index]
+            break
+    if found is None:
+        return None
+    return f"{word}: {title}\n\n{found.means}\n\nLooks alike: {found.alike}\nWhat to do: {found.do}\n"
+
+
+def of_rank(report: Report, rank: int) -> str:
+    """Every incident of the report, and the part of this rank in it; cleaned text."""
+    lines = []
+    for incident in report.incidents:
+        if len(report.incidents) > 1:
+            lines.append(f"attempt {incident.attempt}")
+        said = answer(incident)
+        lines += [f"{said.label}  {said.sentence}", "", *_part(incident, rank), ""]
+    return "\n".join(clean(line) for line in lines).rstrip() + "\n"
+
+
+def _part(incident: Incident, rank: int) -> list[str]:
+    verdict = incident.verdict
+    if rank in (*verdict.ranks, *verdict.cycle):
+        facts = [f"  {claim.claim}" for claim in summary.evidence(incident, "for")]
+        return [f"Rank {rank} is named: {verdict.status}, {verdict.status_rule}.", *facts]
+    if rank in verdict.suspects.ranks:
+        return [
+            f"Rank {rank} is a suspect. Cannot tell: {answer(incident).cannot_tell or 'who of the suspects it is'}."
+        ]
+    lines = [f"Rank {rank} is not named in this incident ({label(verdict)})."]
+    state = _state(incident, rank)
+    if state is not None:
+        lines.append(f"  {words.STATE[state]}: {_STATES[state]}")
+    lines += [f"  considered and not chosen: {other.why_not}" for other in incident.alternatives if rank in other.ranks]
+    own = [f"  {row.label}, {row.time_utc}" for row in incident.views.timeline if _holds(row.ranks, rank)]
+    return [*lines, *(["  what it printed:", *(f"  {line}" for line in own)] if own else [])]
+
+
+def _state(incident: Incident, rank: int) -> str | None:
+    return next((cell.state for cell in incident.views.grid if _holds(cell.ranks, rank)), None)
+
+
+def _holds(ranks: str, rank: int) -> bool:
+    return any(first <= rank <= last for first, last in spans(ranks))

@@ -1,0 +1,80 @@
+"""What to do: restart, stop, evict, wait, or cannot tell."""
+
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+
+from forensics.model.incident import BlastRadius, Device, FirstAnomaly, Incident, Lost, Verdict
+from forensics.verdict.decide import decide
+from forensics.verdict.recurrence import mark_repeats
+
+GPU = {"devices": [Device(host="n1", pci="0000:3b:00.0")], "hosts": ["n1"], "cause": "gpu_fault"}
+
+
+def incident(stalled_s: float | None = None, **verdict: Any) -> Incident:
+    signature = FirstAnomaly(signature=verdict.pop("signature", None))
+    told = Verdict(**{"kind": "crash", "status": "supported", "ranks": [3], "first_anomaly": signature} | verdict)
+    return Incident(
+        attempt=0, verdict=told, evidence=[], alternatives=[], blast_radius=BlastRadius(), severity=None,
+        lost=Lost(stalled_s=stalled_s), actions=[],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdict", "do"),
+    [
+        ({"kind": "healthy"}, "wait"),
+        ({"kind": "unknown", "undecided": ["no_hang"]}, "wait"),
+        ({"kind": "unknown"}, "cannot_tell"),
+        ({"kind": "hang", "cause": "rank_absent", "status": "hypothesis"}, "cannot_tell"),
+        ({"kind": "hang", "cause": "rank_absent"}, "restart"),
+        ({"kind": "hang", "cause": "collective_mismatch"}, "stop"),
+        ({"kind": "hang", "cause": "collective_mismatch", "status": "hypothesis"}, "cannot_tell"),
+        (GPU | {"signature": "device:xid:79"}, "evict"),
+        (GPU | {"signature": "device:xid:94"}, "restart"),
+        (GPU | {"signature": "gpu_fault:RuntimeError"}, "restart"),
+        (GPU | {"signature": "device:xid:79", "status": "hypothesis"}, "cannot_tell"),
+        (GPU | {"signature": "device:xid:79", "devices": [Device(host="n1"), Device(host="n2")]}, "restart"),
+        ({"cause": "exception", "domain": "workload", "signature": "exception:AttributeError"}, "stop"),
+        ({"cause": "exception", "domain": "workload", "signature": "exception:OSError"}, "cannot_tell"),
+        ({"cause": "exception", "domain": "workload", "signature": "exception:torch.cuda.OutOfMemoryError"}, "cannot_tell"),
+        ({"cause": "exception", "domain": "unknown", "signature": "exception:AttributeError"}, "cannot_tell"),
+        ({"kind": "slow", "cause": "straggler_compute"}, "wait"),
+        ({"kind": "numerics", "cause": "nan_birth"}, "cannot_tell"),
+    ],
+)  # fmt: skip
+def test_what_to_do(verdict: dict[str, Any], do: str) -> None:
+    assert decide(incident(**verdict), 8).do == do
+
+
+@pytest.mark.parametrize(
+    ("verdict", "do"),
+    [
+        ({"kind": "hang", "cause": "rank_absent", "hosts": ["n1"]}, "evict"),
+        ({"kind": "slow", "cause": "straggler_compute", "hosts": ["n1"]}, "evict"),
+        ({"kind": "hang", "cause": "rank_absent", "hosts": ["n2"]}, "restart"),
+        ({"kind": "hang", "cause": "rank_absent", "hosts": ["n1"], "status": "hypothesis"}, "cannot_tell"),
+        ({"cause": "exception", "hosts": ["n1"], "domain": "workload"}, "cannot_tell"),
+    ],
+)
+def test_a_host_that_was_accused_before_goes(verdict: dict[str, Any], do: str) -> None:
+    assert decide(incident(**verdict), 8, {"n1"}).do == do
+
+
+def test_what_the_stall_cost() -> None:
+    assert decide(incident(cause="killed", stalled_s=1800.0), 64).lost_gpu_hours == 32.0
+    assert decide(incident(cause="killed", stalled_s=1800.0), 0).lost_gpu_hours is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "now", "do"),
+    [("rank_absent", 11, "evict"), ("rank_absent", 3, "restart"), ("gpu_fault", 3, "evict")],
+    ids=["other ranks ran there", "the same rank each time", "a device, whoever runs there"],
+)
+def test_the_same_rank_on_the_same_host_may_be_the_ranks_own_fault(cause: str, now: int, do: str) -> None:
+    first = incident(kind="hang", cause=cause, ranks=[3], hosts=["n1"])
+    second = msgspec.structs.replace(incident(kind="hang", cause=cause, ranks=[now], hosts=["n1"]), attempt=1)
+    marked = mark_repeats([first, second], [pl.DataFrame(), pl.DataFrame()], 1, 16)
+    assert marked[1].decision.do == do

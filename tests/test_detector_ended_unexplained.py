@@ -1,0 +1,71 @@
+"""Processes that ended with an error, where the launcher alone speaks."""
+
+from typing import Any
+
+import pytest
+
+from forensics.detectors.ranks.ended_unexplained import ended_unexplained
+from forensics.detectors.ranks.process_ended import DETECTOR
+from tests.log_cases import case, judged
+
+
+def ended(code: str, *ranks: int) -> list[dict[str, Any]]:
+    return [{"kind": "exit", "code": code, "rank": rank} for rank in ranks]
+
+
+@pytest.mark.parametrize(
+    ("rows", "suspects"),
+    [
+        ([*ended("1", 5), *ended("-15", 0, 1, 2, 3, 4, 6, 7)], (5,)),
+        (ended("1", *range(8)), ()),
+        ([*ended("-6", 0, 1, 2, 3, 5, 6, 7), *ended("-15", 4)], (4,)),
+        ([*ended("1", 0, 1, 2, 3, 5, 6, 7), *ended("-15", 4)], ()),
+        ([*ended("-6", 0, 1), *ended("-15", 2, 3)], ()),
+    ],
+    ids=["one failed", "all failed", "one did not abort", "one did not fail", "half and half"],
+)
+def test_who_has_to_be_looked_at(rows: list[dict[str, Any]], suspects: tuple[int, ...]) -> None:
+    found = judged(case(rows), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.is_proven) == ("crash", None, (), False)
+    assert (found.suspects, found.undecided) == (suspects, ("tied_explanations",))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ended("-15", 0, 1),
+        ended("0", 0, 1),
+        [*ended("1", 5), *ended("0", 0)],
+        [*ended("1", 5), {"kind": "gpu_oom", "rank": 3}],
+        [*ended("1", 5), {"kind": "collective_timeout", "rank": 3, "seq": 4}],
+        [*ended("1", 5), {"kind": "peer_closed", "rank": 3}],
+    ],
+    ids=["stopped", "ended", "others ended well", "somebody died", "somebody timed out", "somebody lost a peer"],
+)
+def test_where_more_is_told(rows: list[dict[str, Any]]) -> None:
+    assert ended_unexplained(case(rows)) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause", "undecided"),
+    [
+        ([{"code": "SIGKILL", "local_rank": 3, "pid": 9}], "killed", ("membership_unknown",)),
+        ([{"code": "SIGSEGV", "local_rank": 3}], "segfault", ("membership_unknown",)),
+        ([{"code": "1", "local_rank": 3}], None, ("membership_unknown", "tied_explanations")),
+        ([{"code": "SIGABRT"}, {"code": "SIGKILL"}], None, ("membership_unknown", "tied_explanations")),
+    ],
+    ids=["killed", "crashed", "exit code", "two signals"],
+)
+def test_a_local_rank_names_nobody(rows: list[dict[str, Any]], cause: str | None, undecided: tuple[str, ...]) -> None:
+    found = judged(case([{"kind": "exit", **row} for row in rows]), DETECTOR)
+    assert (found.kind, found.cause, found.undecided) == ("crash", cause, undecided)
+    assert (found.ranks, found.hosts, found.suspects) == ((), (), ())
+
+
+def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
+    rows = [{"kind": "closing_signal", "code": "SIGTERM", "pid": 9}, {"kind": "exit", "code": "SIGKILL", "pid": 9}]
+    assert ended_unexplained(case(rows)) == ()
+
+
+def test_ctrl_c_is_no_failure() -> None:
+    assert ended_unexplained(case(ended("SIGINT", 0, 1))) == ()

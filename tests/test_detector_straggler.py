@@ -1,0 +1,189 @@
+"""Who is slower than its peers, and what looks like it and is none."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forensics.analyze import about, detect
+from forensics.case import Case
+from forensics.detectors import DETECTORS
+from forensics.detectors.slow import late_rank, slow_network, straggler
+from forensics.verdict.conclude import choose
+from tests.log_cases import Judged, case, judged
+from tests.slow_tables import Timed
+
+ALL = (straggler.DETECTOR, late_rank.DETECTOR, slow_network.DETECTOR)
+KNOWN = [{"name": "pipeline_model_parallel_size", "value": "1"}]
+
+
+def timed(job: Timed, waits: bool = True, **more: Any) -> Case:
+    return case(timings=job.rows(waits), **more)
+
+
+def verdict(whole: Case) -> Judged:
+    return judged(whole, *ALL)
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["with waits", "work alone"])
+@pytest.mark.parametrize(("phase", "factor"), [("backward", 1.15), ("forward", 1.3)])
+def test_the_rank_whose_work_takes_longer(phase: str, factor: float, waits: bool) -> None:
+    found = verdict(timed(Timed(8).slower(5, phase, factor), waits))
+    assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_compute", (5,))
+    assert found.status == ("established" if waits else "supported")
+    assert "from the first step on" in found.finding.summary
+
+
+def test_the_host_that_keeps_its_device_waiting() -> None:
+    found = verdict(timed(Timed(8).slower(5, "data", 20)))
+    assert (found.cause, found.ranks, found.finding.site) == ("straggler_host", (5,), "data_loading")
+
+
+def test_since_when_and_at_what_price() -> None:
+    found = verdict(timed(Timed(8).slower(5, "backward", 1.3, lambda step: step >= 30)))
+    assert found.ranks == (5,)
+    assert found.finding.first_anomaly.step == 30
+    assert "from step 30 on" in found.finding.summary
+    assert "% of the time of all steps" in found.finding.summary
+
+
+def test_on_and_off() -> None:
+    found = verdict(timed(Timed(8).slower(5, "backward", 1.6, lambda step: step % 7 in (1, 2, 4))))
+    assert found.ranks == (5,)
+    assert "on and off" in found.finding.summary
+
+
+def test_two_of_sixteen() -> None:
+    found = verdict(timed(Timed(16).slower(5, "backward", 1.2).slower(11, "backward", 1.2)))
+    assert found.ranks == (5, 11)
+
+
+LEGAL: dict[str, Callable[[], Timed]] = {
+    "nothing": lambda: Timed(8),
+    "one slow step": lambda: Timed(8).slower(5, "backward", 9, lambda step: step == 20),
+    "two slow steps": lambda: Timed(8).slower(5, "backward", 9, lambda step: step in (20, 41)),
+    "all slower from a step on": lambda: Timed(8).by(lambda rank, step, phase: 1.5 if step >= 25 else 1),
+    "ramp of the batch": lambda: Timed(8).by(lambda rank, step, phase: 1 + step / 10),
+    "checkpoint of all": lambda: Timed(8).by(lambda rank, step, phase: 90 if phase == "data" and step % 10 == 9 else 1),
+    "at a fixed beat, one rank alone": lambda: Timed(8).slower(3, "optimizer", 20, lambda step: step % 5 == 4),
+    "longer in one phase, shorter in another": lambda: (
+        Timed(8).slower(5, "forward", 1.3).by(lambda rank, step, phase: 0.85 if rank == 5 and phase == "backward" else 1)
+    ),
+    "too small to matter": lambda: Timed(8).slower(5, "optimizer", 1.15),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_what_is_legal_accuses_nobody(name: str) -> None:
+    assert detect(timed(LEGAL[name]()), ALL)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "ranks", "suspects"),
+    [
+        ([], (), (7,)),
+        (KNOWN, (7,), ()),
+        ([{"name": "pipeline_model_parallel_size", "value": "8"}, {"name": "world_size", "value": "8"}], (), ()),
+        ([{"name": "pipeline_model_parallel_size", "value": "2"}, {"name": "world_size", "value": "8"}], (7,), ()),
+    ],
+    ids=["layout unknown", "no pipeline", "a stage of its own", "three others in its stage"],
+)
+def test_the_last_rank_may_be_a_stage_of_its_own(
+    settings: list[dict[str, Any]], ranks: tuple[int, ...], suspects: tuple[int, ...]
+) -> None:
+    found, _ = detect(timed(Timed(8).slower(7, "backward", 1.3), settings=settings), ALL)
+    assert [(one.ranks, one.suspect_ranks) for one in found] == ([(ranks, suspects)] if ranks or suspects else [])
+
+
+def test_a_last_rank_that_becomes_slow_is_no_stage() -> None:
+    found = verdict(timed(Timed(8).slower(7, "backward", 1.3, lambda step: step >= 20)))
+    assert found.ranks == (7,)
+
+
+def test_uneven_stages_are_legal() -> None:
+    """Four stages of two ranks: the first and the last differ by design."""
+    job = Timed(8).by(lambda rank, step, phase: {0: 1.15, 3: 0.6}.get(rank // 2, 1.0))
+    sizes = [{"name": "pipeline_model_parallel_size", "value": "4"}, {"name": "world_size", "value": "8"}]
+    assert detect(timed(job, settings=sizes), ALL)[0] == []
+    found = detect(timed(job), ALL)[0]
+    assert [one.ranks for one in found] == [()] * len(found)
+
+
+def test_slow_pairs_at_equal_distances_have_a_task_of_their_own() -> None:
+    job = Timed(32).by(lambda rank, step, phase: 30 if phase == "data" and rank % 8 == 0 else 1)
+    (found,) = detect(timed(job, settings=KNOWN), ALL)[0]
+    assert (found.ranks, found.undecided) == ((), ("membership_unknown",))
+
+
+def test_more_tokens_are_an_imbalance_and_no_slow_rank() -> None:
+    job = Timed(8).slower(6, "backward", 2.2).slower(6, "forward", 2.2)
+    job.tokens = dict.fromkeys(range(8), 30000) | {6: 90000}
+    found = verdict(timed(job))
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("slow", "imbalance", (), ())
+    job.tokens = dict.fromkeys(range(8), 30000)
+    assert verdict(timed(job)).ranks == (6,)
+
+
+def test_experts_without_token_counts_leave_a_suspect() -> None:
+    whole = timed(Timed(8).slower(5, "backward", 1.4), settings=[{"name": "num_experts", "value": "64"}])
+    found = verdict(whole)
+    assert (found.ranks, found.suspects, found.undecided) == ((), (5,), ("no_baseline",))
+
+
+def test_who_comes_last_is_slow_though_its_work_is_not() -> None:
+    job = Timed(8).slower(5, "between", 20)
+    job.phases = {"forward": 100.0, "backward": 200.0, "between": 4.0}
+    rows = [row for row in job.rows() if row["phase"] != "between"]
+    found = verdict(case(timings=rows))
+    assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_host", (5,))
+
+
+def test_without_figures_of_work_the_cause_stays_open() -> None:
+    job = Timed(8).slower(5, "backward", 1.4)
+    found = verdict(case(timings=[row for row in job.rows() if row["phase"] == "comm"]))
+    assert (found.kind, found.cause, found.ranks) == ("slow", None, (5,))
+
+
+def test_equal_step_times_decide_nothing() -> None:
+    """Everybody's step is as long as the slowest rank's."""
+    job = Timed(8).slower(5, "backward", 1.4)
+    whole: dict[tuple[int, int], float] = {}
+    for row in job.rows():
+        at = (row["rank"], row["step"])
+        whole[at] = whole.get(at, 0.0) + row["value_ms"]
+    rows = [{"rank": r, "step": s, "elapsed_ms": value, "file": f"rank{r}.log"} for (r, s), value in whole.items()]
+    ends = [{"kind": "job_end", "rank": rank, "severity": "info"} for rank in range(8)]
+    found = judged(case(ends, steps=rows), *ALL)
+    assert found.kind == "healthy"
+    assert [claim.direction for claim in found.claims if "slower than its peers" in claim.text] == ["unseen"]
+
+
+def _alltoall(longer: Callable[[int], float], work: Callable[[int], float] = lambda rank: 1.0) -> Case:
+    job = Timed(32, backward=200.0, exchange=30.0).by(
+        lambda rank, step, phase: longer(rank) if phase == "exchange" else work(rank)
+    )
+    rows = [row | {"phase": "comm", "name": "AlltoAll", "level": 2} if row["phase"] == "exchange" else row
+            for row in job.rows(waits=False)]  # fmt: skip
+    return case(timings=rows, ranks=[{"rank": r, "host": f"node-{r // 8}"} for r in range(32)])
+
+
+def test_a_host_whose_communication_alone_is_longer() -> None:
+    found = verdict(_alltoall(lambda rank: 1.2 if rank // 8 == 3 else 1.0))
+    assert (found.kind, found.cause, found.ranks, found.hosts) == ("slow", "straggler_network", (), ("node-3",))
+
+
+def test_a_host_that_waits_because_it_is_early_is_not_slow() -> None:
+    whole = _alltoall(lambda rank: 1.6 if rank // 8 == 3 else 1.0, lambda rank: 0.9 if rank // 8 == 3 else 1.0)
+    assert [one for one in detect(whole, ALL)[0] if one.is_named] == []
+
+
+def test_one_rank_that_waits_long_is_not_named() -> None:
+    whole = _alltoall(lambda rank: 1.5 if rank == 13 else 1.0)
+    assert [one for one in detect(whole, ALL)[0] if one.is_named] == []
+
+
+def test_a_job_that_ended_badly_is_not_called_slow() -> None:
+    died = [{"kind": "exception", "code": "KeyError", "rank": 2}, {"kind": "exit", "code": "1", "rank": 2}]
+    whole = case(died, timings=Timed(8).slower(5, "backward", 1.4).rows())
+    chosen = choose(whole, detect(whole, DETECTORS)[0], about(DETECTORS)).chosen
+    assert [(one.kind, one.finding.ranks) for one in chosen] == [("crash", (2,)), ("slow", (5,))]

@@ -1,0 +1,100 @@
+"""Entries that repeat a form: read by it, they give the same tables as read one by one."""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers import flight_rows
+from parsers.flight_columns import OPERATION_KEYS
+from parsers.parser import Source
+from parsers.pytorch import flight_recorder
+from tests.flight_dumps import dump, entry, pickled
+
+FRAMES = [{"name": name, "filename": "train.py", "line": 7} for name in ("step", "main")]
+
+
+def rows(entries: list[dict[str, Any]]) -> flight_rows.Rows:
+    return flight_rows.read(pickled(dump(entries)), OPERATION_KEYS, 1_000)
+
+
+def ring(change: Callable[[int], dict[str, Any]], count: int = 40) -> list[dict[str, Any]]:
+    same = {"input_sizes": [[4]], "output_sizes": [[4]], "frames": list(FRAMES)}
+    return [entry(at, **{**same, **change(at)}) for at in range(count)]
+
+
+def tables(data: bytes, monkeypatch: pytest.MonkeyPatch, by_forms: bool) -> dict[Any, Any]:
+    with monkeypatch.context() as patch:
+        if not by_forms:
+            patch.setattr(flight_recorder, "_by_forms", lambda *_: None)
+
+        return dict(flight_recorder.parse(Source("nccl_trace_rank_3", len(data), lambda: BytesIO(data))))
+
+
+SAME = {
+    "numbers alone differ": lambda at: {"collective_seq_id": at * 300, "op_id": at << 20},
+    "the last is not completed": lambda at: {"time_discovered_completed_ns": None if at == 39 else (1 << 60) + at},
+    "two calls in turn": lambda at: {"profiling_name": f"nccl:{('all_reduce', 'broadcast')[at % 2]}"},
+    "a key that comes and goes": lambda at: {"duration_ms": at / 7} if at % 2 else {},
+    "sends": lambda at: {"is_p2p": at % 3 == 0, "p2p_seq_id": at, "profiling_name": f"nccl:send 0->{at % 3}"},
+    "an unknown key that counts": lambda at: {"new_counter": at * 1_000},
+    "other sizes": lambda at: {"input_sizes": [[at % 3, 7], [at % 2]], "output_sizes": []},
+    "a number beyond 64 bits as text": lambda at: {"op_id": "9" * 30 if at == 7 else at},
+    "true for a number": lambda at: {"collective_seq_id": True if at == 7 else at},
+}
+
+
+@pytest.mark.parametrize("change", SAME.values(), ids=SAME.keys())
+def test_the_same_tables_as_one_by_one(
+    change: Callable[[int], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pickled(dump(ring(change)))
+    flight_rows.read(data, OPERATION_KEYS, 1_000)  # it is one that this way reads
+    quick, slow = (tables(data, monkeypatch, by_forms) for by_forms in (True, False))
+    assert quick.keys() == slow.keys()
+    for name in quick:
+        assert quick[name].equals(slow[name]), name
+
+
+def test_forms_are_few_and_numbers_apart() -> None:
+    found = rows(ring(lambda at: {"profiling_name": f"nccl:{('all_reduce', 'broadcast')[at % 2]}"}))
+    assert [form["profiling_name"] for form in found.forms[:2]] == ["nccl:all_reduce", "nccl:broadcast"]
+    assert len(found.forms) < 5 and len(found.picks) == 40
+    assert found.numbers["op_id"] == list(range(1, 41))
+
+
+UNFIT = {
+    "a new text in every entry": pickled(dump([entry(at, state=f"s{at}") for at in range(600)])),
+    "more entries than are read": pickled(dump(ring(lambda at: {}, 1_001))),
+    "cut": pickled(dump(ring(lambda at: {})))[:-40],
+    "an entry that is no dict": pickled(dump([*ring(lambda at: {}), 5])),  # type: ignore[list-item]
+    "an entry without name and state": pickled(dump([*ring(lambda at: {}), {"op_id": 1}])),
+    "a class": b"\x80\x02cos\nsystem\n.",
+    "no entries": pickled({"version": "2.9"}),
+    "a slot filled twice": pickled(dump(ring(lambda at: {}))).replace(b"q\x05", b"q\x04", 1),
+}
+
+
+@pytest.mark.parametrize("data", UNFIT.values(), ids=UNFIT.keys())
+def test_what_is_out_of_the_ordinary_goes_the_general_way(data: bytes) -> None:
+    with pytest.raises(flight_rows.Unfit):
+        flight_rows.read(data, OPERATION_KEYS, 1_000)
+
+
+@given(st.data())
+def test_damaged_bytes_are_read_alike_or_not_at_all(data: st.DataObject) -> None:
+    whole = bytearray(pickled(dump(ring(lambda at: {"duration_ms": 1.0} if at % 2 else {}))))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(2, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = flight_rows.read(bytes(whole), OPERATION_KEYS, 1_000)
+    except flight_rows.Unfit:
+        return
+    assert len(found.picks) == len(found.numbers["op_id"]) and set(found.picks) <= set(range(len(found.forms)))
+    with pytest.MonkeyPatch.context() as patch:
+        quick, slow = (tables(bytes(whole), patch, by_forms) for by_forms in (True, False))
+    if "unread" not in quick:
+        assert quick["operations"].equals(slow["operations"])

@@ -1,0 +1,55 @@
+"""Several processes give what one gives; one that dies costs nothing; nobody outlives the reading."""
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import parsers
+from parsers import pool
+from parsers.parser import Source
+from parsers.tables import Tables, table
+
+
+def bundle(folder: Path, count: int = 300) -> str:
+    for number in range(count):
+        (folder / f"rank_{number}.log").write_text(f"[rank{number}]: started\nRuntimeError: boom {number}\n")
+    return str(folder)
+
+
+def test_the_same_tables_as_in_one_process(tmp_path: Path) -> None:
+    one = parsers.read(bundle(tmp_path))
+    several = parsers.read(str(tmp_path), map=lambda work, units: pool.in_processes(work, units, 2))
+    assert one.tables["files"].height == 300
+    for name, frame in one.tables.items():
+        assert frame.equals(several.tables[name]), name
+
+
+def dies_elsewhere(unit: tuple[Source, ...]) -> Tables:
+    if multiprocessing.parent_process() is not None:
+        os._exit(9)
+    return {"claimed": table("claimed", [{"file": unit[0].path, "line": 1}])}
+
+
+def test_the_unit_of_a_process_that_died_is_read_by_the_parent() -> None:
+    units = [(Source(f"f{number}", 1, open),) for number in range(3)]  # type: ignore[arg-type]
+    found = list(pool.in_processes(dies_elsewhere, units, 2))
+    assert pl.concat([one["claimed"] for one in found])["file"].to_list() == ["f0", "f1", "f2"]
+
+
+def test_whoever_stops_asking_leaves_no_process(tmp_path: Path) -> None:
+    def stop(work: pool.Work, units: list[pool.Unit]) -> object:
+        results = pool.in_processes(work, units, 2)
+        yield next(results)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parsers.read(bundle(tmp_path), map=stop)  # type: ignore[arg-type]
+    assert not multiprocessing.active_children()
+
+
+def test_small_bundles_are_read_in_this_process() -> None:
+    unit = (Source("f", pool.LEAST_BYTES - 1, open),)  # type: ignore[arg-type]
+    assert list(pool.by_size(lambda _: {}, [unit])) == [{}]
