@@ -8,6 +8,7 @@ import fnmatch
 import functools
 import json
 import pickle
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ def truth_of(name: str) -> dict[str, Any]:
     return json.loads((SAMPLES / name / "truth.json").read_text())
 
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 WITH_OWN_FILES = [name for name in NAMES if "own_files" in truth_of(name)]
 WITH_DUMPS = [name for name in NAMES if (SAMPLES / name / "bundle" / "fr").is_dir()]
 
@@ -83,7 +85,7 @@ def test_every_quoted_line_stands_where_the_evidence_says(name: str) -> None:
         path = SAMPLES / name / "bundle" / ref.file
         assert path.is_file(), ref
         if ref.line is not None and path.suffix == ".log":
-            line = path.read_text(errors="replace").split("\n")[ref.line - 1]
+            line = COLOURS.sub("", path.read_text(errors="replace").split("\n")[ref.line - 1])
             assert ref.text.strip().rstrip("…") in line, ref
 
 

@@ -119,7 +119,7 @@ def accompany(job: subprocess.Popen[bytes], fault: str, case: Path) -> None:
             asked.unlink()
             os.kill(int(pid), signal.Signals[name])
         now = sum(path.stat().st_size for path in (case / "bundle").rglob("*.log"))
-        if now != size or len(list(case.glob("pid_*"))) < WORLD:
+        if now != size or not (case / "stepping").exists():  # starting up is quiet, too
             size, since = now, time.monotonic()
         elif fault in STANDS_STILL and time.monotonic() - since > RECORDS_AFTER_S:
             (case / "dump.request").touch()
@@ -167,7 +167,7 @@ def outcome(truth: Mapping[str, Any], incidents: list[Any], primary: int, record
     verdict, culprits = incidents[primary].verdict, set(truth["ranks"])
     if truth.get("after_restart") and verdict.kind == "healthy":
         verdict = next((one.verdict for one in incidents if one.verdict.kind != "healthy"), verdict)
-    named, suspects = set(verdict.ranks), set(verdict.suspects.ranks)
+    named, suspects = set(verdict.ranks), {*verdict.suspects.ranks, *verdict.cycle}
     if "healthy" in truth["kinds"]:
         return "right" if verdict.kind == "healthy" else f"healthy {'accused' if named | suspects else 'not proved'}"
     if named - culprits:

@@ -2,7 +2,7 @@
 
 Whoever timed out, or lost a connection to somebody who had, was waiting. Where the world is known, the few that never said
 so are what the others waited for, or what these waited for; a log that is silent proves no absence, so they are suspects.
-Where a line names the group, its members tell more.
+A rank that made another call than all others gives up as well; that is said. Where a line names the group, its members tell more.
 """
 
 from forensics.case import Case, Detector
@@ -31,12 +31,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Finding(
             detector=DETECTOR.name,
             suspect_ranks=rest,
-            undecided=("culprit_among_missing",),
+            undecided=("culprit_among_missing", "tied_explanations"),
             claims=(Claim(text, "for", refs(waits)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
-            summary=f"Undecided: {text}.",
+            summary=f"Undecided: {text}; or one of those who waited did so in a call of its own.",
         ),
     )
 

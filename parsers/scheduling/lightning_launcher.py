@@ -1,0 +1,51 @@
+"""Lightning's and Fabric's launcher of subprocesses: which of them ended, after which it kills all others.
+
+    [rank: 2] Child process with PID 4711 terminated with code -9. Forcefully terminating all other processes to avoid zombies
+
+The rank is that of the process that ended, though the main process prints the line. An `exit`: code = exit code, or the name of
+the signal, pid. What the others print or how they end afterwards is not theirs.
+
+Printed by: lightning.fabric.strategies.launchers.subprocess_script.
+Versions: Lightning 2.1 to 2.6.
+Source: _ChildProcessObserver of that file.
+"""
+
+import re
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.rules import Rule, read_rules
+from parsers.tables import Tables
+
+
+def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    number = int(groups["status"])
+    known = {-int(one): one.name for one in signal.Signals}
+    return {
+        "code": known.get(number, str(number)),
+        "severity": "error" if number else "info",
+        "detail": {"status": None},
+    }
+
+
+RULES = (
+    Rule(
+        re.compile(
+            r"(?:\[rank: (?P<rank>\d{1,7})\] )?Child process with PID (?P<pid>\d{1,9}) terminated with code (?P<status>-?\d{1,5})\."
+        ),
+        "exit",
+        refine=_ended,
+    ),
+)
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exit."""
+    return read_rules(lines, RULES)
+
+
+PARSER = LineParser(name="lightning_launcher", anchors=(b"Child process with PID ",), parse=parse)
