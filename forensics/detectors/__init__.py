@@ -39,7 +39,14 @@ from forensics.detectors.ranks import (
     silent_process,
     stopped_from_outside,
 )
-from forensics.detectors.slow import late_rank, reported_straggler, slow_network, straggler, throughput_drop
+from forensics.detectors.slow import (
+    late_rank,
+    reported_straggler,
+    slow_network,
+    straggler,
+    throughput_drop,
+    unnamed_rank,
+)
 
 DETECTORS: tuple[Detector, ...] = (
     first_anomaly.DETECTOR,
@@ -76,6 +83,7 @@ DETECTORS: tuple[Detector, ...] = (
     late_rank.DETECTOR,
     slow_network.DETECTOR,
     reported_straggler.DETECTOR,
+    unnamed_rank.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
     ring_counters.DETECTOR,

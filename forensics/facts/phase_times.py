@@ -33,7 +33,7 @@ _SORTS: Mapping[str, tuple[str, ...]] = {
     "whole": ("all", "step", "iteration", "iter", "batch", "total"),
 }  # fmt: skip
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
-_SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
+SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
 SCHEMA = {
     "rank": pl.Int64, "step": pl.Int64, "phase": pl.String, "sort": pl.String, "ms": pl.Float64, "tokens": pl.Int64,
     "stage": pl.Int64, "step_ms": pl.Float64, "host": pl.String, "file": pl.String, "line": pl.Int64, "name": pl.String,
@@ -71,7 +71,7 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
     return told.select(
         "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
-        lower.replace_strict(_SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
+        lower.replace_strict(SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
         place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0), _UNKNOWN.alias("between"),
     ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
 

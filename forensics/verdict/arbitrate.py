@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from msgspec import structs
+
 from forensics.case import Case
 from forensics.model.finding import Finding
+from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Kind, Reason, SymptomKind
 from forensics.model.taxonomy import CAUSES
 from forensics.verdict.explain import Explainer
@@ -179,12 +182,18 @@ def _joined(merged: list[Merged]) -> list[Merged]:
                 domain=cause.domain, hosts=cause.hosts or effect.hosts, devices=cause.devices or effect.devices,
                 actions=tuple(dict.fromkeys((*cause.actions, *effect.actions))), code=cause.code or effect.code,
                 severity=cause.severity, summary=f"{cause.summary} {effect.summary}" if effect.is_named else cause.summary,
+                first_anomaly=_signed(effect.first_anomaly, cause.first_anomaly.signature),
                 undecided=effect.undecided if not cause.is_named else cause.undecided,
             )  # fmt: skip
             cause, detectors = joined, tuple(dict.fromkeys((*detectors, *more)))
             result[at] = (cause, detectors)
             dropped.add(other)
     return [one for number, one in enumerate(result) if number not in dropped]
+
+
+def _signed(first: FirstAnomaly, signature: str | None) -> FirstAnomaly:
+    """Where it showed, under the signature of the cause."""
+    return structs.replace(first, signature=signature or first.signature)
 
 
 def _leads(cause: Finding, effect: Finding) -> bool:

@@ -18,6 +18,7 @@ from forensics.model.incident import (
     Action,
     Alternative,
     Coordinates,
+    Device,
     Evidence,
     FindingRow,
     FirstAnomaly,
@@ -105,6 +106,21 @@ def _to_collect(case: Case) -> str:
     return f"Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {of}"
 
 
+def _devices(finding: Finding) -> list[Device]:
+    """Each device once: drivers print the function of a PCI address or leave it out."""
+    found: dict[tuple[str | None, str | int | None], Device] = {}
+    for one in finding.devices:
+        key = (one.host, one.pci.removesuffix(".0") if one.pci else one.uuid or one.index)
+        known = found.get(key, one)
+        found[key] = Device(
+            host=one.host,
+            pci=max(known.pci or "", one.pci or "", key=len) or None,
+            index=known.index if known.index is not None else one.index,
+            uuid=known.uuid or one.uuid,
+        )
+    return list(found.values())
+
+
 def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
     """Other incidents of the attempt: another cause, symptoms of its own that the first leaves over, and a record."""
     found: list[Candidate] = []
@@ -129,7 +145,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         status_rule=rule,
         ranks=sorted(finding.ranks),
         hosts=sorted({*finding.hosts, *_hosts_of(case, finding.ranks)}),
-        devices=list(finding.devices),
+        devices=_devices(finding),
         links=[list(link) for link in finding.links],
         suspects=Suspects(
             ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)), hosts=sorted(finding.suspect_hosts)

@@ -65,10 +65,10 @@ def _host(verdict: Verdict) -> str:
 
 
 def _is_lasting(verdict: Verdict) -> bool:
-    """Does a driver report, on one host, an error of a device that does not pass?"""
+    """Does a driver report, on a host that is known, an error of a device that does not pass?"""
     code = (verdict.first_anomaly.signature or "").removeprefix("device:")
     told = verdict.cause == "gpu_fault" and code != verdict.first_anomaly.signature
-    return told and code not in _PASSING and len({device.host for device in verdict.devices if device.host}) == 1
+    return told and code not in _PASSING and any(device.host for device in verdict.devices)
 
 
 def _is_of_the_code(verdict: Verdict) -> bool:
