@@ -205,7 +205,8 @@ def renumbered(tables: Mapping[TableName, pl.DataFrame], numbers: Mapping[int, i
 
     result: dict[TableName, pl.DataFrame] = {}
     for name, frame in tables.items():
-        changed = [told(column) for column in ("file", "text", "detail") if column in frame.columns]
+        texts = [column for column in ("file", "text", "detail") if column in frame.columns]
+        changed = [told(column).cast(frame.schema[column]) for column in texts]
         if "rank" in frame.columns:
             is_global = pl.col("rank_space").fill_null("global") == "global" if name == "events" else pl.lit(True)
             changed.append(pl.when(is_global).then(of("rank")).otherwise("rank").alias("rank"))

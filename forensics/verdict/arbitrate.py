@@ -249,7 +249,7 @@ def _decided(case: Case, standing: list[Candidate]) -> Candidate:
     for one in alike[1:]:
         best = _of_two(best, one)
     for one in standing:  # a broader statement on a better basis is narrowed by one that names whom it holds
-        if one.key[:4] == best.key[:4] and one is not best and (_narrows(one, best) or _places_it(one, best, place)):
+        if one.key[:4] == best.key[:4] and one not in alike and (_narrows(one, best) or _places_it(one, best, place)):
             best = one
     return best if best.basis not in _NAMELESS or not best.finding.ranks else _as_suspects(best)
 

@@ -120,8 +120,10 @@ class Observers:
             return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
         if one.table in _OPERATIONS:
             return "graph"
-        if one.role in ("launcher", "tool") or one.names & subjects:
+        if one.role == "tool" or one.names & subjects:
             return "others_record"
+        if one.role == "launcher":  # what it says of somebody else, or of nobody, names nobody
+            return "hint" if finding.ranks else "others_record"
         if one.role == "monitor":
             return "hint"
         # That others waited proves the wait, of which suspects are what is left; a name needs more.
