@@ -108,7 +108,9 @@ def judge_decision(tally: Tally, label: str, incident: Incident, truth: dict[str
     if decision.do == "stop" and kind not in ("collective_mismatch", "deadlock_cycle"):
         tally.stopped.append(f"{label}: {decision.reason}")
     verdict = incident.verdict
-    homes = {one.host for one in verdict.places if one.rank in truth["ranks"]}  # a device's host, where it is a rank's
+    homes = {
+        one.host for one in verdict.places if one.rank in {*truth["ranks"], *truth["fault"]["culprits"]}
+    }  # a device's host, where it is a rank's
     right = kind in ("gpu_fault", "network_fault", "kernel_stuck") and set(verdict.hosts) <= {*truth["hosts"], *homes}
     if decision.do == "evict" and not right:
         tally.evicted.append(f"{label}: {incident.verdict.hosts}, {decision.reason}")
