@@ -1,0 +1,39 @@
+"""Short logs as programs write them, and what an honest reader says: kind, cause, who is named, who is suspected.
+
+Beside each stands the nearest log of which the same must not be said.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Verdict
+
+HCCL_CALL = "[rank5]: RuntimeError: run:op/Maker.cpp:40 OPS function error: HcclAllGather, error code is {}"
+HCCL_WAIT = "[rank5]: EI0006: [PID: 63] 2026-01-31-10:11:12.123.456 Getting socket times out. Reason: Remote Rank did not send the data in time."
+
+
+def verdict(folder: Path, files: Mapping[str, list[str]]) -> Verdict:
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    report = analyze(folder)
+    return report.incidents[report.primary].verdict
+
+
+Answer = tuple[str, str | None, list[int], list[int]]
+CASES: Mapping[str, tuple[list[str], Answer]] = {
+    "a rank that waited for a socket of HCCL is a victim, and its exception repeats it": (
+        [HCCL_CALL.format(6), HCCL_WAIT],
+        ("hang", None, [], []),
+    ),
+    "what HCCL refuses of its caller is the caller's own": ([HCCL_CALL.format(1)], ("crash", "exception", [5], [])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_log_says(name: str, tmp_path: Path) -> None:
+    lines, expected = CASES[name]
+    found = verdict(tmp_path, {"train.log": lines})
+    assert (found.kind, found.cause, found.ranks, found.suspects.ranks) == expected, found.summary
