@@ -13,6 +13,8 @@ from forensics.model.incident import Verdict
 
 HCCL_CALL = "[rank5]: RuntimeError: run:op/Maker.cpp:40 OPS function error: HcclAllGather, error code is {}"
 HCCL_WAIT = "[rank5]: EI0006: [PID: 63] 2026-01-31-10:11:12.123.456 Getting socket times out. Reason: Remote Rank did not send the data in time."
+MONITOR = "[rank9]:[F ProcessGroupNCCL.cpp:1169] [PG 0 Rank 9] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress"
+ENDED = "E0311 13:04:12.3 1 torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: {}) local_rank: 1 (pid: 71) of binary: python"
 
 
 def verdict(folder: Path, files: Mapping[str, list[str]]) -> Verdict:
@@ -29,6 +31,11 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
         ("hang", None, [], []),
     ),
     "what HCCL refuses of its caller is the caller's own": ([HCCL_CALL.format(1)], ("crash", "exception", [5], [])),
+    "a watchdog that got stuck shows a wait, and its monitor aborts the process": (
+        [MONITOR, ENDED.format(-6)],
+        ("hang", None, [], []),
+    ),
+    "another end is no work of a monitor": ([MONITOR, ENDED.format(-11)], ("crash", "segfault", [], [])),
 }
 
 
