@@ -15,6 +15,8 @@ HCCL_CALL = "[rank5]: RuntimeError: run:op/Maker.cpp:40 OPS function error: Hccl
 HCCL_WAIT = "[rank5]: EI0006: [PID: 63] 2026-01-31-10:11:12.123.456 Getting socket times out. Reason: Remote Rank did not send the data in time."
 MONITOR = "[rank9]:[F ProcessGroupNCCL.cpp:1169] [PG 0 Rank 9] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress"
 ENDED = "E0311 13:04:12.3 1 torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: {}) local_rank: 1 (pid: 71) of binary: python"
+WATCHDOG = "[Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 60000{0} milliseconds before timing out."
+TERMINATE = "terminate called after throwing an instance of 'std::runtime_error'"
 
 
 def verdict(folder: Path, files: Mapping[str, list[str]]) -> Verdict:
@@ -36,6 +38,14 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
         ("hang", None, [], []),
     ),
     "another end is no work of a monitor": ([MONITOR, ENDED.format(-11)], ("crash", "segfault", [], [])),
+    "what takes a process down after its wait is no fault of its own, though its words are lost": (
+        [*(f"[E ProcessGroupNCCL.cpp:737] {WATCHDOG.format(rank)}" for rank in (2, 1)), TERMINATE, ENDED.format(-6)],
+        ("hang", None, [], []),
+    ),
+    "an exception of C++ with its words is one": (
+        [TERMINATE, "  what():  shard index 7 is out of range", ENDED.format(-6)],
+        ("crash", "exception", [], []),
+    ),
 }
 
 
@@ -44,3 +54,9 @@ def test_what_a_log_says(name: str, tmp_path: Path) -> None:
     lines, expected = CASES[name]
     found = verdict(tmp_path, {"train.log": lines})
     assert (found.kind, found.cause, found.ranks, found.suspects.ranks) == expected, found.summary
+
+
+def test_an_exception_that_repeats_a_wait_is_nobody_elses(tmp_path: Path) -> None:
+    waits = [f"[E ProcessGroupNCCL.cpp:737] {WATCHDOG.format(rank)}" for rank in (2, 1)]
+    found = verdict(tmp_path, {"train.log": [*waits, TERMINATE, f"  what():  {WATCHDOG.format(1)}"]})
+    assert found.kind == "hang" and "2 ranks of a group" in found.summary
