@@ -46,6 +46,20 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
         [TERMINATE, "  what():  shard index 7 is out of range", ENDED.format(-6)],
         ("crash", "exception", [], []),
     ),
+    "the highest rank seen is the least size of a job: who is between may not be all who are missing": (
+        [f"[rank{rank}]:[E711 04:17:38.4 ProcessGroupNCCL.cpp:607] {WATCHDOG.format(rank)}" for rank in (0, 1, 3, 4)],
+        ("hang", None, [], []),
+    ),
+    "of a job whose size is told they are": (
+        [
+            "[rank0]: WORLD_SIZE=5",
+            *(
+                f"[rank{rank}]:[E711 04:17:38.4 ProcessGroupNCCL.cpp:607] {WATCHDOG.format(rank)}"
+                for rank in (0, 1, 3, 4)
+            ),
+        ],
+        ("hang", None, [], [2]),
+    ),
 }
 
 
