@@ -46,6 +46,14 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
         [TERMINATE, "  what():  shard index 7 is out of range", ENDED.format(-6)],
         ("crash", "exception", [], []),
     ),
+    "Slurm puts a job that it preempts back into its queue": (
+        ["slurmstepd: error: *** JOB 71 ON n4 CANCELLED AT 2026-01-31T10:11:12 DUE TO JOB REQUEUE ***"],
+        ("crash", "preempted", [], []),
+    ),
+    "a cancellation without a reason is somebody's": (
+        ["slurmstepd: error: *** JOB 71 ON n4 CANCELLED AT 2026-01-31T10:11:12 ***"],
+        ("crash", "stopped_by_hand", [], []),
+    ),
     "the highest rank seen is the least size of a job: who is between may not be all who are missing": (
         [f"[rank{rank}]:[E711 04:17:38.4 ProcessGroupNCCL.cpp:607] {WATCHDOG.format(rank)}" for rank in (0, 1, 3, 4)],
         ("hang", None, [], []),
