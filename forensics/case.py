@@ -7,6 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
+from forensics.assemble.identity import HIGHEST_RANK
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.hardware import Record, hardware
@@ -60,6 +61,11 @@ class Case:
         """Whether every rank of the job says so itself."""
         job = self.expected | self.seen
         return bool(job) and all(rank in self.ends and self.ends[rank].how == "ended" for rank in job)
+
+    @property
+    def is_world_told(self) -> bool:
+        """Is the size of the job stated, and not only the highest of its ranks seen?"""
+        return bool(self.expected) and self.world_from != HIGHEST_RANK
 
     @cached_property
     def events(self) -> pl.DataFrame:

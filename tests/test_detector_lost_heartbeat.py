@@ -20,4 +20,5 @@ def test_most_of_the_job_points_at_the_service_instead() -> None:
 
 
 def test_a_watchdog_that_names_nobody_accuses_nobody() -> None:
-    assert DETECTOR.detect(case([{"kind": "heartbeat_lost", "rank": 2}], ranks=WORLD)) == ()
+    [found] = DETECTOR.detect(case([{"kind": "heartbeat_lost", "rank": 2}], ranks=WORLD))
+    assert (found.cause, found.ranks, found.suspect_ranks) == (None, (), ())

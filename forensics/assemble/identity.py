@@ -196,6 +196,9 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     return result
 
 
+HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have
+
+
 def world(
     tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, given: int | None
 ) -> tuple[frozenset[int], str | None]:
@@ -213,11 +216,7 @@ def world(
     members = tables["groups"].filter(pl.col("members_space") == "global")["members"].explode().drop_nulls()
     listed = tables["ranks"].filter(pl.col("how") == "elastic failure table")["rank"].drop_nulls()
     named = set(members.to_list()) | set(listed.to_list())
-    return (
-        (frozenset(range(max(named) + 1)), "the highest rank in groups and failure tables")
-        if named
-        else (frozenset(), None)
-    )
+    return (frozenset(range(max(named) + 1)), HIGHEST_RANK) if named else (frozenset(), None)
 
 
 def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:

@@ -1,8 +1,11 @@
-"""Who waited for others by their own word, and whether that speaks against blaming a host."""
+"""Who waited for others by their own word, whose watchdog got stuck, and whether that speaks against blaming a host."""
 
 from collections.abc import Collection
+from typing import Any
 
 import polars as pl
+
+from forensics.facts.event_rows import rows
 
 
 def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
@@ -21,3 +24,9 @@ def is_silence_elsewhere(
         return False
     place = dict(identity.select("rank", "host").iter_rows())
     return all(place.get(rank) is not None and place[rank] not in hosts for rank in silent)
+
+
+def stuck_watchdogs(events: pl.DataFrame) -> list[dict[str, Any]]:
+    """What monitors say of the watchdog of their own process: it made no progress, and the process will be aborted."""
+    said = rows(events.filter(pl.col("severity").is_in(["error", "fatal"])), "heartbeat_lost")
+    return [row for row in said if row["rank"] is not None and not row["names_ranks"]]

@@ -7,15 +7,19 @@
     [PID: 4711] 2026-01-31-10:11:12.123.456 Communication_Error_Timeout(EI0002): The wait execution …         (CANN 8.5)
     [ERROR] 2026-01-31-10:11:12 (PID:4711, Device:0, RankID:5) ERR00100 PTA call acl api failed.               (torch_npu)
     RuntimeError: … NPU function error: aclrtSynchronizeStreamWithTimeout, error code is 107020                (torch_npu)
+    RuntimeError: … OPS function error: HcclAllGather, error code is 19                                        (torch_npu)
 
 Codes EI are HCCL's, EJ the network agent's: their messages are read as HCCL's own (kinds collective_timeout, connect_failed,
 …). Other codes are events `other`, code = the code. The runtime's codes for a wait that ended (107019, 107020, 507046 to
-507048) make a `collective_timeout` where nothing else in the line does. torch_npu's line names the global rank (-1: none),
+507048) make a `collective_timeout` where nothing else in the line does. A call of HCCL that failed makes what its number says
+(`_RESULTS`; `comm_warning` for any other), unless that speaks of the caller's own arguments or memory: the exception only
+repeats what the library found. torch_npu's line names the global rank (-1: none),
 the device and the process; it is a claim of who is who and an event `other`.
 
 Printed by: CANN's error manager and torch_npu.
 Versions: CANN 5 to 8.5, torch_npu 1.8 to 2.7.
-Source: the error code reference of CANN (EI0001 …), acl_rt's error codes, torch_npu's NPUException.
+Source: the error code reference of CANN (EI0001 …), acl_rt's error codes, HcclResult of hccl_types.h, torch_npu's
+NPUException.
 """
 
 import json
@@ -44,6 +48,11 @@ _PTA = re.compile(
 )
 _RUNTIME = re.compile(r"\b(?:NPU|HCCL)(?: function)? (?:error|warning)\b.{0,300}?error code is (?P<code>\d{4,6})")
 _WAITS = ("107019", "107020", "507046", "507047", "507048")
+# HcclResult: 9 time-out; 11, 12 connect and 13, 14 transfer by TCP and RoCE; 19 network; 21 remote.
+_CALL = re.compile(r"\b(?P<call>Hccl[A-Z]\w{0,60})(?:\([^()\n]{0,200}\))?, error code is (?P<code>\d{1,2})\b")
+_RESULTS = {"9": "collective_timeout", "11": "connect_failed", "12": "connect_failed", "13": "remote_error",
+            "14": "remote_error", "19": "remote_error", "21": "remote_error"}  # fmt: skip
+_CALLERS_OWN = ("1", "2", "3", "5", "24")  # a parameter, a pointer, memory, not supported
 _FILLING = re.compile(
     rf"^\s*(?:{_CODE}: Inner Error!|\[Error\]: |Rectify the fault based on the error information in the ascend)"
 )
@@ -65,6 +74,13 @@ def parse(lines: pl.DataFrame) -> Tables:
             ranks += _claim(row, named)
         elif (runtime := _RUNTIME.search(text)) and runtime["code"] in _WAITS:
             events.append(event(row, "collective_timeout", severity="error", code=runtime["code"]))
+        elif (call := _CALL.search(text)) and call["code"] not in _CALLERS_OWN:
+            kind = _RESULTS.get(call["code"], "comm_warning")
+            events.append(
+                event(
+                    row, kind, severity="error", code=f"hccl:{call['code']}", detail=json.dumps({"call": call["call"]})
+                )
+            )
         elif _FILLING.match(text):
             known.append((row["file"], row["line"]))
     return {"events": table("events", events), "ranks": table("ranks", ranks), "claimed": claimed(known)}

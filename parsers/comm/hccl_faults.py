@@ -16,6 +16,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (re.compile(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
     (re.compile(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
     (re.compile(r"cqe|retransmission|\broce\b.*error", re.I), "completion_error", None),
+    (re.compile(r"[Rr]emote [Rr]ank did not send"), "collective_timeout", None),  # of EI0006: the link was there
     (re.compile(r"EI0006|[Ss]ocket.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Ss]ocket|wait socket establish",),
      "connect_failed", "timeout"),
     (re.compile(r"[Ss]ocket.*(?:closed|reset|disconnect)"), "peer_closed", None),

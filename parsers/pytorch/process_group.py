@@ -70,6 +70,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_WHAT = re.compile(r"\s*what\(\):")  # of std::terminate
 _AT_WORK = re.compile(rf"Timeout at [A-Z]CCL work: (?P<seq>{_N})")
 _INITIALIZED = re.compile(rf"Rank {_N}: [A-Z]CCL communicator \S+ is initialized")
 _ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
@@ -123,6 +124,7 @@ class _Reader:
         self._end_error()
         told = {one.get("seq") for one in self.events[before:] if one["kind"] == "collective_timeout"}
         self.events += [one for seq, one in self._waits.items() if seq not in told]
+        self.events[before:] = _without_repeats(self.events[before:])
 
     def _single(self, row: Row) -> bool:
         text = row["text"]
@@ -183,6 +185,20 @@ class _Reader:
         hosts = re.findall(r"(?:peer|Connect to) \[?([\w.:-]+?)\]?<\d", text) or None
         same = {"severity": "error", "detail": json.dumps(detail), "text": text[:2000], "names_hosts": hosts}
         self.events.append(event(rows[0], kind, **{**self._who(), **same}))
+
+
+def _without_repeats(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the waits that a C++ exception repeats when it takes down the process that has printed them."""
+
+    def said(one: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(one.get(column) for column in ("kind", "rank", "rank_space", "seq", "op"))
+
+    first = {said(one) for one in made if not _WHAT.match(one["text"])}
+    return [
+        one
+        for one in made
+        if one["kind"] != "collective_timeout" or not _WHAT.match(one["text"]) or said(one) not in first
+    ]
 
 
 def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ the device makes a second event (`gpu_oom`, `cuda_error`, `disk_full`). Where th
 a row of `stacks`: it is where that rank was at its end. One that ends in KeyboardInterrupt is no failure but an `exit` by
 SIGINT, and its stack (source `interrupt`) shows where the process stood when somebody pressed Ctrl-C.
 
+A C++ exception whose `what()` is lost says no more than that std::terminate aborted the process: an `exit` by SIGABRT.
+
 An uncaught exception is printed by the interpreter and is the last that the main thread prints. One that a program catches
 and logs has a record of that logger before it, or records of the same printer after it: `detail` says so (`introduced`: the
 level of the record right before; `went_on`: the line of the first record after it).
@@ -268,6 +270,10 @@ class _Reader:
         if terminated is not None:
             row, code = terminated
             detail = {"frames": [], "language": "c++", "from_line": row["line"]}
+            if message is None:
+                aborted = {"code": "SIGABRT", "severity": "error", "detail": json.dumps(detail | {"class": code})}
+                self.events.append(event(row, "exit", **aborted))
+                return
             said = what or row
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
 

@@ -39,7 +39,12 @@ _SIGNALS = {
     "Bus error": "SIGBUS", "Interrupt": "SIGINT", "Hangup": "SIGHUP", "Illegal instruction": "SIGILL",
     "Floating point exception": "SIGFPE", "Quit": "SIGQUIT",
 }  # fmt: skip
-_REASONS = {"TIME LIMIT": "time_limit", "PREEMPTION": "preemption", "NODE FAILURE": "node_failure"}
+_REASONS = {
+    "TIME LIMIT": "time_limit",
+    "PREEMPTION": "preemption",
+    "JOB REQUEUE": "preemption",
+    "NODE FAILURE": "node_failure",
+}
 _TASKS = 1_000_000
 
 

@@ -14,6 +14,7 @@ from forensics.case import Case
 from forensics.facts.event_rows import host_of, own_rank, refs, rows
 from forensics.facts.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.progress import step_in_progress
+from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref
@@ -27,10 +28,11 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no line tells more than that processes failed."""
     if any(end.how not in ("failed", "stopped") for end in case.ends.values()) or case.has_waited:
         return ()
-    failed = {rank: end for rank, end in case.ends.items() if end.how == "failed"}
+    aborted = ("SIGABRT",) if stuck_watchdogs(case.events) else ()  # by the monitor that saw its watchdog stuck
+    failed = {rank: end for rank, end in case.ends.items() if end.how == "failed" and end.code not in aborted}
     stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
     if not failed:
-        return _without_rank(case)
+        return _without_rank(case, aborted)
     codes = sorted({end.code for end in failed.values()})
     suspects, why = _suspects(case, failed, set(stopped))
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
@@ -53,8 +55,8 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     )
 
 
-def _without_rank(case: Case) -> tuple[Finding, ...]:
-    """What is told of processes whose rank is not known."""
+def _without_rank(case: Case, explained: tuple[str, ...]) -> tuple[Finding, ...]:
+    """What is told of processes whose rank is not known, but for ends by signals that something else explains."""
     ends = rows(case.events, "exit")
     stopped = {(row["file"], row["pid"]) for row in rows(case.events, "closing_signal") if row["pid"] is not None}
     failed = [
@@ -63,6 +65,7 @@ def _without_rank(case: Case) -> tuple[Finding, ...]:
         if own_rank(row) is None
         and row["code"] not in (None, "0")
         and not is_stop(row["code"])
+        and signal_of(row["code"]) not in explained
         and (row["file"], row["pid"]) not in stopped
     ]
     return (_unplaced(case, failed),) if failed else ()

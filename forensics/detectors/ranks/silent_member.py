@@ -1,7 +1,8 @@
 """Whose watchdogs gave up, and who of their group did not say so?
 
 Whoever times out waited, and is a victim. Members that printed nothing of it are unknown, never absent: they are suspects
-where they are few; where the members of a group are not known, so are the few ranks of the job. One is named only where it
+where they are few; where the members of a group are not known, so are the few ranks of the job, if its size is told: the
+highest rank seen is only the least size. One is named only where it
 alone of a group of three and more gave up in nothing, all the others gave up in one and the same call, and its own watchdog
 saw the signal that somebody had: it was alive, and did not wait. If every member waits in the same operation, link, adapter,
 switch and kernel look alike.
@@ -97,7 +98,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     group = max(groups, key=lambda one: (len(one.waits), bool(one.members), one.label))
     waits = group.waits
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
-    job = case.expected or frozenset(range(max(timed_out | case.seen, default=-1) + 1))
+    job = case.expected if case.is_world_told else frozenset()
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), job)
     who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks of a group"
     what = waits[0]["kind"] or "a collective"
