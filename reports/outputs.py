@@ -2,11 +2,10 @@
 
 import fcntl
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import BinaryIO
 
 STANDARD = "-"
@@ -75,7 +74,10 @@ def replacing(target: str) -> Iterator[BinaryIO]:
     """A stream whose content becomes the file `target` at the end; whatever fails, nothing of it is left."""
     name = None
     try:
-        handle, name = tempfile.mkstemp(dir=Path(target).parent, prefix=".forensics-")
+        # As the target is named, not by its whole path: folders above it may be closed to whoever runs this.
+        fresh = os.path.join(os.path.dirname(target), f".forensics-{secrets.token_hex(8)}")
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        name = fresh
         with os.fdopen(handle, "wb") as stream:
             yield stream
         os.chmod(name, 0o666 & ~_umask())
