@@ -26,7 +26,7 @@ from forensics.detectors.numerics.anomaly_context import (
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
 from forensics.graph.numerics.births import Births, find_births
-from forensics.graph.numerics.jumps import arrived, first_jump
+from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
 from forensics.graph.numerics.taint import Root
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import STATES
@@ -45,24 +45,26 @@ def detect(case: Case) -> tuple[Finding, ...]:
     tensors = case.tables["tensors"]
     expected = case.expected or _stated_members(tensors)
     births = find_births(tensors, expected)
-    jump = first_jump(births.history if births is not None else _newest(tensors))
+    history = births.history if births is not None else _newest(tensors)
+    leaps = all_leaps(history)
+    jump = first_jump(history, leaps)
     if births is None or not births.spread.roots:
         return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
     roots = sorted(roots, key=lambda root: order(births, root))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
-    return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots))),)
+    return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
 
-def _of_sender(births: Births, answer: Answer) -> Answer:
+def _of_sender(births: Births, answer: Answer, leaps: pl.DataFrame | None) -> Answer:
     """A rank whose operation failed on a value that had leapt before it came is innocent: one that left no statistics of
     that step sent it, or made it."""
     if len(answer.ranks) != 1:
         return answer
     row = bad_row(births, answer.lead.at)
     suspects = tuple(sorted(births.unseen_at(row["step"])))
-    if not suspects or not arrived(births.history, answer.ranks[0], row["operation"]):
+    if not suspects or not arrived(leaps, answer.ranks[0], row["operation"]):
         return answer
     return replace(
         answer, ranks=(), suspects=suspects, cause=None, domain="unknown", undecided=("culprit_among_missing",)

@@ -23,34 +23,37 @@ _TENSOR = ["step", "microbatch", "chunk", *_SERIES]
 _OWN = ["rank", *_SERIES]
 
 
-def first_jump(frame: pl.DataFrame) -> Mapping[str, Any] | None:
+def first_jump(frame: pl.DataFrame, leaps: pl.DataFrame | None) -> Mapping[str, Any] | None:
     """The first such row, by step, parameters first. `frame`: rows of one launch of tensor_ops.read_rows."""
-    leaps = _all_leaps(frame)
-    if leaps is None:
-        return None
-    fed = leaps.filter(~pl.col("state") & (pl.col("role") != "out"))["operation"].implode()
-    born = leaps.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed)))
-    if not born.height:
+    born = _born(leaps) if leaps is not None else None
+    if born is None or not born.height:
         return None
     place = born.sort("step", "state", "place", descending=[False, True, False])["place"][0]
     return frame.row(int(frame["place"].search_sorted(place)), named=True)
 
 
-def arrived(frame: pl.DataFrame, rank: int, operation: int) -> bool:
+def arrived(leaps: pl.DataFrame | None, rank: int, operation: int) -> bool:
     """Did an operation of this rank compute with a value that had leapt, which nothing that the rank made or holds explains?
     It came from another rank, or from what was not recorded."""
-    leaps = _all_leaps(frame)
     if leaps is None:
         return False
     mine = leaps.filter(pl.col("rank") == rank)
-    inputs = ~pl.col("state") & (pl.col("role") != "out")
-    fed = mine.filter(inputs)["operation"]
-    own = mine.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed.implode())))
-    return bool(fed.is_in([operation]).any()) and not own.height
+    return bool(_fed(mine).is_in([operation]).any()) and not _born(mine).height
 
 
-def _all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Rows of all leaps, parameters and values; None where nothing stands out."""
+def _fed(leaps: pl.DataFrame) -> pl.Series:
+    """Operations that computed with a value that had leapt."""
+    return leaps.filter(~pl.col("state") & (pl.col("role") != "out"))["operation"]
+
+
+def _born(leaps: pl.DataFrame) -> pl.DataFrame:
+    """Leaps of parameters, and of what an operation made of values that had not leapt."""
+    fed = _fed(leaps).implode()
+    return leaps.filter(pl.col("state") | ((pl.col("role") == "out") & ~pl.col("operation").is_in(fed)))
+
+
+def all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """Rows of all leaps, parameters and values; None where nothing stands out. `frame`: as of `first_jump`."""
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
     state = pl.col("base").is_in(list(STATES))
     wanted = pl.col("role").is_not_null() & (pl.col("kind").is_null() | state) & ~pl.col("bad").fill_null(True)
