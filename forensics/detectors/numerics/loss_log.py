@@ -149,10 +149,9 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     )
 
 
-def _lone(case: Case, asserts: Sequence[Row], suspects: set[int]) -> tuple[int, ...]:
+def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
-    reporters = _reporters(asserts)
     received = any(detail(row).get("tensor") == "output" for row in asserts)
     local = len(reporters) == 1 and set(reporters.values()) <= set(_LOCAL) and not received
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
@@ -161,8 +160,9 @@ def _lone(case: Case, asserts: Sequence[Row], suspects: set[int]) -> tuple[int, 
 
 def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Finding:
     claims = []
-    suspects, why = _origin(_reporters(asserts), case.coordinates)
-    alone = _lone(case, asserts, suspects)
+    reporters = _reporters(asserts)
+    suspects, why = _origin(reporters, case.coordinates)
+    alone = _lone(case, asserts, reporters, suspects)
     for row in asserts[:20]:
         claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
