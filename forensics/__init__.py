@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from parsers import read as read
 
 __version__ = "0.1.0"
-TOOL_NAME = "forensics"
 TOOL_NAME = "forensics"  # as incident.json calls the program
 
 __all__ = ["Incident", "Report", "__version__", "analyze", "read"]

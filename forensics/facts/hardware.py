@@ -108,14 +108,9 @@ class Devices:
             if row["host"] is not None:
                 index = row["device_index"] if row["device_index"] is not None else row["local_rank"]
                 self._on[row["host"]].append((row["rank"], row["pci"] or usual.get(row["rank"]), index))
-        self._address = {rank: pci for listed in self._on.values() for rank, pci, _ in listed}
 
     def host_of(self, rank: int | None) -> str | None:
         return self._host.get(rank) if rank is not None else None
-
-    def address_of(self, rank: int) -> str | None:
-        """The PCI address of its device, as printed or as it must be."""
-        return self._address.get(rank)
 
     def rank_at(self, host: str | None, pci: str | None, index: int | None) -> int | None:
         """The only rank on this device; addresses are compared whole, the function aside."""

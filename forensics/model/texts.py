@@ -28,15 +28,6 @@ def range_list(values: Iterable[int]) -> list[str]:
     return text.split(",") if text else []
 
 
-def value_text(value: float) -> str | float:
-    """JSON has no NaN: "NaN", "Inf", "-Inf", else the number itself."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Inf" if value > 0 else "-Inf"
-    return value
-
-
 def iso(time_ns: int | None) -> str | None:
     """Nanoseconds since 1970 → ISO 8601 UTC with microseconds; null stays null."""
     if time_ns is None:
