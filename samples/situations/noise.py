@@ -67,6 +67,17 @@ def desync_agrees(n: str) -> Job:
     return j
 
 
+def without_the_40th(j: Job, stack: str) -> Job:
+    """63 records wait in call 61; of rank 40 there is a stack and no record."""
+    j.start()
+    e = j.steps(200, 201, j.t0 + s(20))
+    f = world(j, 58, e, done=2, absent=[40])
+    f.dump(skip=[40])
+    pyspy(j, 40, stack)
+    [j.timeout(r, e + s(602 + 0.01 * r), 61, abort=False) for r in others(j, 40)]
+    return j
+
+
 @case(
     "63 records wait in 61, rank 40's record is lost but its stack stands in the data loader: rank_absent 40",
     kinds=HANG,
@@ -75,14 +86,7 @@ def desync_agrees(n: str) -> Job:
     site=["data_loading"],
 )
 def sixty_three_and_stack(n: str) -> Job:
-    j = Job(n, nodes("hh", 8), 8, "2026-01-14T08:00:00", "flat", "2.6")
-    j.start()
-    e = j.steps(200, 201, j.t0 + s(20))
-    f = world(j, 58, e, done=2, absent=[40])
-    f.dump(skip=[40])
-    pyspy(j, 40, "data")
-    [j.timeout(r, e + s(602 + 0.01 * r), 61, abort=False) for r in others(j, 40)]
-    return j
+    return without_the_40th(Job(n, nodes("hh", 8), 8, "2026-01-14T08:00:00", "flat", "2.6"), "data")
 
 
 @case(
@@ -91,14 +95,7 @@ def sixty_three_and_stack(n: str) -> Job:
     ranks=[],
 )
 def sixty_three_and_waiting_stack(n: str) -> Job:
-    j = Job(n, nodes("hh", 8), 8, "2026-01-15T08:00:00", "srun_files", "2.9")
-    j.start()
-    e = j.steps(200, 201, j.t0 + s(20))
-    f = world(j, 58, e, done=2, absent=[40])
-    f.dump(skip=[40])
-    pyspy(j, 40, "allreduce")
-    [j.timeout(r, e + s(602 + 0.01 * r), 61, abort=False) for r in others(j, 40)]
-    return j
+    return without_the_40th(Job(n, nodes("hh", 8), 8, "2026-01-15T08:00:00", "srun_files", "2.9"), "allreduce")
 
 
 # --- caught exceptions and foreign noise in hung jobs
