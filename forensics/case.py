@@ -7,7 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
-from forensics.assemble.identity import HIGHEST_RANK
+from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.hardware import Record, hardware
@@ -71,6 +71,11 @@ class Case:
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
         return unrecovered(self.tables["events"])
+
+    @cached_property
+    def host_of_rank(self) -> dict[int, str]:
+        """Rank → host, of the ranks whose host is known."""
+        return hosts_of_ranks(self.identity)
 
     @cached_property
     def job_hosts(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from parsers.tables import TableName
 
 FEWEST = 3
@@ -94,7 +94,7 @@ def _name(host: str | None, basis: str | None) -> tuple[str | None, str]:
 
 def clocks_of(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> Clocks:
     """Evidence tables of one attempt, ranks made global → its clocks."""
-    hosts = dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
+    hosts = hosts_of_ranks(identity)
     found = {name: Clock(*name) for name in _seen(tables, hosts)}
     anchors = pl.concat([_operations(tables, hosts), _inits(tables, hosts), _steps(tables, hosts)])
     found |= {name: clock for name, clock in _estimate(anchors).items() if name[0] is not None}

@@ -50,6 +50,11 @@ def short_host(host: str) -> str:
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".", 1)[0]
 
 
+def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
+    """Rank → host, of the ranks whose host is known."""
+    return dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
+
+
 def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """Claims → one row per rank, schema SCHEMA. Each value is the one most claims agree on; of equals, the smallest."""
     claims = tables["ranks"].filter(pl.col("rank").is_not_null())

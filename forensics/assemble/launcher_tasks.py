@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.model.signals import signal_of
 from parsers.tables import TableName, table
 
@@ -59,7 +59,7 @@ def _has_launchers(tables: Mapping[TableName, pl.DataFrame]) -> bool:
 
 
 def _are_ranks(rows: list[Row], job: frozenset[int], seen: frozenset[int], identity: pl.DataFrame) -> bool:
-    place = dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
+    place = hosts_of_ranks(identity)
     tasks = {task for row in rows for task in row["_tasks"]}
     agree: set[int] = set()
     for row in rows:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import polars as pl
 
 from forensics.assemble.clocks import SECOND_NS, Clocks, nearest_zone_ns
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from parsers.tables import TableName
 
 When = Literal["before", "unknown", "apart"]
@@ -148,7 +148,7 @@ class AnomalyWindow:
 
     def _first(self, rows: pl.DataFrame, slack: int) -> Iterator[Moment]:
         rows = rows.drop_nulls("time_ns").with_columns(pl.col("time_basis").fill_null("utc"))
-        hosts = dict(self._identity.select("rank", "host").drop_nulls().iter_rows()) if self._identity.height else {}
+        hosts = hosts_of_ranks(self._identity)
         implied = pl.col("rank").replace_strict(hosts, default=None, return_dtype=pl.String)
         rows = rows.with_columns(pl.coalesce("host", implied).alias("_host"))
         for host, basis, time in (

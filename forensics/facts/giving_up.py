@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.facts.process_ends import ProcessEnd
 
 Order = Literal["before", "after"]
@@ -57,7 +57,7 @@ class GivingUp:
 
 def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> GivingUp:
     """Events without recovered errors → the first giving-up per clock and per file."""
-    hosts = {rank: short_host(host) for rank, host in identity.select("rank", "host").drop_nulls().iter_rows()}
+    hosts = {rank: short_host(host) for rank, host in hosts_of_ranks(identity).items()}
     rows = events.filter(pl.col("kind").is_in(KINDS))
     times: dict[_Clock, int] = {}
     stamped = rows.drop_nulls("time_ns").select("rank", "rank_space", "host", "time_basis", "time_ns")

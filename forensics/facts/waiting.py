@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.assemble.identity import hosts_of_ranks
 from forensics.facts.event_rows import rows
 
 
@@ -22,8 +23,8 @@ def is_silence_elsewhere(
     silent = expected - waited
     if not silent or len(waited) <= len(silent) or not identity.height:
         return False
-    place = dict(identity.select("rank", "host").iter_rows())
-    return all(place.get(rank) is not None and place[rank] not in hosts for rank in silent)
+    place = hosts_of_ranks(identity)
+    return all(rank in place and place[rank] not in hosts for rank in silent)
 
 
 def stuck_watchdogs(events: pl.DataFrame) -> list[dict[str, Any]]:

@@ -143,7 +143,7 @@ def _with_claims(known: Merged, more: Finding) -> Merged:
 def _located(case: Case, merged: list[Merged]) -> list[Merged]:
     """A cause on one host joins an undecided wait whose every suspect runs there: time and place are a reason only where
     the place holds every possible root."""
-    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    place = case.host_of_rank
     result = list(merged)
     for cause, detectors in merged:
         if cause.cause is None or cause.subjects or len(cause.places) != 1 or not _of_hosts(cause):
@@ -243,7 +243,7 @@ def _both(one: Merged, other: Merged) -> Merged:
 
 def _decided(case: Case, standing: list[Candidate]) -> Candidate:
     """The best; of several alike, the narrowest if the others' subjects hold it, else all of them as suspects."""
-    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    place = case.host_of_rank
     alike = [one for one in standing if one.key == standing[0].key]
     best = alike[0]
     for one in alike[1:]:

@@ -39,7 +39,7 @@ def _is_back(case: Case, host: str, failed: list[Row]) -> bool:
 
 def _passes_through(case: Case, host: str) -> bool:
     """Does every stalled call join this host to another one?"""
-    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    place = case.host_of_rank
     if case.has_open_operations:
         if not all_entered(case.roots) or case.states is None or case.roots is None:
             return False

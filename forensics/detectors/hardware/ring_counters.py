@@ -16,9 +16,9 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius
 from forensics.model.ref import Ref
 from forensics.model.texts import ranges, ranks_text
 
@@ -185,14 +185,8 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
         suspect_ranks=tuple(sorted(edge)),
         domain="infrastructure",
         claims=(_entered(operation), *claims),
-        first_anomaly=FirstAnomaly(
-            time_utc=opened_utc(operation),
-            step=step_in_progress(case.tables["steps"]),
-            op=operation.kind,
-            group=operation.group,
-            group_ranks=ranges(operation.all_ranks),
-            seq=operation.seq,
-            signature=f"ring_counters:{operation.kind}:{operation.group}",
+        first_anomaly=anomaly_at(
+            operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
         actions=(Action(kind="inspect_network", target=way, command=None, reason="the ring stands on this way"),),

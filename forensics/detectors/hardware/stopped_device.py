@@ -15,10 +15,10 @@ from forensics.facts.event_rows import reference
 from forensics.facts.hardware import device_records
 from forensics.facts.progress import step_in_progress
 from forensics.facts.records import UNRECORDED_P2P
-from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius, Device, FirstAnomaly
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.incident import BlastRadius, Device
+from forensics.model.texts import ranks_text
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -47,15 +47,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             devices=tuple(_devices(case, named)),
             domain="infrastructure" if records else "unknown",
             claims=tuple(claims),
-            first_anomaly=FirstAnomaly(
-                time_utc=opened_utc(first),
-                rank=named[0],
-                step=step_in_progress(case.tables["steps"], named[0]),
-                op=first.kind,
-                group=first.group,
-                group_ranks=ranges(first.all_ranks),
-                seq=first.seq,
-                signature=f"stopped:{first.kind}:{first.group}",
+            first_anomaly=anomaly_at(
+                first, step_in_progress(case.tables["steps"], named[0]), f"stopped:{first.kind}:{first.group}", named[0]
             ),
             blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters), groups=[first.group]),
             summary=_summary(named, first),

@@ -54,7 +54,7 @@ def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
     """How many steps had births, and how grave; and the rank, host, pipeline stage, module or operation that holds more of
     them than by chance. A rank or host speaks for a device, a module or operation for the numerics."""
     placed = case.coordinates
-    hosts = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    hosts = case.host_of_rank
     stages = {rank: place["pp"] for rank, place in placed.items() if "pp" in place}
     ended: dict[int, bool] = {}
     seen: set[tuple[int, int, Any, Any]] = set()

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.graph.hang.overlap import Overlap, overlap
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.incident import Action, BlastRadius
 from forensics.model.names import Reason
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
 
 def _is_told_apart(operation: Operation) -> bool:
@@ -37,8 +37,7 @@ def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
         return None
     if any(operation.members.get("unknown") for operation in operations):
         return None
-    place = {rank: host for rank, host in case.identity.select("rank", "host").iter_rows() if host}
-    return overlap([operation.all_ranks for operation in operations], place)
+    return overlap([operation.all_ranks for operation in operations], case.host_of_rank)
 
 
 def _words(shared: Overlap) -> str:
@@ -82,14 +81,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             links=_links(operations),
             undecided=reasons,
             claims=(Claim(text, "for", main.refs(3)), *_shared_claims(operations, shared)),
-            first_anomaly=FirstAnomaly(
-                time_utc=opened_utc(main),
-                step=step_in_progress(case.tables["steps"]),
-                op=main.kind,
-                group=main.group,
-                group_ranks=ranges(main.all_ranks),
-                seq=main.seq,
-                signature=f"all_entered:{main.kind}:{main.group}",
+            first_anomaly=anomaly_at(
+                main, step_in_progress(case.tables["steps"]), f"all_entered:{main.kind}:{main.group}"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
             actions=tuple(

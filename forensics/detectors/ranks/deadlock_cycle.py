@@ -5,10 +5,10 @@ Method: strongly connected components of the wait-for graph with AND nodes (Knap
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.incident import BlastRadius
+from forensics.model.texts import ranks_text
 
 
 def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim, ...]:
@@ -54,14 +54,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 cycle=cycle,
                 domain="workload",
                 claims=claims,
-                first_anomaly=FirstAnomaly(
-                    time_utc=opened_utc(first),
-                    step=step_in_progress(case.tables["steps"], cycle[0]),
-                    op=first.kind,
-                    group=first.group,
-                    group_ranks=ranges(first.all_ranks),
-                    seq=first.seq,
-                    signature="cycle:" + "/".join(groups),
+                first_anomaly=anomaly_at(
+                    first, step_in_progress(case.tables["steps"], cycle[0]), "cycle:" + "/".join(groups)
                 ),
                 blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
                 summary=f"Deadlock: {ranks_text(cycle)} wait for each other over "
@@ -84,14 +78,8 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
         links=tuple(sorted(ends)),
         undecided=("all_entered_no_counters",),
         claims=claims,
-        first_anomaly=FirstAnomaly(
-            time_utc=opened_utc(operations[0]),
-            step=step_in_progress(case.tables["steps"], cycle[0]),
-            op=operations[0].kind,
-            group=operations[0].group,
-            group_ranks=ranges(operations[0].all_ranks),
-            seq=operations[0].seq,
-            signature="undelivered:" + "/".join(groups),
+        first_anomaly=anomaly_at(
+            operations[0], step_in_progress(case.tables["steps"], cycle[0]), "undelivered:" + "/".join(groups)
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=groups),
         collect=("NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends",),

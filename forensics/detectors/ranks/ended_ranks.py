@@ -98,12 +98,12 @@ def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]
 
 def _earliest(case: Case, stamped: list[ProcessEnd]) -> list[ProcessEnd]:
     """Those that no other provably precedes, and what followed within a second by the same clock."""
-    hosts = _hosts(case)
+    hosts = case.host_of_rank
     by_clock: dict[tuple[str | None, str | None], list[ProcessEnd]] = {}
     for outcome in stamped:
         by_clock.setdefault((hosts.get(outcome.rank), outcome.time_basis), []).append(outcome)
     heads = [min(listed, key=lambda outcome: (outcome.time_ns or 0, outcome.rank)) for listed in by_clock.values()]
-    first = [one for one in heads if not any(_precedes(case, hosts, other, one) for other in heads)]
+    first = [one for one in heads if not any(_precedes(case, other, one) for other in heads)]
     return [
         outcome
         for listed in by_clock.values()
@@ -112,12 +112,8 @@ def _earliest(case: Case, stamped: list[ProcessEnd]) -> list[ProcessEnd]:
     ]
 
 
-def _hosts(case: Case) -> dict[int, str]:
-    known = case.identity.select("rank", "host").drop_nulls() if case.identity.height else case.identity
-    return dict(known.iter_rows())
-
-
-def _precedes(case: Case, hosts: dict[int, str], one: ProcessEnd, other: ProcessEnd) -> bool:
+def _precedes(case: Case, one: ProcessEnd, other: ProcessEnd) -> bool:
+    hosts = case.host_of_rank
     return one is not other and bool(
         case.clocks.precedes(
             one.time_ns or 0,
@@ -132,7 +128,7 @@ def _precedes(case: Case, hosts: dict[int, str], one: ProcessEnd, other: Process
 
 def _is_tie(case: Case, origins: list[ProcessEnd]) -> bool:
     """Whether several failed, by clocks that cannot say who was first."""
-    hosts = _hosts(case)
+    hosts = case.host_of_rank
     clocks = {(hosts.get(outcome.rank), outcome.time_basis) for outcome in origins}
     stamped = all(outcome.time_ns is not None for outcome in origins)
     return len(clocks) > 1 and stamped and all(outcome.cause == "exception" for outcome in origins)

@@ -15,12 +15,12 @@ from forensics.facts.rank_stacks import codes, sites, stack_claims
 from forensics.graph.hang.logged import Waiting, logged_waits
 from forensics.graph.hang.narrow import possible_culprits, unaccounted
 from forensics.graph.hang.next_call import order_of_next
-from forensics.graph.hang.operations import Operation, describe, opened_utc
+from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -63,15 +63,11 @@ def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...
 def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> FirstAnomaly:
     if operation is None:
         return FirstAnomaly(rank=rank, step=step_in_progress(case.tables["steps"], rank))
-    return FirstAnomaly(
-        time_utc=opened_utc(operation),
-        rank=rank,
-        step=step_in_progress(case.tables["steps"], rank),
-        op=operation.kind,
-        group=operation.group,
-        group_ranks=ranges(operation.all_ranks),
-        seq=operation.seq,
-        signature=f"never_entered:{operation.kind}:{operation.group}",
+    return anomaly_at(
+        operation,
+        step_in_progress(case.tables["steps"], rank),
+        f"never_entered:{operation.kind}:{operation.group}",
+        rank,
     )
 
 

@@ -22,14 +22,15 @@ _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
 
 def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
     """File → (host, or rank where no host is known; rank)."""
-    place = dict(case.identity.select("rank", "host").iter_rows()) if case.identity.height else {}
+    place = case.host_of_rank
     found: dict[str, tuple[str, int | None]] = {}
     files = case.tables["files"].select("file", "host", "rank")
     events = case.events.filter(pl.col("rank_space") == "global").group_by("file").agg(pl.col("rank").unique())
     own = {file: ranks[0] for file, ranks in events.iter_rows() if len(ranks) == 1}
     for file, host, told in files.iter_rows():
         rank = own.get(file) if told is None else told
-        who = short_host(host) if host else place.get(rank) or (f"rank {rank}" if rank is not None else None)
+        of_rank = (place.get(rank) or f"rank {rank}") if rank is not None else None
+        who = short_host(host) if host else of_rank
         if who:
             found[file] = (who, rank)
     return found

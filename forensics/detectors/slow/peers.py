@@ -48,9 +48,7 @@ def hosts(case: Case) -> Mapping[int, str]:
     """Rank → host, by the identity table, else by the rows of timings."""
     told = case.phase_times.select("rank", "host").drop_nulls().unique("rank").sort("rank")
     found = {rank: short_host(host) for rank, host in told.iter_rows()}
-    if case.identity.height:
-        found |= dict(case.identity.select("rank", "host").drop_nulls().iter_rows())
-    return found
+    return found | case.host_of_rank
 
 
 def is_one_host(case: Case, ranks: Iterable[int]) -> bool:

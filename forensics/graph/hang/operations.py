@@ -8,8 +8,9 @@ import polars as pl
 
 from forensics.facts.memberships import group_name
 from forensics.facts.states import States
+from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
-from forensics.model.texts import iso
+from forensics.model.texts import iso, ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,17 @@ def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members
     )
 
 
-def opened_utc(operation: Operation | None) -> str | None:
-    """When the first of those that stand in an operation made its call, by that host's clock: since then it is open."""
-    calls = operation.calls if operation is not None else ()
-    return iso(min((call.time_created_ns for call in calls if call.time_created_ns), default=None))
+def anomaly_at(operation: Operation, step: int | None, signature: str, rank: int | None = None) -> FirstAnomaly:
+    """An operation as the first anomaly. Its time: when the first of those that stand in it made its call, by that host's
+    clock: since then it is open."""
+    opened = min((call.time_created_ns for call in operation.calls if call.time_created_ns), default=None)
+    return FirstAnomaly(
+        time_utc=iso(opened),
+        rank=rank,
+        step=step,
+        op=operation.kind,
+        group=operation.group,
+        group_ranks=ranges(operation.all_ranks),
+        seq=operation.seq,
+        signature=signature,
+    )
