@@ -23,6 +23,15 @@ from tests.lines import lines
             "The node: 3 is timed out. It may exit with exception, please check this node's log.",
             [("heartbeat_lost", None, None, [3])],
         ),
+        (
+            "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.",
+            [("scheduler", "preemption", None, None)],
+        ),
+        (
+            "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is timed-out.",
+            [("scheduler", "time_limit", None, None)],
+        ),
+        ("nothing is lost if: this job is preempted", []),
         ("the kernel may be preempted", []),
         ("", []),
     ],
