@@ -7,7 +7,6 @@ and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits
 """
 
 import codecs
-import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
@@ -19,6 +18,7 @@ from typing import BinaryIO
 from parsers.anchors import finder
 from parsers.dense import DenseReader
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.prefixes import strip
 
 WINDOW = 16 << 20
@@ -34,9 +34,9 @@ _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
-_PARTIAL = re.compile(rb" std(?:out|err) [PF] ")
-_CRI = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
-_DIGITS = re.compile(r"\d+")
+_PARTIAL = regex(rb" std(?:out|err) [PF] ")
+_CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
+_DIGITS = regex(r"\d+")
 
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
 
