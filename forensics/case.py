@@ -67,6 +67,12 @@ class Case:
         """Is the size of the job stated, and not only the highest of its ranks seen?"""
         return bool(self.expected) and self.world_from != HIGHEST_RANK
 
+    @property
+    def job_told_of(self) -> frozenset[int]:
+        """The ranks of the job; where its size is not told, those that left a record: the highest rank seen tells the least
+        size only, and who is between may never have been."""
+        return self.expected if self.is_world_told else self.seen
+
     @cached_property
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
@@ -148,6 +154,12 @@ class Case:
     def waited_ranks(self) -> frozenset[int]:
         """Ranks whose own watchdog gave up on others."""
         return waited_ranks(self.events)
+
+    @cached_property
+    def aborted_ranks(self) -> frozenset[int]:
+        """Everybody of the job, where no line says that anybody waited and every process aborted; else nobody."""
+        aborted = frozenset(rank for rank, end in self.ends.items() if (end.how, end.code) == ("failed", "SIGABRT"))
+        return aborted if aborted >= self.expected and aborted and not self.has_waited else frozenset()
 
     @cached_property
     def is_only_about_hosts(self) -> bool:
