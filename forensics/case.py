@@ -10,6 +10,7 @@ from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.checkpoints import Checkpoint, checkpoints
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
@@ -20,6 +21,7 @@ from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.roles import Roles
+from forensics.facts.spent import Spent, spent
 from forensics.facts.states import States
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
@@ -104,6 +106,16 @@ class Case:
         """When the anomaly began, per clock (facts/anomaly_window.py)."""
         opened = self.states.open if self.states is not None else None
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
+
+    @cached_property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Complete checkpoints by step (facts/checkpoints.py)."""
+        return checkpoints(self.events)
+
+    @cached_property
+    def spent(self) -> Spent:
+        """Where the time went (facts/spent.py)."""
+        return spent(self.tables, self.events, self.attempt)
 
     @cached_property
     def memberships(self) -> Memberships:
