@@ -23,6 +23,7 @@ from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.roles import Roles
 from forensics.facts.spent import Spent, spent
 from forensics.facts.states import States
+from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
 from forensics.graph.hang.roots import Roots
@@ -146,6 +147,11 @@ class Case:
     def slow_phases(self) -> SlowPhases:
         """Who stands out among its peers, and in what (facts/outliers.py)."""
         return slow_phases(self.phase_times)
+
+    @cached_property
+    def apart(self) -> tuple[Apart, ...]:
+        """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
+        return apart(self.tables, self.identity, self.roles)
 
     @cached_property
     def has_begun(self) -> bool:
