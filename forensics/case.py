@@ -10,6 +10,7 @@ from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.checkpoints import Checkpoint, checkpoints
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
@@ -20,7 +21,9 @@ from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.roles import Roles
+from forensics.facts.spent import Spent, spent
 from forensics.facts.states import States
+from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
 from forensics.graph.hang.roots import Roots
@@ -106,6 +109,16 @@ class Case:
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
 
     @cached_property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Complete checkpoints by step (facts/checkpoints.py)."""
+        return checkpoints(self.events)
+
+    @cached_property
+    def spent(self) -> Spent:
+        """Where the time went (facts/spent.py)."""
+        return spent(self.tables, self.events, self.attempt)
+
+    @cached_property
     def memberships(self) -> Memberships:
         """Groups, their members, and ranks within them made global (facts/memberships.py)."""
         return Memberships(self.tables, self.expected, self.seen)
@@ -134,6 +147,11 @@ class Case:
     def slow_phases(self) -> SlowPhases:
         """Who stands out among its peers, and in what (facts/outliers.py)."""
         return slow_phases(self.phase_times)
+
+    @cached_property
+    def apart(self) -> tuple[Apart, ...]:
+        """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
+        return apart(self.tables, self.identity, self.roles)
 
     @cached_property
     def has_begun(self) -> bool:
