@@ -12,6 +12,12 @@ from tests.lines import lines
     ("text", "expected"),
     [
         ("Spot instance interruption notice: i-0a1 will be terminated", [("scheduler", "preemption", None, None)]),
+        ("EC2 Spot Instance Interruption Warning", [("scheduler", "preemption", None, None)]),
+        (
+            '{"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"]}',
+            [("scheduler", "preemption", None, None)],
+        ),
+        ('{"EventId": "0A1B", "EventType": "Freeze", "Resources": ["gpu-3"]}', []),
         ("node gpu-3: the instance was preempted", [("scheduler", "preemption", None, None)]),
         ("Preempted in order to admit a workload", [("scheduler", "preemption", None, None)]),
         (

@@ -33,7 +33,7 @@ from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
-_CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_CHECK = r"\bNanCheck\.(?:cu|hip|mu):\d{1,6}: \w{1,80}: block: ?\[.{1,60}?Assertion|checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
 _NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
 
@@ -122,6 +122,7 @@ PARSER = LineParser(
         b"found NaN/Inf in",
         b": Unexpected result ",
         b"checkForNa",
+        b"NanCheck.",
         b"NaN detected in ",
     ),
     parse=parse,

@@ -1,6 +1,7 @@
 """What clouds, clusters and launchers without a format of their own say of machines that are taken away and workers that end.
 
     Spot instance interruption notice: instance i-0a1 will be terminated at 2026-01-31T10:13:12Z
+    {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
     Preempted in order to admit a workload  ·  pod worker-3 Evicted by TaintManagerEviction
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
@@ -40,6 +41,7 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
+    Rule(regex(r'"EventType": ?"Preempt"'), "scheduler", "fatal", "preemption"),
     Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
     Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
@@ -67,7 +69,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="preemption",
     anchors=(
-        b"preempted", b"nterruption notice", b"nterruption warning", b"Preempted ", b"reemption notice", b"TaintManagerEviction",
+        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"reemption notice", b"TaintManagerEviction",
         b"Container rank ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,
