@@ -304,10 +304,22 @@ def test_a_lone_reporter_of_its_own_value(
     assert named or found.suspect_ranks == (2,)
 
 
-def test_statistics_of_the_step_outrank_its_line() -> None:
+@pytest.mark.parametrize(
+    ("bad", "clean", "told"),
+    [
+        (3, None, 0),
+        (2, None, 0),  # they end there: the loss of step 3 goes by what was bad
+        (2, 3, 1),  # it was gone in step 3
+        (1, None, 1),
+    ],
+)
+def test_statistics_of_the_step_or_of_the_last_one_before_it_outrank_its_line(
+    bad: int, clean: int | None, told: int
+) -> None:
     lines = log([{"loss": 2.0}, {"loss": 2.0}, {"loss": NAN}])
-    for step, told in ((3, 0), (2, 1)):
-        job = Job()
-        job.op(0, "fc", "ok", "nan", step=step)
-        case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
-        assert len(loss_log.DETECTOR.detect(case)) == told
+    job = Job()
+    job.op(0, "fc", "ok", "nan", step=bad)
+    if clean is not None:
+        job.op(0, "fc", "ok", "ok", step=clean)
+    case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
+    assert len(loss_log.DETECTOR.detect(case)) == told

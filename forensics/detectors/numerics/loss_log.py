@@ -49,15 +49,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
-    if first is not None and first.row["step"] in _bad_steps(case):
-        return ()  # the statistics of that step say more
+    if first is not None and first.row["step"] in _told_by_statistics(case):
+        return ()  # these say more
     return (_nan_finding(case, first, asserts, _first_ranks(case, nans)),)
 
 
-def _bad_steps(case: Case) -> set[int]:
-    """Steps in which tensor statistics show a bad value."""
+def _told_by_statistics(case: Case) -> set[int]:
+    """Steps in which tensor statistics show a bad value, and the one after their end: it went by what was bad then."""
     rows = read_rows(case.tables["tensors"]).frame
-    return set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    bad = set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    last = rows["step"].max()
+    return bad | {last + 1} if isinstance(last, int) and last in bad else bad
 
 
 def _streams(steps: pl.DataFrame) -> list[list[Row]]:
