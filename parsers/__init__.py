@@ -15,6 +15,7 @@ from parsers.comm import (
     nccl,
     nccl_collectives,
     nccl_inspector,
+    oneccl,
     proxy_dump,
     ras,
 )
@@ -135,6 +136,7 @@ PARSERS: tuple[Parser, ...] = (
     cann.PARSER,
     horovod.PARSER,
     coordination.PARSER,
+    oneccl.PARSER,
     libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,

@@ -115,6 +115,13 @@ def test_named_rank(text: str, expected: list[dict[str, Any]]) -> None:
     _check(_events(ASSERTS, text), expected)
 
 
+def test_every_kernel_of_the_check() -> None:
+    [row] = _events(
+        ASSERTS, "/x/NanCheck.cu:90: checkPack: block: [0,0,0], thread: [7,0,0] Assertion `!hasNan` failed.", rank=2
+    )
+    assert (row["code"], row["rank"]) == ("nan_check", 2)
+
+
 def test_a_message_of_the_device_counts_once_per_printer() -> None:
     text = "\n".join(f"/x/NanCheck.cu:2: checkForNaN: block: [0,0,0], thread: [{n},0,0] Assertion `!x` failed."
                      for n in range(3))  # fmt: skip

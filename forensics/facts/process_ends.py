@@ -73,6 +73,13 @@ def is_stop(code: str | None) -> bool:
     return signal_of(code) in _ASKED
 
 
+def stopped_launchers(events: pl.DataFrame) -> list[dict[str, Any]]:
+    """What launchers say of a signal that they got themselves: of no process that they started."""
+    own = pl.col("pid").is_null() & pl.col("rank").is_null() & (pl.col("severity") == "warning")
+    told = events.filter((pl.col("kind") == "closing_signal") & own & pl.col("code").is_not_null())
+    return list(told.sort("file", "line").iter_rows(named=True))
+
+
 def is_consequence(detail: str | None) -> bool:
     """Does an event's `detail` say that another failure caused it?"""
     if not detail:

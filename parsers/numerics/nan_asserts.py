@@ -35,7 +35,7 @@ from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
-_CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_CHECK = r"\bNanCheck\.(?:cu|hip|mu):\d{1,6}: \w{1,80}: block: ?\[.{1,60}?Assertion|checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
 _PADDLE = (
     r"There are NAN or INF \(num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}, num_zero=\d{1,18}\) in "
     r"\[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor="
@@ -133,6 +133,7 @@ PARSER = LineParser(
         b"found NaN/Inf in",
         b": Unexpected result ",
         b"checkForNa",
+        b"NanCheck.",
         b"NaN detected in ",
         b"There are NAN or INF ",
     ),
