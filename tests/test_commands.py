@@ -66,6 +66,7 @@ def test_commands_are_written_in_one_place(word: str) -> None:
     assert [path.name for path in root.rglob("*.py") if word in path.read_text()] == ["commands.py"]
 
 
+MASTER = Surroundings("dlrover")
 SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
 
 
@@ -83,7 +84,18 @@ SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubern
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
         (commands.device("n1", 3), None),  # whose GPU it is, is not known
         (commands.ports("n1"), "ssh n1 ibstat"),
-        (commands.drain_node("w-0", "x", POD), None),  # a pod is no node
+        (commands.drain_node("w-0", "x", POD), "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}')"),
+        (
+            commands.drain_node("w-0", "x", MASTER),
+            "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}') && kubectl delete pod w-0",
+        ),
+        (commands.drain_node("w-0;id", "x", MASTER), None),
+        (commands.restart_job("n1", SLURM), "scontrol requeue 881"),
+        (commands.restart_job("n1", SLURM._replace(job=None)), None),
+        (commands.restart_job("w-0", POD), "kubectl delete pod w-0"),
+        (commands.restart_job("w-0", MASTER), "kubectl delete pod w-0"),
+        (commands.restart_job("$(id)", POD), None),
+        (commands.restart_job("n1"), None),
         (commands.stacks("n1;id", [7]), None),
         (commands.kernel_log("a,b", POD), None),
         (commands.stacks("n1", []), None),
@@ -106,6 +118,7 @@ def _files(*parsers: str, launch: str | None = None) -> Surroundings:
         (_files("slurm", launch="run_b"), Surroundings("slurm")),
         (_files("slurm", launch="²"), Surroundings("slurm")),  # a digit to Unicode, and none to a shell
         (_files("pod_description", "mx_smi", launch="3"), POD),
+        (_files("dlrover", "kubernetes", "xid"), Surroundings("dlrover", "nvidia")),  # it runs upon Kubernetes
         (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
     ],
 )
