@@ -23,6 +23,7 @@ from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.roles import Roles
 from forensics.facts.spent import Spent, spent
 from forensics.facts.states import States
+from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
 from forensics.graph.hang.roots import Roots
@@ -68,6 +69,12 @@ class Case:
     def is_world_told(self) -> bool:
         """Is the size of the job stated, and not only the highest of its ranks seen?"""
         return bool(self.expected) and self.world_from != HIGHEST_RANK
+
+    @property
+    def job_told_of(self) -> frozenset[int]:
+        """The ranks of the job; where its size is not told, those that left a record: the highest rank seen tells the least
+        size only, and who is between may never have been."""
+        return self.expected if self.is_world_told else self.seen
 
     @cached_property
     def events(self) -> pl.DataFrame:
@@ -142,6 +149,11 @@ class Case:
         return slow_phases(self.phase_times)
 
     @cached_property
+    def apart(self) -> tuple[Apart, ...]:
+        """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
+        return apart(self.tables, self.identity, self.roles)
+
+    @cached_property
     def has_begun(self) -> bool:
         """Had the run come past its start (facts/progress.py)?"""
         return has_begun(self.tables, self.events)
@@ -160,6 +172,12 @@ class Case:
     def waited_ranks(self) -> frozenset[int]:
         """Ranks whose own watchdog gave up on others."""
         return waited_ranks(self.events)
+
+    @cached_property
+    def aborted_ranks(self) -> frozenset[int]:
+        """Everybody of the job, where no line says that anybody waited and every process aborted; else nobody."""
+        aborted = frozenset(rank for rank, end in self.ends.items() if (end.how, end.code) == ("failed", "SIGABRT"))
+        return aborted if aborted >= self.expected and aborted and not self.has_waited else frozenset()
 
     @cached_property
     def is_only_about_hosts(self) -> bool:

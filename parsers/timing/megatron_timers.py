@@ -27,24 +27,25 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import LINE_CHARACTERS, integer
 from parsers.tables import Tables, table
 
-_HEAD = re.compile(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
-_TIMER = re.compile(
+_HEAD = regex(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
+_TIMER = regex(
     r"(?P<name>[A-Za-z][\w/ -]{1,60}?) \.{2,}: "
     r"(?:\((?P<low>[\d.]{1,18}), (?P<high>[\d.]{1,18})\)|(?P<only>[\d.]{1,18}))"
 )
-_SECTION = re.compile(r"^\s+(?P<name>[A-Za-z][\w/-]{1,60}):\s*$")
-_RANK = re.compile(r"^\s+rank\s+(?P<rank>\d{1,9}): (?P<ms>[\d.]{1,18})")
-_PAIR = re.compile(
+_SECTION = regex(r"^\s+(?P<name>[A-Za-z][\w/-]{1,60}):\s*$")
+_RANK = regex(r"^\s+rank\s+(?P<rank>\d{1,9}): (?P<ms>[\d.]{1,18})")
+_PAIR = regex(
     r"(?P<end>Mn|Mx)(?P<name>[A-Za-z]{2,8})/Rnk: (?P<value>[\d.]{1,18})(?P<unit>ms|W|C|%|MHz|TF)?/(?P<rank>\d{1,9})"
 )
-_LIST = re.compile(
+_LIST = regex(
     r"\^{4} (?P<end>Bottom|Top)\s+\d+ Ranks with (?:lowest|highest)\s+Etpt\(TF\): (?P<ranks>[\d./, ]{3,4000})"
 )
-_INITIALIZED = re.compile(r"\btime to initialize (?P<name>\w{1,40}) \(seconds\): (?P<seconds>[\d.]{1,18})")
-_ITERATION = re.compile(r"iteration\s+(?P<step>\d{1,12})/")
+_INITIALIZED = regex(r"\btime to initialize (?P<name>\w{1,40}) \(seconds\): (?P<seconds>[\d.]{1,18})")
+_ITERATION = regex(r"iteration\s+(?P<step>\d{1,12})/")
 _PHASES = (
     ("init", ("-setup",)),
     ("data", ("batch-generator", "data", "batch")),
@@ -176,5 +177,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=64,
-    follows=re.compile(rb"\.\.: |\brank\s+\d+: |:\s*$"),
+    follows=regex(rb"\.\.: |\brank\s+\d+: |:\s*$"),
 )  # fmt: skip
