@@ -11,7 +11,7 @@ from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.clocks import clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
-from forensics.assemble.identity import globalise, identify, seen_ranks, world
+from forensics.assemble.identity import globalise, identify, seen_ranks, short_host, world
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.case import Case, Detector
 from forensics.detectors import DETECTORS
@@ -169,10 +169,18 @@ def conclude_evidence(
         incidents=mark_repeats(incidents, primary, len(job), hosts, arounds, past),
         findings=listed,
         environment=environment(split),
-        limits=[*attempts.limits, *dict.fromkeys(limits)],
+        limits=[*attempts.limits, *dict.fromkeys(limits), *_marked_hosts(known_bad, members.hosts_seen)],
         files=files,
         ledger=ledger(spans),
     )
+
+
+def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
+    """Sentences on the hosts that a person called bad: they are no evidence."""
+    there = {short_host(host) for host in seen}
+    marked = sorted({short_host(host) for host in known_bad})
+    where = [f"{host} ({'of this job' if host in there else 'not seen in this bundle'})" for host in marked]
+    return [f"known bad: {', '.join(where)}, as you or the history say; that names nobody"] if where else []
 
 
 def analyze(

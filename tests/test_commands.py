@@ -66,6 +66,14 @@ def test_commands_are_written_in_one_place(word: str) -> None:
     assert [path.name for path in root.rglob("*.py") if word in path.read_text()] == ["commands.py"]
 
 
+def test_a_slow_host_that_nobody_knows_is_found_by_halves() -> None:
+    known = Known(hosts=48)
+    [first, *_] = actions_of(Finding(detector="x", cause="throughput_drop"), "supported", known)
+    assert "at most 6 rounds for 48 hosts" in first.reason
+    named = actions_of(Finding(detector="x", cause="throughput_drop", hosts=("n1",)), "supported", known)
+    assert not any("half" in action.reason for action in named)
+
+
 MASTER = Surroundings("dlrover")
 SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
 

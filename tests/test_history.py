@@ -153,6 +153,15 @@ def test_a_host_that_nobody_has_seen_is_new(bundle: str) -> None:
     ]
 
 
+def test_a_host_that_a_person_calls_bad_is_shown_and_names_nobody(bundle: str) -> None:
+    told = analyze(bundle, known_bad=["n9", "localhost"])
+    assert (
+        told.limits[-1]
+        == "known bad: localhost (of this job), n9 (not seen in this bundle), as you or the history say; that names nobody"
+    )
+    assert told.verdict == analyze(bundle).verdict
+
+
 def test_known_bad_hosts_of_the_history_are_cited_where_they_are_named(bundle: str) -> None:
     told = analyze(bundle, past=Past(known_bad=["localhost", "n9"]))
     claims = [one.claim for one in told.incident.evidence]
@@ -179,5 +188,6 @@ def test_the_commands(tmp_path: Path, bundle: str) -> None:
     status, text = run("history", "suspects")
     assert status == 0
     assert [line.split()[:2] for line in text.splitlines()[1:]] == [["host", "localhost"], ["host", "n9"]]
+    assert run("history", "faults")[1].splitlines()[1].split()[0] == "1"
     assert run("history", "add")[0] == 2
     assert "localhost was given" not in run("analyze", bundle)[1]

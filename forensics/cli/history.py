@@ -128,6 +128,27 @@ def suspects(file: str) -> None:
     _print(names, rows, "nobody was accused")
 
 
+@history.command("faults", epilog="Example: forensics history faults")
+@_file
+def faults(file: str) -> None:
+    """How often which fault came: kind, cause, place in the program or the model, and the hours that it cost."""
+    from collections import defaultdict
+
+    found: dict[str, list[PastIncident]] = defaultdict(list)
+    for one in past_of(file).incidents:
+        found[one.signature].append(one)
+    names = ("times", "first", "last", "hosts", "GPU hours", "fault")
+    rows = [
+        (
+            len(all_), min(one.time_utc or "" for one in all_)[:10], max(one.time_utc or "" for one in all_)[:10],
+            len({thing for one in all_ for thing in one.accused if thing[0] == "host"}),
+            f"{sum(one.lost_gpu_hours or 0 for one in all_):.2f}", signature,
+        )
+        for signature, all_ in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    ]  # fmt: skip
+    _print(names, rows, "no incident")
+
+
 def _print(names: Sequence[str], rows: Sequence[Sequence[Any]], nothing: str) -> None:
     from reports.inspection import columns
 

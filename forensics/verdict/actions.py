@@ -29,6 +29,7 @@ class Known(NamedTuple):
     dead: frozenset[int] = frozenset()
     around: Surroundings = NOWHERE
     has_records: bool = True  # flight records are there
+    hosts: int = 0  # of the job, 0 where unknown
 
 
 NOTHING = Known()
@@ -37,7 +38,7 @@ NOTHING = Known()
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
-    actions += _checks(finding) + _drains(finding, known)
+    actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
     if finding.collect or finding.undecided or status == "unknown":
         actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
@@ -75,6 +76,22 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
         )
         for host in hosts
     ]
+
+
+def _by_halves(finding: Finding, known: Known) -> list[Action]:
+    """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
+    if finding.cause != "throughput_drop" or finding.subjects or finding.places:
+        return []
+    rounds = (
+        f"at most {(known.hosts - 1).bit_length()} rounds for {known.hosts} hosts"
+        if known.hosts > 1
+        else "log2 of the hosts in rounds"
+    )
+    reason = (
+        f"exchange half of the suspected hosts for spares, measure, and go on in the half whose exchange brings the speed back: {rounds} "
+        "per slow host; a host that is well alone is not cleared, it may slow down only among the others"
+    )
+    return [Action(kind="inspect_hardware", target="job", command=None, reason=reason)]
 
 
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:
