@@ -74,6 +74,12 @@ def test_a_slow_host_that_nobody_knows_is_found_by_halves() -> None:
     assert not any("half" in action.reason for action in named)
 
 
+@pytest.mark.parametrize(("hosts", "asked"), [(("n1", "n2"), False), (("n1", "n2", "n3"), True)])
+def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], asked: bool) -> None:
+    found = actions_of(Finding(detector="x", cause="rank_died", hosts=hosts), "supported")
+    assert any("rack" in action.target for action in found) == asked
+
+
 MASTER = Surroundings("dlrover")
 SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
 
