@@ -154,6 +154,21 @@ def test_no_spike(rows: list[dict[str, Any]]) -> None:
     assert loss_log.DETECTOR.detect(log(rows)) == ()
 
 
+@pytest.mark.parametrize(
+    ("peaks", "told"), [((60,), None), ((60, 90, 140), "3 such spikes between step 60 and step 140")]
+)
+def test_further_spikes_are_counted(peaks: tuple[int, ...], told: str | None) -> None:
+    rows = [
+        {
+            "loss": 6.0 - 0.1 * (at % 3) if any(0 <= at - peak < 5 for peak in peaks) else 2.0 + 0.01 * (at % 3),
+            "grad_norm": 0.5,
+        }
+        for at in range(1, 180)
+    ]
+    (found,) = loss_log.DETECTOR.detect(log(rows))
+    assert [claim.text for claim in found.claims[1:]] == ([told] if told else [])
+
+
 def test_t35_a_restart_is_a_series_of_its_own() -> None:
     rows = [{"loss": 2.0, "step": step} for step in range(10)] + [
         {"loss": 8.0 - step, "step": step} for step in range(5)

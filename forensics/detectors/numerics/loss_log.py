@@ -3,11 +3,11 @@
 A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
 
 Row = Mapping[str, Any]
+_SPIKES = 10  # that are shown
 _BACK = 50  # steps that a loss is compared with
 _RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
 _FLOOR = 0.02  # least noise of a loss, of its median
@@ -41,11 +42,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
-    spikes = [found for rows in streams if (found := _first_spike(rows)) is not None]
+    spikes = [found for rows in streams if (found := [*_spikes(rows)])]
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
-    spike = min(spikes, key=lambda found: _when(found[0]), default=None)
-    if spike is not None and (first is None or _when(spike[0]) < _when(first.row)):
-        return (_spike_finding(*spike),)
+    spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
+    if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
+        return (_spike_finding(spike),)
     asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
@@ -232,26 +233,40 @@ def _operator(asserts: Sequence[Row]) -> str | None:
 # --- spikes ----------------------------------------------------------------------------------------------------------
 
 
-def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, Row | None] | None:
-    """(onset, first outlier, normal loss, first line that is back at it), or None."""
+class _Spike(NamedTuple):
+    """`calm`: the first line that is back at the normal loss."""
+
+    onset: Row
+    outlier: Row
+    normal: float
+    calm: Row | None
+
+
+def _spikes(rows: Sequence[Row]) -> Iterator[_Spike]:
+    """All of them in their order; where the loss does not come back, nothing is looked for after it."""
     finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
     losses = [row["loss"] for row in finite]
-    for at in range(2, len(finite)):
-        before = losses[max(0, at - _BACK) : at]
-        normal = median(before)
-        noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
-        if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+    at = 2
+    while at < len(finite):
+        normal = _normal_before(finite, losses, at)
+        if normal is None:
+            at += 1
             continue
-        stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
-        shaken = _shaken(finite, at)
-        if (len(before) >= 5 and (shaken or (stays and stays[0]))) or (len(stays) == 3 and all(stays)):
-            return (
-                finite[_onset(finite, at)],
-                finite[at],
-                normal,
-                next((row for row in finite[at:] if row["loss"] < _STAYS * normal), None),
-            )
-    return None
+        back = next((n for n in range(at, len(finite)) if losses[n] < _STAYS * normal), None)
+        yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
+        at = len(finite) if back is None else back + 1
+
+
+def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int) -> float | None:
+    """The loss before a line, if a spike begins with that line."""
+    before = losses[max(0, at - _BACK) : at]
+    normal = median(before)
+    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
+    if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+        return None
+    stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
+    sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
+    return normal if sudden or (len(stays) == 3 and all(stays)) else None
 
 
 def _norms(rows: Sequence[Row], at: int) -> list[float]:
@@ -275,7 +290,8 @@ def _onset(rows: Sequence[Row], at: int) -> int:
     return at
 
 
-def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) -> Finding:
+def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
+    onset, outlier, normal, calm = spikes[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
@@ -284,6 +300,10 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) ->
         claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
                                (_line_ref(onset),)))  # fmt: skip
     after = " It came back later." if calm is not None else ""
+    if len(spikes) > 1:
+        last_one = spikes[-1].onset
+        more = f"{len(spikes)} such spikes between step {onset['step']} and step {last_one['step']}"
+        claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in spikes[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     batches = f"the data of steps {onset['step']}-{last}"
     return Finding(
