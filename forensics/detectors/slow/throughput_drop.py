@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.facts.phase_times import SORT
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
@@ -37,6 +38,7 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
         pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
     )
     printer = ["file", "rank", "local_rank"]
+    steps = _with_lengths(steps, case.tables["timings"])
     measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
@@ -54,6 +56,16 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
                 result.append((name, points))
                 break
     return result
+
+
+def _with_lengths(steps: pl.DataFrame, timings: pl.DataFrame) -> pl.DataFrame:
+    """Steps whose lines print their length among the times of their parts get it from there."""
+    whole = timings.filter(
+        pl.col("phase").str.to_lowercase().replace_strict(SORT, default=None, return_dtype=pl.String) == "whole"
+    )
+    lengths = whole.filter(pl.col("value_ms") > 0).group_by("file", "line").agg(pl.col("value_ms").max().alias("_ms"))
+    joined = steps.join(lengths, on=["file", "line"], how="left", maintain_order="left")
+    return joined.with_columns(elapsed_ms=pl.coalesce("elapsed_ms", "_ms")).drop("_ms")
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
