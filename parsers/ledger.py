@@ -23,6 +23,7 @@ from parsers.limits import Budget, Limits
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
+from parsers.secrets import mask_tables
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -82,7 +83,7 @@ def read_bundle(
         tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
-        return Evidence(bundle.name, tables)
+        return Evidence(bundle.name, mask_tables(tables))
 
 
 def _bytes(tables: Tables) -> int:

@@ -8,7 +8,6 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.cost import cost
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
@@ -23,7 +22,6 @@ from forensics.model.incident import (
     FindingRow,
     FirstAnomaly,
     Incident,
-    Lost,
     Place,
     PlaceDevice,
     Suspects,
@@ -37,6 +35,7 @@ from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
+from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
@@ -167,8 +166,11 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=finding.blast_radius,
         severity=finding.severity,
-        lost=_cost(case, one.kind),
-        actions=[*actions_of(finding, status, known), *_drained(case, finding, known)],
+        lost=price(case, finding, one.kind),
+        actions=[
+            *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
+            *_drained(case, finding, known),
+        ],
         symptoms=[
             SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
             for s in choice.symptoms[:_WEIGHED]
@@ -184,12 +186,6 @@ def _known(case: Case, verdict: Verdict) -> Known:
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     return Known(places, dead, surroundings(case.tables), has_records)
-
-
-def _cost(case: Case, kind: Kind) -> Lost:
-    """NaN and Inf stall nobody."""
-    found = cost(case.tables, case.events, case.clocks)
-    return msgspec.structs.replace(found, stalled_s=None) if kind == "numerics" else found
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -19,15 +19,16 @@ from typing import Any
 
 from parsers.device.labels import sample
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_SAMPLE = re.compile(
+_SAMPLE = regex(
     r"^(?P<name>[A-Za-z_:][\w:]{0,200})(?:\{(?P<labels>.{0,8000})\})?\s+(?P<value>[-+\w.]{1,40})"
     r"(?:\s+(?P<time>-?\d{1,16}))?\s*$"
 )
-_HEAD = re.compile(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
-_LABEL = re.compile(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
+_HEAD = regex(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
+_LABEL = regex(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
 _HANG = "XPU_TIMER_COMMON_HANG"
 _ROWS = 5_000_000
 
