@@ -22,6 +22,7 @@ from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
+    ib_counters,
     lspci,
     mthreads_gmi,
     mx_smi,
@@ -108,6 +109,7 @@ PARSERS: tuple[Parser, ...] = (
     mthreads_gmi.PARSER,
     mx_smi.PARSER,
     ib.PARSER,
+    ib_counters.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
