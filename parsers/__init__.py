@@ -23,6 +23,7 @@ from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
+    ib_counters,
     lspci,
     mthreads_gmi,
     mx_smi,
@@ -60,6 +61,7 @@ from parsers.numerics import (
     msprobe_monitor,
     nan_asserts,
     overflow,
+    replica_hashes,
     rerun_tracker,
     te_stats,
     tensor_stats,
@@ -84,7 +86,7 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_times
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_records, step_times
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
@@ -109,6 +111,7 @@ PARSERS: tuple[Parser, ...] = (
     mthreads_gmi.PARSER,
     mx_smi.PARSER,
     ib.PARSER,
+    ib_counters.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
@@ -120,6 +123,7 @@ PARSERS: tuple[Parser, ...] = (
     kineto.PARSER,
     msprof.PARSER,
     phases.PARSER,
+    step_records.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,
@@ -155,6 +159,7 @@ PARSERS: tuple[Parser, ...] = (
     expert_load.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
+    replica_hashes.PARSER,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
     hf_underflow.PARSER,

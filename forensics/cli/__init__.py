@@ -20,7 +20,7 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import questions, redaction
+from forensics.cli import history, questions, redaction
 from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
 from reports import outputs
 
@@ -35,6 +35,7 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
+    "Over months": ("history",),
     "Look closer": ("show", "stacks", "events", "inspect"),
     "Hand on": ("redact", "schema"),
 }
@@ -179,6 +180,13 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
+@click.option(
+    "--history",
+    "kept",
+    metavar="FILE",
+    envvar=history.VARIABLE,
+    help="What earlier incidents say of who is accused now; not with --redact.",
+)
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @click.option(
     "--limit",
@@ -208,6 +216,7 @@ def analyze(
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
+    kept: str | None,
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
@@ -234,13 +243,21 @@ def analyze(
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
+    from forensics.model.past import Past
     from forensics.model.steps import Steps
 
+    past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
     with steps("read"):
         evidence = read_bundle(bundle, limits)
     report = conclude_evidence(
-        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung, step=steps
+        evidence,
+        expected=expected_ranks,
+        known_bad=frozenset(known_bad),
+        topology=topology,
+        hung=hung,
+        past=past,
+        step=steps,
     )
     if redact:
         with steps("redact"):
@@ -333,6 +350,7 @@ for _command in (
     questions.stacks,
     questions.diff,
     questions.explain,
+    history.history,
     redaction.redact,
 ):
     cli.add_command(_command)
