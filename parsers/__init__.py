@@ -90,6 +90,7 @@ __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
+    kineto.PARSER,  # before the flight recorder: a trace tells the groups of its job, too
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
@@ -116,7 +117,6 @@ PARSERS: tuple[Parser, ...] = (
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,
-    kineto.PARSER,
     msprof.PARSER,
     phases.PARSER,
     preflight.PARSER,
