@@ -19,11 +19,26 @@ from tests.lines import lines
         ("step=7 forward_ms=101.5 backward_ms=203.9", [(7, "forward", "forward_ms", 101.5), (7, "backward", "backward_ms", 203.9)]),
         ("step 7 comm_time 250 us", [(7, "comm", "comm_time", 0.25)]),
         ("step 7 eta_time 9000 s total_time: 12 avg_data_time 3 elapsed_time_per_iteration_ms: 11.5", []),
+        ("step 7/90 loss 2.1 step_time 0.4s data 0.013s fwd 0.11s grad_sync 0.05s tok/s 159474",
+         [(7, "step", "step_time", 400.0), (7, "data", "data", 13.0), (7, "fwd", "fwd", 110.0), (7, "grad_sync", "grad_sync", 50.0)]),
+        ("iter 7 | loss 9.170 | total 580 ms | data 10.6 ms | forward 106 ms | allreduce: 224 ms",
+         [(7, "total", "total", 580.0), (7, "data", "data", 10.6), (7, "forward", "forward", 106.0), (7, "allreduce", "allreduce", 224.0)]),
+        ("step 7 loss 2.1 step_time 0.423 data 0.011 compute 0.32", [(7, "step", "step_time", 423.0), (7, "data", "data", 11.0), (7, "compute", "compute", 320.0)]),
+        ("step=7 step_ms=423 data=11 compute=320", [(7, "step", "step_ms", 423.0), (7, "data", "data", 11.0), (7, "compute", "compute", 320.0)]),
+        ("step 7 step time: 0.4 s data loading: 12 ms", [(7, "step", "step time", 400.0), (7, "data_loading", "data loading", 12.0)]),
+        ("step 7 time/fwd=0.11 time/bwd=0.22", [(7, "fwd", "time/fwd", 110.0), (7, "bwd", "time/bwd", 220.0)]),
+        ("step 7 step_time 0.423 data 5120 batch 32", [(7, "step", "step_time", 423.0)]),
+        ("step 7 data 5120 forward 3 of 9", []),
+        ("step 7 samples/s 12 data/s 30 total 9000 s data 10 ms", [(7, "data", "data", 10.0)]),
+        ("step 7 timeout 30 s loss_time 3 s in 5s", []),
         ("data_time 0.003 s", []),
         ("step 7 data_time nan", []),
         ("", []),
     ],
-    ids=["plain", "mmengine", "detectron2", "ms", "us", "totals", "no step", "nan", "empty"],
+    ids=[
+        "plain", "mmengine", "detectron2", "ms", "us", "totals", "a unit behind each", "between bars", "unit of the step", "unit of the names",
+        "two words", "paths", "other numbers", "nothing says time", "rates and sums", "other times", "no step", "nan", "empty",
+    ],
 )  # fmt: skip
 def test_parts_of_a_step(text: str, expected: list[tuple[Any, ...]]) -> None:
     rows = TIMES.parse(lines(text, rank=3))["timings"]
