@@ -83,7 +83,7 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_times
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_json, step_times
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
@@ -160,6 +160,7 @@ PARSERS: tuple[Parser, ...] = (
     megatron_timers.PARSER,
     nvrx.PARSER,
     step_times.PARSER,
+    step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,

@@ -64,7 +64,8 @@ def figure(name: str) -> Figure | None:
         factor = UNITS.get(words[-1], factor)
         is_time = True
         words.pop()
-    while words and words[0] in _TIMES and words != ["dt"]:
+    while words and (words[0] in _TIMES or (is_time and words[0] in UNITS)) and words != ["dt"]:
+        factor = UNITS.get(words[0], factor)
         is_time = is_time or words[0] != "last"
         words.pop(0)
     if not words or _NO_STEP.intersection(words) - ({"total"} if _WHOLE.issuperset(words) else set()):
