@@ -13,7 +13,7 @@ Megatron-LM, DeepSpeed, NeMo / Lightning, torchtitan, DLRover's flash checkpoint
     Save checkpoint of step 500 to memory …  |  Persist state_dict of step 500 …  |  The number of ready shards is 8 …
     Saving model checkpoint to /out/checkpoint-500
 
-A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
+Where the checkpoint lies is `detail.path`. A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
 prints "scheduled" at first and "successfully saved" when the files are complete: the latter is a persist.
 
 Printed by: Megatron-LM, DeepSpeed, NeMo and Lightning, torchtitan, DLRover's flash checkpoint, Hugging Face Trainer.
@@ -33,6 +33,7 @@ from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
 _STEP = r"(?P<step>\d{1,12})"
+_TO = r"(?: to (?P<path>[^\s\[]{1,300}))?"  # where it lies
 
 
 def _phase(name: str, kind: str | None = None) -> Any:
@@ -45,8 +46,13 @@ def _phase(name: str, kind: str | None = None) -> Any:
 
 _BEGIN, _END = _phase("begin"), _phase("end")
 RULES = (
-    Rule(regex(rf"successfully saved checkpoint from iteration\s+{_STEP}"), "checkpoint_save", "info", refine=_END),
-    Rule(regex(rf"saving checkpoint at iteration\s+{_STEP} to"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(
+        regex(rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"),
+        "checkpoint_save",
+        "info",
+        refine=_END,
+    ),
+    Rule(regex(rf"saving checkpoint at iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_BEGIN),
     Rule(
         regex(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
         "checkpoint_save",
@@ -54,7 +60,9 @@ RULES = (
         refine=_BEGIN,
     ),
     Rule(
-        regex(rf"successfully loaded checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        regex(
+            rf"successfully loaded checkpoint from (?P<path>.{{1,400}}?)(?: \[[^\]]{{0,40}}\])? at iteration\s+{_STEP}"
+        ),
         "checkpoint_load",
         "info",
         refine=_END,
@@ -72,7 +80,7 @@ RULES = (
         "info",
         refine=_BEGIN,
     ),
-    Rule(regex(rf"Saving .{{0,300}}?/global_step{_STEP}/"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(regex(rf"Saving (?P<path>\S{{0,300}}?/global_step{_STEP})/"), "checkpoint_save", "info", refine=_BEGIN),
     Rule(regex(rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"), "checkpoint_load", "info", refine=_BEGIN),
     Rule(
         regex(rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
@@ -137,7 +145,7 @@ RULES = (
         "info",
         refine=_END,
     ),
-    Rule(regex(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b"), "checkpoint_persist", "info", refine=_BEGIN),
+    Rule(regex(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b{_TO}"), "checkpoint_persist", "info", refine=_BEGIN),
     Rule(
         regex(
             rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
@@ -148,7 +156,7 @@ RULES = (
         "checkpoint",
     ),
     Rule(
-        regex(rf"Saving model checkpoint to \S{{1,300}}?checkpoint-{_STEP}\b"),
+        regex(rf"Saving model checkpoint to (?P<path>\S{{1,300}}?checkpoint-{_STEP})\b"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
