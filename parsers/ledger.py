@@ -25,6 +25,7 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.secrets import mask_tables
+from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -59,7 +60,9 @@ def read_bundle(
     map_units: Map,
     limits: Limits | None = None,
 ) -> Evidence:
-    """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
+    """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
+    if (evidence := kept(path)) is not None:
+        return evidence
     with ExitStack() as opened:
         bundle = opened.enter_context(open_bundle(path, limits))
         units = list(_units(bundle.sources))
