@@ -214,7 +214,7 @@ def read(
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
     limits: Limits | None = None,
 ) -> Evidence:
-    """Read a bundle: folder, file, archive, or "-" for a tar on standard input. Raises BundleError.
+    """Read a bundle: folder, file, archive, or "-" for a tar on standard input; or what `store` kept. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
     `limits`: what the bundle may cost.

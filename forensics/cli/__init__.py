@@ -3,6 +3,7 @@
 Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -20,13 +21,12 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import history, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
+from forensics.cli import history, keeping, questions, redaction
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
-    from parsers import Evidence
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -36,7 +36,7 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
     "Over months": ("history",),
-    "Look closer": ("show", "stacks", "events", "inspect"),
+    "Look closer": ("show", "stacks", "events", "inspect", "parse"),
     "Hand on": ("redact", "schema"),
 }
 
@@ -68,6 +68,7 @@ def cli(quiet: bool, verbose: bool) -> None:
 def main() -> NoReturn:
     """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
     outputs.reopen_closed()
+    gc.set_threshold(200_000, 20, 50)  # rows and tables hold no cycles: to look for some takes a tenth of the time
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
     try:
         status = _run()
@@ -188,13 +189,7 @@ def _primary(report: "Report") -> "Incident":
     help="What earlier incidents say of who is accused now; not with --redact.",
 )
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
-@click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    metavar="NAME=N",
-    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
-)
+@LIMIT
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
@@ -239,7 +234,7 @@ def analyze(
     targets = [target for target in (html, json_file, markdown) if target]
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
-    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or _refused_tables(bundle, tables)
+    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or keeping.refused(bundle, tables)
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
@@ -265,7 +260,7 @@ def analyze(
     with steps("outputs"):
         wrote = _outputs(report, html, json_file, markdown)
         if tables:
-            wrote += _write_tables(evidence, tables)
+            wrote += keeping.write_tables(evidence, tables)
     if "-" not in targets:
         from reports import terminal
 
@@ -310,21 +305,6 @@ def _outputs(report: "Report", html: str | None, json_file: str | None, markdown
     return [name for name in wrote if name != "-"]
 
 
-def _refused_tables(bundle: str, folder: str | None) -> str | None:
-    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
-
-
-def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
-    for name, frame in evidence.tables.items():
-        with outputs.replacing(str(Path(folder) / f"{name}.parquet")) as stream:
-            frame.write_parquet(stream)
-    return [folder]
-
-
 @cli.command(epilog="Example: forensics inspect bundle/")
 @click.argument("bundle")
 def inspect(bundle: str) -> None:
@@ -352,5 +332,6 @@ for _command in (
     questions.explain,
     history.history,
     redaction.redact,
+    keeping.parse,
 ):
     cli.add_command(_command)
