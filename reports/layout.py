@@ -1,9 +1,11 @@
 """Fitting text into columns, and rank ranges into words. Widths are terminal cells: a Chinese character takes two."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+_GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
 
@@ -80,6 +82,11 @@ def ranks_phrase(ranges: str, runs: int = 6) -> str:
     if len(parts) <= runs:
         return f"{noun} {', '.join(parts)}"
     return f"{noun} {', '.join(parts[:runs])}, … ({count(ranges):,} in all)"
+
+
+def plain(text: str) -> str:
+    """ "all_gather on DATA_PARALLEL_GROUP (3)" → "all_gather on data parallel (3)", for drawings."""
+    return _GROUP.sub(lambda found: found[1].replace("_", " ").lower(), text)
 
 
 def plural(number: int, noun: str) -> str:

@@ -135,3 +135,9 @@ STATE: Mapping[str, str] = {
     "dead": "dead",
     "no_data": "no record",
 }
+VOTES: Mapping[str, str] = {
+    "slower": "takes longer",
+    "late": "waits least: the others wait for it",
+    "whole": "longer steps",
+    "waits": "waits longer",
+}
