@@ -90,11 +90,14 @@ class FirstBad(msgspec.Struct, frozen=True, kw_only=True):
     origin: bool  # the first anomaly is here
 
 
+Who = Literal["culprit", "suspect", "peers", "job"]  # peers: the median of all other ranks
+
+
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """A figure over the steps around the onset, thinned to what is drawn: at most 200 points, steps ascending."""
 
     what: Literal["absmax", "loss", "grad_norm", "loss_scale"]
-    who: Literal["culprit", "suspect", "peers", "job"]  # peers: the median of the other ranks' same tensor
+    who: Who
     rank: int | None  # None: of the job, or of the peers together
     module: str | None  # of absmax
     tensor: str | None

@@ -1,10 +1,10 @@
 """The wait-for graph as the page draws it: classes of ranks and of operations."""
 
 from collections.abc import Mapping
-
-import networkx as nx
+from typing import Any
 
 from forensics.case import Case
+from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.operations import Operation, describe
 from forensics.model.drawn import GraphEdge, GraphNode
 from forensics.model.finding import Finding
@@ -40,11 +40,12 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
     for rank, key in rank_class.items():
         members.setdefault(key, []).append(rank)
     edges: dict[tuple[str, str], tuple[str, bool]] = {}
-    for a, b, data in graph.edges(data=True):
+    for a, b in ((node, other) for node in graph for other in graph.successors(node)):
         source = rank_class[a[1]] if a[0] == "rank" else op_class[a[1]]
         target = rank_class[b[1]] if b[0] == "rank" else op_class[b[1]]
-        label, certain = edges.get((source, target), (data["state"], True))
-        edges[(source, target)] = (label, certain and data["certain"])
+        said = graph.edges[a, b]
+        label, certain = edges.get((source, target), (said["state"], True))
+        edges[(source, target)] = (label, certain and said["certain"])
     nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
         _op_node(key, ops) for key, ops in sorted(classes.items())
     ]
@@ -62,7 +63,7 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
 
 
 def _op_classes(
-    graph: nx.DiGraph,
+    graph: Digraph[Any],
     finding: Finding,
     operations: Mapping[str, Operation],
     states: Mapping[int, RankState],
@@ -80,11 +81,13 @@ def _op_classes(
     return found
 
 
-def _rank_classes(graph: nx.DiGraph, states: Mapping[int, RankState], op_class: Mapping[str, str]) -> dict[int, str]:
+def _rank_classes(graph: Digraph[Any], states: Mapping[int, RankState], op_class: Mapping[str, str]) -> dict[int, str]:
     """Rank → its class: its state and what holds it."""
     found = {}
     for node in graph:
-        if node[0] == "rank" and (graph.degree(node) or states[node[1]] not in ("ok", "no_data")):
+        if node[0] == "rank" and (
+            graph.in_degree(node) or graph.out_degree(node) or states[node[1]] not in ("ok", "no_data")
+        ):
             held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
             found[node[1]] = f"{states[node[1]]}|{held}"
     return found
