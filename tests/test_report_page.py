@@ -343,7 +343,7 @@ def test_an_operation_that_one_class_waits_in_stands_in_its_box() -> None:
 def test_timeline_measures_from_the_first_anomaly_and_takes_any_time() -> None:
     items = EXAMPLES["hang"]().incidents[0].views.timeline
     broken = msgspec.structs.replace(items[0], time_utc="yesterday")
-    drawn = timeline.timeline([*items, broken], [], "2026-11-19T18:42:07.113Z")
+    drawn = timeline.timeline([*items, broken], [], "2026-11-19T18:42:07.113Z", has_stopped=True)
     assert drawn is not None
     assert [moment.relative for moment in drawn.moments][:4] == ["0", "+1.9 s", "+2.8 s", "+30 min 03 s"]
     assert drawn.moments[-1].relative == "" and not drawn.moments[-1].is_drawn
@@ -362,7 +362,7 @@ def test_a_track_shows_operations_until_one_that_never_completed() -> None:
     track = Track(state="waiting", ranks="0-6", of=0, held="all_reduce of dp", stopped_utc=None,
                   spans=[span("01.0", "01.5"), span("02.0", "02.5"), span("03.0", is_open=True), span("03.1", is_open=True)])  # fmt: skip
     named = Track(state="culprit", ranks="7", of=7, held="", spans=[], stopped_utc="2026-11-19T18:42:02.5Z")
-    drawn = timeline.timeline([], [named, track], None)
+    drawn = timeline.timeline([], [named, track], None, has_stopped=True)
     assert drawn is not None and drawn.zero == "stop"
     assert [lane.first for lane in drawn.lanes] == ["rank 7", "ranks 0-6"]
     assert [bar.is_open for bar in drawn.lanes[1].bars] == [False, False, True]

@@ -61,7 +61,13 @@ def _pictures(incident: Incident) -> dict[str, Any]:
     return {
         "place": place.place(incident),
         "stop": place.stop(incident),
-        "timeline": timeline.timeline(views.timeline, views.tracks, incident.verdict.first_anomaly.time_utc),
+        "has_stopped": place.has_stopped(incident),
+        "timeline": timeline.timeline(
+            views.timeline,
+            views.tracks,
+            incident.verdict.first_anomaly.time_utc,
+            has_stopped=place.has_stopped(incident),
+        ),
         "grid": ranks.by_host(views.grid, views.hosts),
         "mesh": ranks.by_axes(views.grid, views.mesh),
         "graph": graph.graph(views.nodes, views.edges),
@@ -147,10 +153,12 @@ def _numbers(rows: Sequence[Sequence[int]]) -> str:
     return ";".join(",".join(map(str, row)) for row in rows)
 
 
-def _clock(time: str) -> str:
-    """2026-11-20T21:25:33.575567Z → 2026-11-20 21:25:33.575; what is no such text stays as it is."""
-    day, _, clock = time.partition("T")
-    return f"{day} {clock[:12].rstrip('Z')}" if time.endswith("Z") and len(clock) > 8 else time
+def _clock(time: str, day: str = "") -> str:
+    """2026-11-20T21:25:33.575567Z → 2026-11-20 21:25:33.575, without the day `day`; what is no such text stays as it is."""
+    date, _, clock = time.partition("T")
+    if not (time.endswith("Z") and len(clock) > 8):
+        return time
+    return clock[:12].rstrip("Z") if date == day else f"{date} {clock[:12].rstrip('Z')}"
 
 
 def _milliseconds(value: float) -> str:

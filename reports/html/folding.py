@@ -80,7 +80,7 @@ def hardware(rows: Sequence[HardwareRow], shown: int = 4) -> Folded[HardwareRow]
     return Folded(counts[:shown], [*more, *others], ", ".join(parts))
 
 
-def collectives(rows: Sequence[CollectiveRow], shown: int = 6) -> Folded[CollectiveRow]:
+def collectives(rows: Sequence[CollectiveRow], shown: int = 4) -> Folded[CollectiveRow]:
     """Groups in which somebody is behind or calls differ, then the rest."""
     telling = {row.group for row in rows if row.mark}
     counts = [row for row in rows if row.group in telling]

@@ -10,7 +10,7 @@ from reports.layout import duration
 
 _BREAK, _LEAST = 46, 40  # pixels of a break, and of a part with a single moment
 _BREAKS = 5
-_LARGE = 0.3  # of the time that is left
+_LARGE, _SHORTEST = 0.3, 1.0  # a gap that is broken: of the time that is left, and seconds
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -92,9 +92,17 @@ def seconds(text: str | None) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def relative(elapsed: float) -> str:
-    """−0.0215 → "−21.5 ms", 600 → "+10 min 00 s", 0 → "0"."""
+def is_coarse(text: str) -> bool:
+    """Is this a stamp in whole seconds?"""
+    _, _, fraction = text.removesuffix("Z").partition(".")
+    return "T" in text and not fraction.strip("0")
+
+
+def relative(elapsed: float, *, is_coarse: bool = False) -> str:
+    """−0.0215 → "−21.5 ms", 600 → "+10 min 00 s", 0 → "0". `is_coarse`: of a stamp in whole seconds, "≈ 0 s"."""
     size = abs(elapsed)
+    if is_coarse and size < 10:
+        return f"≈ {'−' if elapsed < -0.5 else '+' if elapsed > 0.5 else ''}{size:.0f} s"
     if size < 5e-7:
         return "0"
     sign = "+" if elapsed > 0 else "−"
@@ -110,7 +118,7 @@ def _groups(moments: Sequence[float]) -> list[list[float]]:
                   reverse=True)  # fmt: skip
     left, cuts = moments[-1] - moments[0], []
     for gap, at in gaps[:_BREAKS]:
-        if gap < _LARGE * left or gap <= 0:
+        if gap < max(_LARGE * left, _SHORTEST):
             break
         cuts.append(at + 1)
         left -= gap

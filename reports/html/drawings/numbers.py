@@ -9,6 +9,7 @@ from reports.layout import spans
 
 _WIDTH, _HEIGHT, _EDGE = 300, 74, 6
 CURVES = 8
+_DOTS = 24
 _MODULES, _COLUMNS = 24, 64
 _CELL_W, _CELL_H = 14, 16
 _NAMES = {"absmax": "largest value", "loss": "loss", "grad_norm": "gradient norm", "loss_scale": "loss scale"}
@@ -25,6 +26,7 @@ class Curve(NamedTuple):
     low: str
     high: str
     line: str
+    dots: str  # of the values, where there are few
     bad: str
     onset: int | None
     limit: int | None
@@ -71,12 +73,12 @@ def _curve(item: Series) -> Curve | None:
         share = (scaled - bottom) / (ceiling - bottom) if ceiling > bottom else 0.5
         return round(_HEIGHT - _EDGE - share * (_HEIGHT - 2 * _EDGE - 6), 1)
 
-    line, bad, is_down = [], [], False
+    line, dots, bad, is_down = [], [], [], False
     for step, value in points:
         if math.isfinite(value):
             line.append(f"{'L' if is_down else 'M'}{x(step)} {y(value):g}")
-            if not is_down:
-                line.append("h.1")  # a value between two that are none
+            if len(points) <= _DOTS:
+                dots.append(f"M{x(step) - 2} {y(value) - 2:g}h4v4h-4z")
         else:
             bad.append(f"M{x(step) - 3} 2l6 6m0-6l-6 6")
         is_down = math.isfinite(value)
@@ -85,7 +87,7 @@ def _curve(item: Series) -> Curve | None:
     onset = item.onset if item.onset is not None and first <= item.onset <= last else None
     told = next((value for step, value in zip(item.steps, item.values, strict=False) if step == item.onset), None)
     return Curve(
-        f"{_NAMES[item.what]}, {who}", about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(bad),
+        f"{_NAMES[item.what]}, {who}", about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(dots), "".join(bad),
         None if onset is None else x(onset), None if limit is None else round(y(limit)),
         "" if told is None else told if isinstance(told, str) else _short(told), is_log, item,
     )  # fmt: skip
@@ -119,7 +121,7 @@ def first_bad(rows: Sequence[FirstBad]) -> Map | None:
             known = cells.get((at, shown.index(row.module)))
             if known is None or (not row.origin, row.step) < (not known.origin, known.step):
                 cells[at, shown.index(row.module)] = row
-    left, top = 250, 22
+    left, top = min(252, 7 * max(len(name) for name in shown) + 8), 22
     places = [
         (left + at * _CELL_W, top + line * _CELL_H, f"age-{min(3, 4 * steps.index(row.step) // len(steps))}", row.origin,
          f"{row.module}: {row.value} from step {row.step}, ranks {row.ranks}")

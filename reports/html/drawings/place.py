@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from forensics.model.drawn import TimelineItem
 from forensics.model.incident import Incident, Place
-from reports.html.drawings.axis import relative, seconds
+from reports.html.drawings.axis import is_coarse, relative, seconds
 from reports.html.drawings.ranks import short
 from reports.layout import cut, ranks_phrase, spans
 
@@ -104,19 +104,42 @@ def _cells(size: int, at: Iterable[int]) -> str:
     return "".join(f"M{left + min(width * index // size, width - 3)} 0h3v13h-3z" for index in at)
 
 
+def has_stopped(incident: Incident) -> bool:
+    """Does the verdict say that the job stood still or ended?"""
+    return incident.verdict.kind in ("hang", "crash")
+
+
 def stop(incident: Incident) -> list[Step]:
-    """When it stopped: the last thing before, the stop itself, and what came of it; at most five, in order of time."""
-    tracks = incident.views.tracks
-    stopped = min((at for track in tracks if (at := seconds(track.stopped_utc)) is not None), default=None)
-    told = [(at, _told(item)) for item in _telling(incident) if (at := seconds(item.time_utc)) is not None]
-    if stopped is None:
-        zero = told[0][0] if told else 0.0
-        return [Step(relative(at - zero), text, False) for at, text in told[-4:]] if len(told) > 1 else []
-    who = next(track for track in tracks if seconds(track.stopped_utc) == stopped)
-    name = ranks_phrase(who.ranks, 2).capitalize()
-    before = [Step(relative(at - stopped), text, False) for at, text in told if at < stopped][-2:]
-    after = [Step(relative(at - stopped), text, False) for at, text in told if at >= stopped][:2]
-    return [*before, Step("0", f"{name}: last step or operation completed", True), *after]
+    """When it stopped: what came just before, the stop itself, and what came of it; at most five, in order of time.
+
+    Of a crash the stop is what happened to the named rank; else its last step or completed operation."""
+    items = [(at, item) for item in _telling(incident) if (at := seconds(item.time_utc)) is not None]
+    own = next(((at, _told(item)) for at, item in items if item.lane == "culprit"), None)
+    if own is None or incident.verdict.kind != "crash":
+        own = _last_sign(incident)
+    if own is None:
+        return [_step(at, item, items[0][0]) for at, item in items[-4:]] if len(items) > 1 else []
+    zero, text = own
+    others = [(at, item) for at, item in items if (at, _told(item)) != own]
+    before = [_step(at, item, zero) for at, item in others if at < zero][-2:]
+    after = [_step(at, item, zero) for at, item in others if at >= zero][:2]
+    return [*before, Step("0", text, True), *after]
+
+
+def _last_sign(incident: Incident) -> tuple[float, str] | None:
+    """Of a job that hung or crashed: when the first of the named or suspected ranks last did something, and its name."""
+    if not has_stopped(incident):
+        return None
+    stops = [(at, track) for track in incident.views.tracks if (at := seconds(track.stopped_utc)) is not None]
+    if not stops:
+        return None
+    at, track = min(stops, key=lambda stop: stop[0])
+    name = ranks_phrase(track.ranks, 2)
+    return at, f"{name[:1].upper()}{name[1:]}: last step or operation completed"
+
+
+def _step(at: float, item: TimelineItem, zero: float) -> Step:
+    return Step(relative(at - zero, is_coarse=is_coarse(item.time_utc)), _told(item), False)
 
 
 def _telling(incident: Incident) -> list[TimelineItem]:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from forensics.model.drawn import TimelineItem, Track
-from reports.html.drawings.axis import Axis, Break, Tick, relative, seconds
+from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative, seconds
 from reports.layout import count, cut, plain, ranks_phrase
 
 ITEMS = 40
@@ -49,12 +51,17 @@ class Timeline(NamedTuple):
     ticks: list[Tick]
     breaks: list[Break]
     zero: str
+    day: str  # of all events, or ""
     cut_off: int
 
 
-def timeline(items: Sequence[TimelineItem], tracks: Sequence[Track], zero: str | None) -> Timeline | None:
-    """Ticks count from `zero`, the first anomaly; else from when the first of who is named stopped, else the first event."""
-    shown, drawn = list(items[:ITEMS]), list(tracks[:_TRACKS])
+def timeline(
+    items: Sequence[TimelineItem], tracks: Sequence[Track], zero: str | None, *, has_stopped: bool
+) -> Timeline | None:
+    """Ticks count from `zero`, the first anomaly; else, where the job stopped, from when the first of who is named did;
+    else from the first event."""
+    shown = list(items[:ITEMS])
+    drawn = [track if has_stopped else msgspec.structs.replace(track, stopped_utc=None) for track in tracks[:_TRACKS]]
     stops = [stop for track in drawn if (stop := seconds(track.stopped_utc)) is not None]
     told = [at for item in shown if (at := seconds(item.time_utc)) is not None]
     origin = next((at for at in (seconds(zero), *stops[:1], *told[:1]) if at is not None), None)
@@ -65,7 +72,11 @@ def timeline(items: Sequence[TimelineItem], tracks: Sequence[Track], zero: str |
     numbered = _numbered(shown, axis, rows, origin)
     label = "first anomaly" if seconds(zero) is not None else "stop" if stops else "first event"
     height = _TOP + _LANE * len(lanes) + 4
-    return Timeline(_RIGHT + 12, height, lanes, numbered, axis.ticks(), axis.breaks(), label, len(items) - len(shown))
+    days = {item.time_utc.partition("T")[0] for item in shown}
+    day = days.pop() if len(days) == 1 else ""
+    return Timeline(
+        _RIGHT + 12, height, lanes, numbered, axis.ticks(), axis.breaks(), label, day, len(items) - len(shown)
+    )
 
 
 def _moments(tracks: Sequence[Track]) -> list[float]:
@@ -138,7 +149,7 @@ def _numbered(items: Sequence[TimelineItem], axis: Axis, rows: dict[str, int], o
         x = 0 if at is None else max(axis.at(at), last[lane] + _MARK)
         if at is not None:
             last[lane] = x
-        text = "" if at is None else relative(at - origin)
+        text = "" if at is None else relative(at - origin, is_coarse=is_coarse(item.time_utc))
         y = _TOP + _LANE * rows[lane] + _LANE // 2
         found.append(Moment(number, item, text, x, 0 if at is None else axis.at(at), y, at is not None))
     return _pulled_back(found)
