@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 
 _GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
@@ -110,6 +111,17 @@ def time_text(iso: str) -> str:
     """ "2026-11-20T21:25:33.575567Z" → "2026-11-20 21:25:33 UTC"; what is no such text stays as it is."""
     day, _, clock = iso.partition("T")
     return f"{day} {clock[:8]} UTC" if iso.endswith("Z") and len(clock) > 8 else iso
+
+
+def seconds(text: str | None) -> float | None:
+    """ISO 8601 → seconds since 1970; without a zone as if it were UTC. None for anything else."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def size(count_bytes: int) -> str:

@@ -250,7 +250,7 @@ def test_verdict_and_coverage_come_before_all_else(name: str) -> None:
     page = html.render(report)
     assert page.index('class="coverage"') < page.index("<main>")
     if report.incidents:
-        assert page.index("<h1>") < page.index('class="facts"') < page.index('class="coverage"')
+        assert page.index("<h1") < page.index('class="facts"') < page.index('class="coverage"')
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------

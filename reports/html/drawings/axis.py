@@ -3,7 +3,6 @@
 import itertools
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from reports.layout import duration
@@ -79,17 +78,6 @@ class Axis:
                 if not found or x - found[-1].x >= 64:
                     found.append(Tick(x, relative(moment - self.zero)))
         return found
-
-
-def seconds(text: str | None) -> float | None:
-    """ISO 8601 → seconds since 1970; without a zone as if it were UTC. None for anything else."""
-    try:
-        moment = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def is_coarse(text: str) -> bool:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from forensics.model.drawn import TimelineItem
 from forensics.model.incident import Incident, Place
-from reports.html.drawings.axis import is_coarse, relative, seconds
+from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
-from reports.layout import cut, ranks_phrase, spans
+from reports.layout import cut, ranks_phrase, seconds, spans
 
 _WIDTH = 340
 _CELLS = 40  # more are one bar

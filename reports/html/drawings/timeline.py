@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 
 from forensics.model.drawn import TimelineItem, Track
-from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative, seconds
-from reports.layout import count, cut, plain, ranks_phrase
+from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
+from reports.layout import count, cut, plain, ranks_phrase, seconds
 
 ITEMS = 40
 _TRACKS = 7
