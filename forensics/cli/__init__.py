@@ -173,6 +173,9 @@ def _primary(report: "Report") -> "Incident":
     "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
 )
 @click.option(
+    "--trace", metavar="FILE", help='Write the timeline for Perfetto or chrome://tracing; "-" = standard output alone.'
+)
+@click.option(
     "--expected-ranks",
     type=click.IntRange(1),
     callback=_of_bearable_size,
@@ -208,6 +211,7 @@ def analyze(
     html: str | None,
     json_file: str | None,
     markdown: str | None,
+    trace: str | None,
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
@@ -231,9 +235,9 @@ def analyze(
         raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
-    targets = [target for target in (html, json_file, markdown) if target]
+    targets = [target for target in (html, json_file, markdown, trace) if target]
     if targets.count("-") > 1:
-        raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
+        raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
     inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or keeping.refused(bundle, tables)
     if inside:
         raise click.UsageError(inside)
@@ -258,7 +262,7 @@ def analyze(
         with steps("redact"):
             report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
-        wrote = _outputs(report, html, json_file, markdown)
+        wrote = _outputs(report, html, json_file, markdown, trace)
         if tables:
             wrote += keeping.write_tables(evidence, tables)
     if "-" not in targets:
@@ -284,7 +288,9 @@ def _has_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:
+def _outputs(
+    report: "Report", html: str | None, json_file: str | None, markdown: str | None, trace: str | None
+) -> list[str]:
     """Write what was asked for; the names of the files written."""
     wrote = []
     if html:
@@ -302,6 +308,11 @@ def _outputs(report: "Report", html: str | None, json_file: str | None, markdown
 
         outputs.write(markdown, text.render(report).encode())
         wrote.append(markdown)
+    if trace:
+        from reports import trace as events
+
+        outputs.write(trace, events.render(report))
+        wrote.append(trace)
     return [name for name in wrote if name != "-"]
 
 
