@@ -60,9 +60,13 @@ def _marked(incident: Incident, again: Sequence[tuple[str, str]], before: dict[t
     evidence, actions = list(incident.evidence), list(incident.actions)
     for kind, name in again:
         attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
-        text = f"{kind} {name} was already accused in attempt {attempts}, whatever ranks it held then"
+        text = f"{kind} {name} was at fault in attempt {attempts} as well, whichever ranks ran there"
         evidence.append(Evidence(id=f"E{len(evidence) + 1}", claim=text, direction="for", refs=[]))
         if kind == "host":
             command = drain_node(name, "repeat_offender")
-            actions.append(Action(kind="drain_node", target=name, command=command, reason=text))
+            actions.append(
+                Action(
+                    kind="drain_node", target=name, command=command, reason=f"at fault in attempt {attempts} as well"
+                )
+            )
     return msgspec.structs.replace(incident, evidence=evidence, actions=actions)

@@ -64,7 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
     adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
     text = f"the kernel of {host} reported a link or an adapter as failed just before the wait began"
-    who = f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+    who = f"{ranks_text(waited)} wait" + (", and no rank of the job is missing" if complete else "")
     return (
         Finding(
             detector=DETECTOR.name,
@@ -84,7 +84,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
             actions=(Action(kind="inspect_network", target=host, command=None, reason="its link or adapter failed"),),
             collect=("port counters of the host and the switch's log",),
-            summary=f"The network of {host} failed: {text}, and {who}.",
+            summary=f"The network of {host} failed: {text}; {who}.",
         ),
     )
 

@@ -164,7 +164,9 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Find
     suspects, why = _origin(reporters, case.coordinates)
     alone = _lone(case, asserts, reporters, suspects)
     for row in asserts[:20]:
-        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
+        claims.append(
+            Claim(f"a check of the program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
+        )
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
         claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
@@ -174,7 +176,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Find
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
     passed = bool(alone) and case.expected - set(alone) <= case.waited_ranks  # they came through their own check
-    mates_too = "" if why or passed else ", whose tensor-parallel mates may share it"
+    mates_too = "" if why or passed else ", and other ranks of its tensor-parallel group may have it too"
     which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,

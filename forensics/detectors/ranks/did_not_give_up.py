@@ -26,7 +26,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     rest = tuple(sorted(case.expected - gave_up))
     if not rest or len(rest) >= len(gave_up):
         return ()
-    text = f"{ranks_text(gave_up)} waited until a time-out or a broken connection; {ranks_text(rest)} did not say so"
+    text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
     return (
         Finding(
             detector=DETECTOR.name,
@@ -36,7 +36,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
-            summary=f"Undecided: {text}; or one of those who waited did so in a call of its own.",
+            summary=f"Undecided: {text}; or one of the ranks that waited was in a call of its own.",
         ),
     )
 

@@ -136,7 +136,7 @@ def _reading(
             f"{why} a link, an adapter, a switch and a stuck kernel look alike here",
         )
     if silent and 2 * len(silent) <= len(group.members):
-        why = f"{ranks_text(silent)} of the group printed no time-out; that does not prove that they were absent"
+        why = f"{ranks_text(silent)} of the group printed no timeout; that does not prove that they were absent"
         return "culprit_among_missing", silent, why
     if silent:
         return "culprit_among_missing", frozenset(), "most members of the group left no line"
@@ -147,7 +147,9 @@ def _reading(
         return "membership_unknown", stuck, why
     rest = job - timed_out
     if rest and _FEW * len(rest) <= len(job) and len(timed_out) > 1:
-        why = f"of the whole job {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
+        why = (
+            f"of the whole job {ranks_text(rest)} printed no timeout, and the lines do not say who belongs to the group"
+        )
         return "membership_unknown", rest, why
     why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
     return "membership_unknown", frozenset(), why
