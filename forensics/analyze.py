@@ -32,6 +32,7 @@ from forensics.verdict.conclude import choose, conclude, rows
 from forensics.verdict.recurrence import mark_repeats
 from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import environment
+from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, with_times
 from parsers import PARSERS, Evidence, read
@@ -123,6 +124,7 @@ def conclude_evidence(
     skew: float | None = None
     learnt: str | None = None
     identities: list[pl.DataFrame] = []
+    spans: list[Told] = []
     known_lines: frozenset[str] = frozenset()
     stale: list[str] = []
     with step("attempts"):
@@ -139,6 +141,7 @@ def conclude_evidence(
             found = conclude(case, conclusion, partial(views, case))
         primary = len(incidents)
         incidents += map(attempts.mark, found)
+        spans.append(told(case, incidents[primary]))
         listed += rows(conclusion.choice.candidates, missing)
         identities += [case.identity] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
@@ -159,6 +162,7 @@ def conclude_evidence(
         environment=environment(split),
         limits=[*attempts.limits, *dict.fromkeys(limits)],
         files=file_rows(evidence.tables),
+        ledger=ledger(spans),
     )
 
 

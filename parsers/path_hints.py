@@ -8,19 +8,21 @@ space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents kn
 import re
 from dataclasses import dataclass
 
-_ATTEMPT = re.compile(r"attempt_(\d{1,6})")
-_LOCAL_RANK = re.compile(r"(?:^|[._-])local_?rank[_-]?(\d{1,4})(?=$|[._-])(?!-\d)")
-_RANK = re.compile(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
+from parsers.patterns import regex
+
+_ATTEMPT = regex(r"attempt_(\d{1,6})")
+_LOCAL_RANK = regex(r"(?:^|[._-])local_?rank[_-]?(\d{1,4})(?=$|[._-])(?!-\d)")
+_RANK = regex(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
 # Words before "rank" that make the number something else: a place within a group, or a size.
-_OTHER_SPACE = re.compile(
+_OTHER_SPACE = regex(
     r"(?:^|[._-])(?:local|node|group|role|machine|dp|tp|pp|ep|cp|sp|mp|lora|low|full|max|min|num|n|per|matrix)[._-]$",
     re.I,
 )
-_DUMP = re.compile(
+_DUMP = regex(
     r"(?:(?:nccl|mccl|rccl|fr|trace|flight_recorder)?_)dump_(\d{1,7})(?:\.(?:pkl|pickle|json|bin))?"
     r"|(?:(?:nccl|mccl|rccl|comm|fr|flight)_)?trace_(\d{1,7})(?:\.(?:pkl|pickle|bin))?"
 )
-_HOST = re.compile(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
+_HOST = regex(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
 
 
 @dataclass(frozen=True, slots=True)

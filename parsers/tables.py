@@ -310,7 +310,9 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "device_index": _INT,
         "uuid": _TEXT,
         "rank": _INT,
-        "metric": _TEXT,
+        "metric": _TEXT,  # as printed
+        "quantity": _TEXT,  # one of quantities.QUANTITIES, whose unit the value has
+        "part": _TEXT,  # port or link of the device
         "value": _FLOAT,
         "text": _TEXT,
         "time_ns": _INT,

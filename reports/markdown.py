@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from forensics.model.incident import Evidence, Incident, Report
-from reports import summary, terminal
+from reports import ledger, summary, terminal
 from reports.answer import actions, answer, todo
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
@@ -35,6 +35,7 @@ def render(report: Report) -> str:
         *_coverage(report),
         "## Alternatives",
         _alternatives(incident),
+        *_ledger(report),
         "## Do now",
         *_actions(incident),
         postmortem(report),
@@ -126,6 +127,12 @@ def _coverage(report: Report) -> list[str]:
     lines += [f"- unreadable: {code(item.file)}: {code(item.reason)}" for item in report.coverage.unreadable[:_ROWS]]
     lines += [f"- limit: {code(limit)}" for limit in report.limits[:_ROWS]]
     return ["\n".join(lines), *_more(len(report.coverage.unreadable), "unreadable files")]
+
+
+def _ledger(report: Report) -> list[str]:
+    """Where the time went, attempt by attempt; the sums stand in the text at the top."""
+    rows = [tuple(cell(text) for text in row) for row in ledger.table(report.ledger.attempts[-_ROWS:])]
+    return ["## Time and attempts", _table(ledger.HEADINGS, rows)] if rows else []
 
 
 def _alternatives(incident: Incident) -> str:

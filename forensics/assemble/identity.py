@@ -42,6 +42,7 @@ _RANKED: tuple[TableName, ...] = (
     "devices",
     "timings",
 )
+_STREAM = r"/std(?:out|err)\.log$"
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
@@ -77,21 +78,21 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's.
+    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's. Both
+    streams of a process, that torchrun keeps in one folder, speak for it.
 
     A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique() for name in _SPEAKING]
     events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
     parts.append(events.filter(~_is_printed()).select("file", "rank").unique())
-    sure = pl.concat(parts).unique()
-    printed = events.filter(_is_printed()).select("file", "rank").unique().join(sure, on="file", how="anti")
-    speaking = pl.concat([sure, printed]).group_by("file").agg(pl.col("rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
-    return (
-        speaking.filter(pl.col("rank").list.len() == 1)
-        .join(own.select("file"), on="file", how="semi")
-        .select("file", pl.col("rank").list.first().alias("_file"))
-    )
+    own = own.select("file", pl.col("file").cast(pl.String).str.replace(_STREAM, "/").alias("_process"))
+    sure = pl.concat(parts).join(own, on="file").select("_process", "rank").unique()
+    printed = events.filter(_is_printed()).join(own, on="file").select("_process", "rank").unique()
+    printed = printed.join(sure, on="_process", how="anti")
+    speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
+    speaking = speaking.filter(pl.col("rank").list.len() == 1)
+    return own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
 
 
 def _is_printed() -> pl.Expr:

@@ -20,7 +20,7 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import questions
+from forensics.cli import questions, redaction
 from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
 from reports import outputs
 
@@ -36,7 +36,7 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
     "Look closer": ("show", "stacks", "events", "inspect"),
-    "For programs": ("schema",),
+    "Hand on": ("redact", "schema"),
 }
 
 
@@ -188,6 +188,9 @@ def _primary(report: "Report") -> "Incident":
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
 )
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
+@click.option(
+    "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
+)
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
@@ -208,6 +211,7 @@ def analyze(
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    redact: bool,
     profile: bool,
     tables: str | None,
     detailed_exitcode: bool,
@@ -215,6 +219,12 @@ def analyze(
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
     if opened and html == "-":
         raise click.UsageError("--open needs a file: it cannot show standard output")
+    if redact and bundle == "-":
+        raise click.UsageError(
+            "--redact reads the bundle twice, and standard input can be read once: save it to a file"
+        )
+    if redact and tables:
+        raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
     targets = [target for target in (html, json_file, markdown) if target]
@@ -232,6 +242,9 @@ def analyze(
     report = conclude_evidence(
         evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung, step=steps
     )
+    if redact:
+        with steps("redact"):
+            report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
         wrote = _outputs(report, html, json_file, markdown)
         if tables:
@@ -314,5 +327,12 @@ def schema() -> None:
     click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
 
 
-for _command in (questions.show, questions.events, questions.stacks, questions.diff, questions.explain):
+for _command in (
+    questions.show,
+    questions.events,
+    questions.stacks,
+    questions.diff,
+    questions.explain,
+    redaction.redact,
+):
     cli.add_command(_command)

@@ -8,8 +8,10 @@ from forensics.detectors.hardware import (
     link_before_wait,
     network,
     node_failure,
+    odd_telemetry,
     ring_counters,
     shared_storage,
+    silent_port,
     stopped_call,
     stopped_device,
 )
@@ -86,7 +88,9 @@ DETECTORS: tuple[Detector, ...] = (
     unnamed_rank.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
+    silent_port.DETECTOR,
     ring_counters.DETECTOR,
     all_entered.DETECTOR,
     novel_line.DETECTOR,
+    odd_telemetry.DETECTOR,
 )

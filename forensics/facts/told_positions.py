@@ -55,7 +55,7 @@ def _of_watchdogs(
     groups: dict[_Group, set[int]] = {}
     found = [(row, memberships.group_of(row)) for row in rows(events, "collective_timeout")]
     unsized = {(group, row["seq"]) for row, group in found if _elements(row) is None}
-    sizes = {group: _size(memberships, group) or _by_elements(found, group) for _, group in found}
+    sizes = {group: _size(memberships, group) or _by_elements(found, group) for group in {group for _, group in found}}
     world = tuple(sorted(expected))
     for row, group in found:
         rank = own_rank(row)

@@ -78,6 +78,37 @@ class TensorRow(msgspec.Struct, frozen=True, kw_only=True):
     role: str  # root | echo | infected | unobserved
 
 
+class FirstBad(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks on which a module's values first turned bad in the same step; a cell of ranks × modules. Modules stand in the
+    order in which they turned bad."""
+
+    module: str
+    step: int
+    phase: str | None
+    value: Literal["nan", "inf"]
+    ranks: str  # ranges
+    origin: bool  # the first anomaly is here
+
+
+Who = Literal["culprit", "suspect", "peers", "job"]  # peers: the median of all other ranks
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure over the steps around the onset, thinned to what is drawn: at most 200 points, steps ascending."""
+
+    what: Literal["absmax", "loss", "grad_norm", "loss_scale"]
+    who: Who
+    rank: int | None  # None: of the job, or of the peers together
+    module: str | None  # of absmax
+    tensor: str | None
+    phase: str | None
+    steps: list[int]
+    values: list[float | str]  # "NaN", "Inf", "-Inf" as text
+    onset: int | None  # step of the first anomaly
+    limit: float | None  # absmax: the largest finite number of the tensor's format
+    ref: Ref | None  # where the value at the onset stands, else the last one
+
+
 class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str | None
     host: str | None
@@ -98,5 +129,7 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     stacks: list[StackClass] = []
     collectives: list[CollectiveRow] = []
     tensors: list[TensorRow] = []
+    first_bad: list[FirstBad] = []
+    series: list[Series] = []
     hardware: list[HardwareRow] = []
     notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view

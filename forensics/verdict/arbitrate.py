@@ -132,6 +132,8 @@ def _with_claims(known: Merged, more: Finding) -> Merged:
     first, detectors = known
     claims = tuple(dict.fromkeys((*first.claims, *more.claims)))
     reasons = tuple(reason for reason in first.undecided if reason in more.undecided)
+    if more.undecided and not reasons:
+        reasons = first.undecided  # each doubts for a reason of its own: agreement settles neither
     pooled = replace(
         first, claims=claims, undecided=reasons, hosts=first.hosts or more.hosts, devices=first.devices or more.devices,
         site=first.site or more.site, code=first.code or more.code,

@@ -7,6 +7,7 @@ from forensics.views.collectives import collectives
 from forensics.views.graph import graph
 from forensics.views.grid import grid
 from forensics.views.hardware import hardware
+from forensics.views.numbers import numbers
 from forensics.views.stacks import stacks
 from forensics.views.timeline import timeline
 
@@ -15,6 +16,7 @@ def views(case: Case, finding: Finding) -> Views:
     """Case and the chosen finding → everything that the page draws."""
     cells, hosts = grid(case, finding)
     nodes, edges, notes = graph(case, finding)
+    first_bad, series, left_out = numbers(case, finding)
     return Views(
         timeline=timeline(case, finding),
         grid=cells,
@@ -24,6 +26,8 @@ def views(case: Case, finding: Finding) -> Views:
         stacks=stacks(case),
         collectives=collectives(case),
         tensors=list(finding.tensors),
+        first_bad=first_bad,
+        series=series,
         hardware=hardware(case, finding),
-        notes=notes,
+        notes=[*notes, *left_out],
     )

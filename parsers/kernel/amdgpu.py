@@ -14,13 +14,13 @@ Versions: kernels 5.x and 6.x.
 Source: drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_device.c.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_kernel
 from parsers.tables import Tables
 
@@ -38,22 +38,22 @@ def _ras(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 RULES = (
-    Rule(re.compile(rf"{_BDF}{_PLACE}no {_WHAT}"), None),
-    Rule(re.compile(rf"{_BDF}{_PLACE}\d+ {_WHAT} total in "), None),
+    Rule(regex(rf"{_BDF}{_PLACE}no {_WHAT}"), None),
+    Rule(regex(rf"{_BDF}{_PLACE}\d+ {_WHAT} total in "), None),
     Rule(
-        re.compile(rf"{_BDF}{_PLACE}(?P<value>\d{{1,18}}) (?:new )?{_WHAT} (?P<block>[\w.]{{1,32}}) block"),
+        regex(rf"{_BDF}{_PLACE}(?P<value>\d{{1,18}}) (?:new )?{_WHAT} (?P<block>[\w.]{{1,32}}) block"),
         "gpu_error", refine=_ras,
     ),
     Rule(
-        re.compile(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
+        regex(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
     ),
     Rule(
-        re.compile(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
+        regex(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
         "gpu_error", "error", "ring_timeout",
     ),
-    Rule(re.compile(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
-    Rule(re.compile(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
-    Rule(re.compile(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
+    Rule(regex(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
+    Rule(regex(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
+    Rule(regex(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
 )  # fmt: skip
 
 

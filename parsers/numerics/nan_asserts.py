@@ -27,13 +27,14 @@ import polars as pl
 
 from parsers.lines import claimed, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
 _CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
-_NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
+_NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
 
 def _where(text: str) -> str:
@@ -60,7 +61,7 @@ def _named(groups: Mapping[str, str]) -> dict[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             rf"{_RANK}, node (?P<node>[^\s,]{{1,253}}), device (?P<device_index>\d{{1,6}}), "
             r"iteration (?P<iteration>-?\d{1,15}): Unexpected result (?P<result>.{1,200}?)"
             r"(?: \(message='(?P<message>[^']{0,1000})'?|$)"
@@ -69,7 +70,7 @@ RULES = (
         refine=_named,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
             r"(?:\.? Device: (?P<device_index>\d{1,6}))?(?:,? node: (?P<node>[\w.-]{1,253}?)(?=Rank \d|[^\w.-]|$))?"
         ),
@@ -77,12 +78,12 @@ RULES = (
         refine=_named,
     ),
     Rule(
-        re.compile(_HOOK),
+        regex(_HOOK),
         "nan_assert",
         code="nan_check",
         refine=lambda groups: {"detail": {"where": "nan_check", "tensor": groups["tensor"]}},
     ),
-    Rule(re.compile(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
+    Rule(regex(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 
 

@@ -15,7 +15,6 @@ Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
 Source: paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
-import re
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
@@ -39,20 +39,20 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
-    Rule(re.compile(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
-    Rule(re.compile(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
+    Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
+    Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
-    Rule(re.compile(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bTaintManagerEviction\b|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
+    Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bTaintManagerEviction\b|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),
     Rule(
-        re.compile(r"\bContainer rank (?P<container>-?\d{1,7}) status (?P<status>failed|\w{1,20}) .{0,4000}?\bcode (?P<number>-?\d{1,5}) log "
+        regex(r"\bContainer rank (?P<container>-?\d{1,7}) status (?P<status>failed|\w{1,20}) .{0,4000}?\bcode (?P<number>-?\d{1,5}) log "
                    r"\S{0,300}?workerlog\.(?P<local_rank>\d{1,4})"),
         "exit", refine=_coded,
     ),
     Rule(
-        re.compile(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\.? ?error code: (?P<number>-?\d{1,5})"), "exit", refine=_coded
+        regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\.? ?error code: (?P<number>-?\d{1,5})"), "exit", refine=_coded
     ),
-    Rule(re.compile(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost", refine=_silent),
+    Rule(regex(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost", refine=_silent),
 )  # fmt: skip
 
 

@@ -13,13 +13,13 @@ Versions: Ray 2.0 to 2.60.
 Source: src/ray/protobuf/common.proto (WorkerExitType), gcs_actor_manager.cc, node_manager.cc.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
@@ -33,7 +33,7 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             r"(?:Worker IP address: (?P<address>[\w.:]{1,60}) .{0,40}?)?(?:Worker PID: (?P<pid>\d{1,9}) )?"
             r"Worker exit type: (?P<how>[A-Z_]{3,40})"
         ),

@@ -17,32 +17,32 @@ Versions: vLLM 0.6 to 0.14, SGLang 0.3 to 0.5.
 Source: multiproc_executor.py, ray_executor_v2.py and shm_broadcast.py of vLLM; watchdog.py and tokenizer_manager.py of SGLang.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.reading import integers
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables, table
 
-_RANKED = re.compile(r"\bRayWorkerProc rank=\[(?P<ranks>[\d, ]{1,2000})\] died unexpectedly")
+_RANKED = regex(r"\bRayWorkerProc rank=\[(?P<ranks>[\d, ]{1,2000})\] died unexpectedly")
 RULES = (
     Rule(
-        re.compile(r"\bWorker proc (?P<worker>[\w.]{1,60}?-(?P<local_rank>\d{1,4})) died unexpectedly"), "exit", code="died"
+        regex(r"\bWorker proc (?P<worker>[\w.]{1,60}?-(?P<local_rank>\d{1,4})) died unexpectedly"), "exit", code="died"
     ),
     Rule(
-        re.compile(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "other", "warning", "shm_broadcast",
+        regex(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "other", "warning", "shm_broadcast",
         refine=lambda _: {"detail": {"unit": "s"}},
     ),
-    Rule(re.compile(r"RPC call to (?P<call>\w{1,80}) timed out"), "collective_timeout", code="rpc"),
+    Rule(regex(r"RPC call to (?P<call>\w{1,80}) timed out"), "collective_timeout", code="rpc"),
     Rule(
-        re.compile(r"\b[Ww]atchdog timeout \((?:self\.)?watchdog_\w+=(?P<value>\d{1,7}(?:\.\d{1,3})?)(?:, soft=(?P<soft>\w+))?"),
+        regex(r"\b[Ww]atchdog timeout \((?:self\.)?watchdog_\w+=(?P<value>\d{1,7}(?:\.\d{1,3})?)(?:, soft=(?P<soft>\w+))?"),
         "heartbeat_lost", refine=lambda groups: {"detail": {"unit": "s"}, "severity": "warning" if groups.get("soft") == "True" else "error"},
     ),
-    Rule(re.compile(r"SIGQUIT received\..{0,80}?one child failed"), "other", "error", "child_failed"),
+    Rule(regex(r"SIGQUIT received\..{0,80}?one child failed"), "other", "error", "child_failed"),
 )  # fmt: skip
 
 

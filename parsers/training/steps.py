@@ -29,13 +29,13 @@ Versions: those of 2020 to 2025.
 Source: the logging code of these projects.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, conform, empty, table
 from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
@@ -284,5 +284,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=_JOINED,
-    follows=re.compile(rb"^[^\n]{0,160}?[a-z)]:\s*[0-9A-Za-z.+-]{1,24}\s*(?:\||$)"),
+    follows=regex(rb"^[^\n]{0,160}?[a-z)]:\s*[0-9A-Za-z.+-]{1,24}\s*(?:\||$)"),
 )  # fmt: skip

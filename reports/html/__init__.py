@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from forensics.model.incident import Incident, Report
 from forensics.model.texts import SITE
-from reports import answer, json, markdown, summary, terminal, words
+from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import drawings
 from reports.layout import count, ranks_phrase, size
 from reports.sanitize import clean
@@ -103,6 +103,7 @@ def _environment() -> Environment:
         "rank_count": count,
     }
     environment.globals |= {
+        "ledger": ledger,
         "words": words, "sites": SITE, "states": drawings.STATES, "shape": drawings.shape,
         "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
         "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo, "missing": summary.missing,

@@ -1,8 +1,9 @@
 """Most ranks gave up their wait, in operations whose group is not named: who did not?
 
-Whoever timed out, or lost a connection to somebody who had, was waiting. Where the world is known, the few that never said
-so are what the others waited for, or what these waited for; a log that is silent proves no absence, so they are suspects.
-A rank that made another call than all others gives up as well; that is said. Where a line names the group, its members tell more.
+Whoever timed out, or lost a connection to somebody who had, was waiting. The few that never said so are what the others
+waited for, or what these waited for; a log that is silent or lost proves no absence, so they are suspects. A rank that made
+another call than all others gives up as well, and is not among them: both are said. Where the size of the job is not told,
+only ranks with a line of their own are looked for. Where a line names the group, its members tell more.
 """
 
 from forensics.case import Case, Detector
@@ -22,11 +23,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if any(end.how == "died" for end in case.ends.values()):
         return ()
-    gave_up = (case.waited_ranks | {rank for rank, end in case.ends.items() if end.how in _GAVE_UP}) & case.expected
-    rest = tuple(sorted(case.expected - gave_up))
+    job = case.job_told_of
+    gave_up = (case.waited_ranks | {rank for rank, end in case.ends.items() if end.how in _GAVE_UP}) & job
+    rest = tuple(sorted(job - gave_up))
     if not rest or len(rest) >= len(gave_up):
         return ()
+    lost = sorted(set(rest) - case.seen)
     text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
+    text += f" (nothing of {ranks_text(lost)} is here)" if lost else ""
     return (
         Finding(
             detector=DETECTOR.name,

@@ -111,30 +111,38 @@ def detect(case: Case) -> tuple[Finding, ...]:
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
         text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
-        return (_finding(text, onset, points.slice(max(at - 1, 0), 2), name),)
+        return (_finding(case, text, onset, points.slice(max(at - 1, 0), 2), name),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
     (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
     first, last = int(points["step"][0]), int(points["step"][-1])
     text = f"from step {first} to {last} {name} sank little by little from {high:.4g} to {low:.4g} ({_less(high, low)})"
-    return (_finding(text, first, pl.concat([points.head(1), points.tail(1)]), name),)
+    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name),)
 
 
 def _less(high: float, low: float) -> str:
     return f"{100 * (high - low) / high:.0f} % less"
 
 
-def _finding(text: str, onset: int, shown: pl.DataFrame, name: str) -> Finding:
+def _finding(case: Case, text: str, onset: int, shown: pl.DataFrame, name: str) -> Finding:
+    """Whose device was measured to be held back is a suspect: nothing shows that the others waited for it."""
+    slowed = [one for one in case.apart if one.effect == "slows"]
+    held_back = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
     reason = "one slow device or host slows all"
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
-        claims=(Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),),
+        suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
+        suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
+        claims=(
+            Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),
+            *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
+        ),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
         actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
         collect=("timers per rank, clocks and temperatures of all devices",),
-        summary=f"Slow: {text}. One log does not tell which rank holds the others up.",
+        summary=f"Slow: {text}. One log does not tell which rank holds the others up.{held_back}",
     )
 
 
