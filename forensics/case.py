@@ -10,9 +10,11 @@ from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.checkpoints import Checkpoint, checkpoints
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
+from forensics.facts.own_values import is_data_parallel
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
@@ -20,7 +22,9 @@ from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import has_begun
 from forensics.facts.recovered_errors import unrecovered
 from forensics.facts.roles import Roles
+from forensics.facts.spent import Spent, spent
 from forensics.facts.states import States
+from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
 from forensics.graph.hang.roots import Roots
@@ -67,6 +71,12 @@ class Case:
         """Is the size of the job stated, and not only the highest of its ranks seen?"""
         return bool(self.expected) and self.world_from != HIGHEST_RANK
 
+    @property
+    def job_told_of(self) -> frozenset[int]:
+        """The ranks of the job; where its size is not told, those that left a record: the highest rank seen tells the least
+        size only, and who is between may never have been."""
+        return self.expected if self.is_world_told else self.seen
+
     @cached_property
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
@@ -100,6 +110,16 @@ class Case:
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
 
     @cached_property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Complete checkpoints by step (facts/checkpoints.py)."""
+        return checkpoints(self.events)
+
+    @cached_property
+    def spent(self) -> Spent:
+        """Where the time went (facts/spent.py)."""
+        return spent(self.tables, self.events, self.attempt)
+
+    @cached_property
     def memberships(self) -> Memberships:
         """Groups, their members, and ranks within them made global (facts/memberships.py)."""
         return Memberships(self.tables, self.expected, self.seen)
@@ -120,6 +140,11 @@ class Case:
         return Roles(self.tables, self.coordinates, self.expected | self.seen)
 
     @cached_property
+    def is_data_parallel(self) -> bool:
+        """Are the values that a rank computes its own alone, before gradients are averaged?"""
+        return is_data_parallel(self.tables, self.job_told_of)
+
+    @cached_property
     def phase_times(self) -> pl.DataFrame:
         """How long each rank took for what in each step (facts/phase_times.py)."""
         return phase_times(self.tables, self.roles)
@@ -128,6 +153,11 @@ class Case:
     def slow_phases(self) -> SlowPhases:
         """Who stands out among its peers, and in what (facts/outliers.py)."""
         return slow_phases(self.phase_times)
+
+    @cached_property
+    def apart(self) -> tuple[Apart, ...]:
+        """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
+        return apart(self.tables, self.identity, self.roles)
 
     @cached_property
     def has_begun(self) -> bool:
@@ -148,6 +178,12 @@ class Case:
     def waited_ranks(self) -> frozenset[int]:
         """Ranks whose own watchdog gave up on others."""
         return waited_ranks(self.events)
+
+    @cached_property
+    def aborted_ranks(self) -> frozenset[int]:
+        """Everybody of the job, where no line says that anybody waited and every process aborted; else nobody."""
+        aborted = frozenset(rank for rank, end in self.ends.items() if (end.how, end.code) == ("failed", "SIGABRT"))
+        return aborted if aborted >= self.expected and aborted and not self.has_waited else frozenset()
 
     @cached_property
     def is_only_about_hosts(self) -> bool:

@@ -15,6 +15,7 @@ from parsers.comm import (
     nccl,
     nccl_collectives,
     nccl_inspector,
+    oneccl,
     proxy_dump,
     ras,
 )
@@ -22,15 +23,19 @@ from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
+    ib_counters,
     lspci,
     mthreads_gmi,
     mx_smi,
     nvidia_smi_csv,
+    nvidia_smi_dmon,
     nvidia_smi_q,
     nvidia_smi_table,
     nvidia_smi_xml,
     nvlink_status,
     prometheus,
+    prometheus_range,
+    telemetry_table,
 )
 from parsers.evidence import Evidence
 from parsers.kernel import (
@@ -56,6 +61,7 @@ from parsers.numerics import (
     msprobe_monitor,
     nan_asserts,
     overflow,
+    replica_hashes,
     rerun_tracker,
     te_stats,
     tensor_stats,
@@ -80,7 +86,7 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_times
+from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_records, step_times
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
@@ -100,12 +106,15 @@ PARSERS: tuple[Parser, ...] = (
     nvidia_smi_q.PARSER,
     nvidia_smi_csv.PARSER,
     nvlink_status.PARSER,
+    nvidia_smi_dmon.PARSER,
     dcgmi_dmon.PARSER,
     mthreads_gmi.PARSER,
     mx_smi.PARSER,
     ib.PARSER,
+    ib_counters.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
+    prometheus_range.PARSER,
     nccl_inspector.PARSER,
     clog.PARSER,
     kubernetes.PARSER,
@@ -114,8 +123,10 @@ PARSERS: tuple[Parser, ...] = (
     kineto.PARSER,
     msprof.PARSER,
     phases.PARSER,
+    step_records.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
+    telemetry_table.PARSER,
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     tensor_stats.PARSER,
@@ -128,6 +139,7 @@ PARSERS: tuple[Parser, ...] = (
     cann.PARSER,
     horovod.PARSER,
     coordination.PARSER,
+    oneccl.PARSER,
     libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,
@@ -147,6 +159,7 @@ PARSERS: tuple[Parser, ...] = (
     expert_load.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
+    replica_hashes.PARSER,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
     hf_underflow.PARSER,

@@ -1,10 +1,11 @@
 """All anchors of all line parsers at once: where in a block of bytes do they occur?
 
-Hyperscan where its wheel can be imported, else google-re2, else the standard library: the same answer, slower.
+Hyperscan where its wheel can be imported, else google-re2, else the standard library: the same answer, slower. Building
+one of them takes as long as to look for each anchor alone in some dozens of small blocks: so the first ones go that way.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -13,17 +14,36 @@ Hit = tuple[int, int]  # where the anchor ends, its index
 Text = bytes | bytearray
 Find = Callable[[Text, int], list[Hit]]
 ENGINES = ("hyperscan", "re2", "re")
+SMALL, FEW = 16 << 10, 32  # bytes, blocks
 
 
 @lru_cache(maxsize=8)
 def finder(anchors: tuple[bytes, ...], engine: str | None = None) -> Find:
-    """A function (block, end) → hits in `block[:end]`, sorted. `engine`: one of ENGINES; None takes the first that can be imported."""
+    """A function (block, end) → hits in `block[:end]`, sorted. `engine`: one of ENGINES; None takes the first that can be
+    imported, but for a FEW SMALL blocks."""
     if not anchors:
         return lambda _block, _end: []
     if any(not anchor or b"\n" in anchor or b"\r" in anchor for anchor in anchors):
         raise ValueError("an anchor is empty or spans lines")
     if engine is not None:
         return _MAKERS[engine](anchors)
+
+    left = iter(range(FEW))
+
+    def find(block: Text, end: int) -> list[Hit]:
+        if end > SMALL or next(left, None) is None:
+            return _fastest(anchors)(block, end)
+        hits: list[Hit] = []
+        for number, anchor in enumerate(anchors):
+            hits += ((at + len(anchor), number) for at in _places(block, anchor, 0, end))
+        hits.sort()
+        return hits
+
+    return find
+
+
+@lru_cache(maxsize=8)
+def _fastest(anchors: tuple[bytes, ...]) -> Find:
     for name in ENGINES:
         try:
             return _MAKERS[name](anchors)
@@ -88,12 +108,17 @@ def _complete(block: bytes, anchors: Sequence[bytes], pattern: Any) -> list[Hit]
         end = block.find(b"\n", begin)
         stop = len(block) if end < 0 else end
         for number, anchor in enumerate(anchors):
-            at = block.find(anchor, start, stop)
-            while at >= 0:
-                hits.append((at + len(anchor), number))
-                at = block.find(anchor, at + 1, stop)
+            hits += ((at + len(anchor), number) for at in _places(block, anchor, start, stop))
     hits.sort()
     return hits
+
+
+def _places(block: Text, anchor: bytes, start: int, stop: int) -> Iterator[int]:
+    """Where an anchor begins in `block[start:stop]`."""
+    at = block.find(anchor, start, stop)
+    while at >= 0:
+        yield at
+        at = block.find(anchor, at + 1, stop)
 
 
 _MAKERS: dict[str, Callable[[tuple[bytes, ...]], Find]] = {"hyperscan": _hyperscan, "re2": _re2, "re": _re}

@@ -1,14 +1,15 @@
 """Reads JSON objects that may be cut: whole documents by msgspec, cut ones as far as they are complete."""
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
+from parsers.patterns import regex
+
 MAX_BYTES = 256 << 20
 MAX_CONTAINERS = 8_000_000  # "[]," costs three bytes in the file and 64 in memory
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = regex(r"[ \t\r\n]*")
 
 
 class Refused(ValueError):

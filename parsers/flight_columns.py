@@ -5,7 +5,6 @@ force: values are transposed once, shapes and frames are turned into text or row
 goes to polars as it is; only where polars objects (a value of the wrong type) it is cleaned value by value.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import msgspec
 import polars as pl
 
 from parsers.flight_rows import NUMBERS, Rows, Unfit
+from parsers.patterns import regex
 from parsers.tables import stack_text
 
 MAX_TEXT = 1_000  # longer names are cut: one text may be shared by every entry
@@ -74,7 +74,7 @@ _KINDS = {
     "_broadcast_oop": "broadcast",
     "_reduce_oop": "reduce",
 }
-_POINT = re.compile(r"(send|recv) \d+\s*(?:->|<-)\s*(\d{1,9})")
+_POINT = regex(r"(send|recv) \d+\s*(?:->|<-)\s*(\d{1,9})")
 
 
 def int_or_none(value: object) -> int | None:

@@ -3,9 +3,9 @@
 [PG 0 Rank 3]   [PG 1 (tp) Rank 0]   [PG ID 2 PG GUID 9(dp) Rank 4]
 """
 
-import re
+from parsers.patterns import regex
 
 _N = r"\d{1,18}"
-GROUP = re.compile(
+GROUP = regex(
     rf"\[PG (?:ID )?(?P<id>{_N})(?: PG GUID (?P<name>[^\s(\]]+))?(?: ?\((?P<desc>[^)]*)\))? Rank (?P<rank>{_N})\]"
 )

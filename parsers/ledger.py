@@ -21,7 +21,9 @@ from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
+from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
+from parsers.secrets import mask_tables
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -78,9 +80,10 @@ def read_bundle(
             if progress is not None:
                 progress(done, whole)
         tables = merge(parts)
+        tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
-        return Evidence(bundle.name, tables)
+        return Evidence(bundle.name, mask_tables(tables))
 
 
 def _bytes(tables: Tables) -> int:

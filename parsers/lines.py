@@ -3,17 +3,17 @@
 The rank is the line's own (`[rank3]:`), else the path's. A local rank is never taken for a rank.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.stamps import CTIME
 from parsers.tables import table
 
 TEXT_CHARACTERS = 2000
-_KERNEL = re.compile(rf"(?:^|\s)kernel: |^\[{CTIME}\] $|\"kernel\"")  # syslog and journalctl, dmesg -T, journald's JSON
+_KERNEL = regex(rf"(?:^|\s)kernel: |^\[{CTIME}\] $|\"kernel\"")  # syslog and journalctl, dmesg -T, journald's JSON
 Row = Mapping[str, Any]
 
 

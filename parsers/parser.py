@@ -57,6 +57,7 @@ class LineParser:
 
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
     `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
+    `leads`: of the anchored lines, only those that it finds something in have lines after them.
     `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
     `before`: whether the line before an anchored line comes along, too.
     `leftover`: it gets only the lines of which no other parser has made a row or a claim.
@@ -66,6 +67,7 @@ class LineParser:
     anchors: tuple[bytes, ...]
     parse: Callable[[pl.DataFrame], Tables]
     after: int = 0
+    leads: re.Pattern[bytes] | None = None
     follows: re.Pattern[bytes] | None = None
     before: bool = False
     leftover: bool = False

@@ -17,21 +17,22 @@ from typing import Any
 import msgspec
 
 from parsers import stamps
+from parsers.patterns import regex
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|SEVERE|FATAL)"  # a logger's, never a host
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
-_NOT_HOST = re.compile(
+_NOT_HOST = regex(
     r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia|mlx|usb|pci|ata|md"
     r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
     re.I,
 )
-_HOST_COLON = re.compile(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
+_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 _DEPTH = 12  # decorations per line; more is not decoration
-_RANK_ANYWHERE = re.compile(r"\[rank(\d{1,7})\]:")
+_RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
 
 
 @dataclass(slots=True)
@@ -255,9 +256,9 @@ _LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
 _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
 )
-_BARRED = re.compile(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
-_POD = re.compile(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
-_OPENED = re.compile(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
+_BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
+_POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
+_OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
 _END = r":?(?: |$|(?=[\[\t(]))"
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),

@@ -3,12 +3,13 @@
 `"0-3,8"` are the ranks 0, 1, 2, 3, 8 in this order; the order is the group's own, slice i belongs to entry i.
 """
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from parsers.patterns import regex
+
 RANKS = 1 << 18  # ranks of a job: no number beyond is believed, or a few digits would cost as many rows (bounds.py)
-_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
+_RANGE = regex(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
 @lru_cache(maxsize=16_384)

@@ -20,6 +20,7 @@ before it counts only where a separator follows it. The rank of a record is the 
 import re
 from dataclasses import dataclass
 
+from parsers.patterns import regex
 from parsers.reading import json_object
 from parsers.stamps import NONE, Stamp, parse_time
 
@@ -31,32 +32,32 @@ _SEVERITIES = {
     **dict.fromkeys(("info", "information", "notice", "success", "i", "debug", "trace", "verbose", "d", "v"), "info"),
 }
 _WORDS = "|".join(sorted((word for word in _SEVERITIES if len(word) > 1), key=len, reverse=True))
-_LEVEL = re.compile(rf"(?:(?<=\|)[A-Z]{{2,8}}_)?(?P<level>{_WORDS.upper()})(?![\w./-]| ?=)")
-_ANY_CASE = re.compile(rf"\s*(?P<level>{_WORDS})\s*", re.I)
+_LEVEL = regex(rf"(?:(?<=\|)[A-Z]{{2,8}}_)?(?P<level>{_WORDS.upper()})(?![\w./-]| ?=)")
+_ANY_CASE = regex(rf"\s*(?P<level>{_WORDS})\s*", re.I)
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?:\.\d{1,3})?"
-_STAMP = re.compile(
+_STAMP = regex(
     rf"(?:\d{{4}}[-/:]\d\d[-/:]\d\d[T _-]?|\d\d(?:[-/]\d\d){{1,2}}(?:\d\d)? |[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} +\d{{1,2}} "
     rf"|[A-Z][a-z]{{2}} +\d{{1,2}} ){_CLOCK}(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?(?: \d{{4}})?|{_CLOCK}"
 )
-_BRACKET = re.compile(r"\[(?P<square>[^\[\]]{0,160})\]|\((?P<round>[^()]{1,120})\)|<(?P<angle>[^<>]{1,32})>")
-_SEPARATOR = re.compile(r"[\s|:,;-]+")
-_NAME = re.compile(r"[\w.@/#-]+(?:\[\d+\])?")
-_SPACE = re.compile(r"\s+")
-_FOLLOWED = re.compile(r"\s*(?:[:|\[\]]|-+\s)")
-_GLOG = re.compile(
+_BRACKET = regex(r"\[(?P<square>[^\[\]]{0,160})\]|\((?P<round>[^()]{1,120})\)|<(?P<angle>[^<>]{1,32})>")
+_SEPARATOR = regex(r"[\s|:,;-]+")
+_NAME = regex(r"[\w.@/#-]+(?:\[\d+\])?")
+_SPACE = regex(r"\s+")
+_FOLLOWED = regex(r"\s*(?:[:|\[\]]|-+\s)")
+_GLOG = regex(
     r"\[?(?P<letter>[EF])(?P<stamp>\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] ?"
     r"|\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?): (?P<tf>[EF]) +(?P<file>[\w./-]{1,300}:\d{1,6})\] ?"
 )
-_GNU = re.compile(
+_GNU = regex(
     r"(?:(?P<name>[\w./+-]{1,80}(?:\[\d{1,10}\])?): (?:\w+ )??(?=[a-z]))?(?P<level>[Ee]rror|[Ff]atal|[Cc]ritical)(?: error)?: "
 )
-_LOGFMT = re.compile(r"(?:^|\s)(?:level|severity|lvl)=\"?(?P<level>\w{1,12})\"?(?=\s|$)")
-_LOGFMT_TEXT = re.compile(r"\b(?:msg|message)=(?:\"((?:[^\"\\]|\\.)*)\"|(\S+))")
+_LOGFMT = regex(r"(?:^|\s)(?:level|severity|lvl)=\"?(?P<level>\w{1,12})\"?(?=\s|$)")
+_LOGFMT_TEXT = regex(r"\b(?:msg|message)=(?:\"((?:[^\"\\]|\\.)*)\"|(\S+))")
 _JSON_LEVELS = ("level", "severity", "levelname", "log.level", "lvl")
 _JSON_TEXTS = ("msg", "message", "log", "event", "text", "body")
-_RANK = re.compile(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank(?:id)?[ :=_]{0,2}(\d{1,7})\b")
+_RANK = regex(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank(?:id)?[ :=_]{0,2}(\d{1,7})\b")
 # What stands between the level and the message: brackets of a place or a name, `(PID:1, RankID:2)`, `file.py:3`, `root:`.
-_BETWEEN = re.compile(
+_BETWEEN = regex(
     r"\s*(?:\[[\w .:/<>@-]{1,160}\]|\([\w.:/-]{1,80}(?:, ?\w{1,20}:-?\d{1,10}){0,5}\)|[\w./<>-]{1,200}:\d{1,6}(?=\s|$)"
     r"|(?<=:)[\w.-]{1,120}:(?=\S)|[|:-])\s*"
 )

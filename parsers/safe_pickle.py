@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from parsers.patterns import regex
 from parsers.rank_list import RANKS
 
 MAX_BYTES = 64 << 20  # a dump of 2,000 entries has about 1 MB
@@ -89,7 +90,7 @@ class _PlainUnpickler(pickle.Unpickler):
 _NO_TUPLE = rb"(?:(?<=[\]}as])|(?<=[^(][eu])|(?<=[\]}hK]\([eu]))"
 _GET = rb"(?:h.|j.{4})"
 _LONG1 = b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(1, 9))
-_RUN = re.compile(  # the commonest first; a pair of slots made a tuple before a slot alone
+_RUN = regex(  # the commonest first; a pair of slots made a tuple before a slot alone
     rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|"
     + _NO_TUPLE
     + rb"q.|"
@@ -97,7 +98,7 @@ _RUN = re.compile(  # the commonest first; a pair of slots made a tuple before a
     + (rb")|G.{8})*+(" + _GET + rb")?"),
     re.DOTALL,
 )
-_MAY_FILL = re.compile(_NO_TUPLE)
+_MAY_FILL = regex(_NO_TUPLE)
 _TEXT, _PUT, _LONG_PUT, _TUPLE2, _STOP = b"X"[0], b"q"[0], b"r"[0], 0x86, b"."[0]
 
 

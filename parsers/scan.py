@@ -7,7 +7,6 @@ and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits
 """
 
 import codecs
-import re
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
@@ -19,6 +18,7 @@ from typing import BinaryIO
 from parsers.anchors import finder
 from parsers.dense import DenseReader
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.prefixes import strip
 
 WINDOW = 16 << 20
@@ -34,9 +34,9 @@ _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
-_PARTIAL = re.compile(rb" std(?:out|err) [PF] ")
-_CRI = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
-_DIGITS = re.compile(r"\d+")
+_PARTIAL = regex(rb" std(?:out|err) [PF] ")
+_CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
+_DIGITS = regex(r"\d+")
 
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
 
@@ -235,6 +235,7 @@ class _Scanner:
         self._parsers = parsers
         self._dense = dense
         self._anchors, self._wanted = _wanted(tuple(parsers))
+        self._readers: dict[frozenset[int], frozenset[int]] = {}
         self._find = finder(self._anchors)
         self._counts = [0] * len(self._anchors)
         self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
@@ -345,21 +346,28 @@ class _Scanner:
 
     def _deliver(self, block: bytes | bytearray, size: int, segment: "_Segment", anchors: set[int]) -> None:
         text = bytes(block[segment.begin : segment.end]) if segment.text is None else segment.text
-        is_early: dict[int, bool] = {}
         for anchor in anchors:
             self._counts[anchor] += 1
-            for number in self._wanted[anchor]:
-                is_early[number] = is_early.get(number, False) or self._counts[anchor] <= KEPT_HITS // 2
-        for number, early in is_early.items():
+        row = ((segment.line, self._base + segment.begin), text, True)
+        early = self._who_wants(frozenset(one for one in anchors if self._counts[one] <= KEPT_HITS // 2))
+        for number in self._who_wants(frozenset(anchors)):
             if self._parsers[number].before:
-                self._precede(block, segment, number, early)
+                self._precede(block, segment, number, number in early)
             following = self._following.get(number)
             if following is not None:
                 self._follow(block, size, number, following, segment.line)
-                after = self._parsers[number].after
-                following.until, following.line = segment.last_line + after, segment.last_line + 1
+                leads = self._parsers[number].leads
+                if leads is None or leads.search(text):
+                    following.until = segment.last_line + self._parsers[number].after
+                following.line = segment.last_line + 1
                 following.offset = min(self._ends.end(segment.end) + 1, size)
-            self._kept[number].add(((segment.line, self._base + segment.begin), text, True), early)
+            self._kept[number].add(row, number in early)
+
+    def _who_wants(self, anchors: frozenset[int]) -> frozenset[int]:
+        """Numbers of the parsers of which a line with these anchors is a hit."""
+        if anchors not in self._readers:
+            self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wanted[anchor])
+        return self._readers[anchors]
 
     def _precede(self, block: bytes | bytearray, segment: "_Segment", number: int, early: bool) -> None:
         """Deliver the line before a hit, unless it comes as one that follows the hit before."""

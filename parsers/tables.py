@@ -310,7 +310,9 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "device_index": _INT,
         "uuid": _TEXT,
         "rank": _INT,
-        "metric": _TEXT,
+        "metric": _TEXT,  # as printed
+        "quantity": _TEXT,  # one of quantities.QUANTITIES, whose unit the value has
+        "part": _TEXT,  # port or link of the device
         "value": _FLOAT,
         "text": _TEXT,
         "time_ns": _INT,
@@ -362,6 +364,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "comm_warning": "any other warning of a collective library",
     "config_error": "a configuration cannot work (duplicate device, version mismatch, …); code says which",
     "nan_assert": "a check found NaN or Inf; names_ranks = where",
+    "replica_mismatch": "a check of the job found replicas of its weights to differ; names_ranks = who differs",
     "loss_scale": "a dynamic loss scale changed; value = new scale",
     "bad_loss": "a script stopped because its loss was NaN or Inf",
     "checkpoint_save": "a checkpoint was written; step set",

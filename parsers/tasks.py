@@ -6,17 +6,17 @@ number, and none under another one. Of mpirun the number is a rank of MPI by def
 too: there one such task is enough.
 """
 
-import re
 from collections.abc import Iterable
 
+from parsers.patterns import regex
 from parsers.prefixes import Line
 
 WITNESSES = 2  # tasks that must agree
 WITNESSES_MPI = 1
-_OWN = re.compile(r"\(default_pg\) Rank (\d{1,7})\]")
-_IN_GROUP = re.compile(r"\[(?:PG [^\]]{0,200} )?Rank (\d{1,7})\]")
-_NCCL = re.compile(r"\brank (\d{1,7}) n[rR]anks (\d{1,7})\b")
-_LAUNCHER = re.compile(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
+_OWN = regex(r"\(default_pg\) Rank (\d{1,7})\]")
+_IN_GROUP = regex(r"\[(?:PG [^\]]{0,200} )?Rank (\d{1,7})\]")
+_NCCL = regex(r"\brank (\d{1,7}) n[rR]anks (\d{1,7})\b")
+_LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
 
 
 def are_ranks(lines: Iterable[Line]) -> bool:

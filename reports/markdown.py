@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from forensics.model.incident import Evidence, Incident, Report
-from reports import summary, terminal
+from reports import ledger, summary, terminal
 from reports.answer import actions, answer, todo
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
@@ -35,6 +35,8 @@ def render(report: Report) -> str:
         *_coverage(report),
         "## Alternatives",
         _alternatives(incident),
+        *_ledger(report),
+        *_settings(report),
         "## Do now",
         *_actions(incident),
         postmortem(report),
@@ -126,6 +128,27 @@ def _coverage(report: Report) -> list[str]:
     lines += [f"- unreadable: {code(item.file)}: {code(item.reason)}" for item in report.coverage.unreadable[:_ROWS]]
     lines += [f"- limit: {code(limit)}" for limit in report.limits[:_ROWS]]
     return ["\n".join(lines), *_more(len(report.coverage.unreadable), "unreadable files")]
+
+
+def _ledger(report: Report) -> list[str]:
+    """Where the time went, attempt by attempt; the sums stand in the text at the top."""
+    rows = [tuple(cell(text) for text in row) for row in ledger.table(report.ledger.attempts[-_ROWS:])]
+    return ["## Time and attempts", _table(ledger.HEADINGS, rows)] if rows else []
+
+
+def _settings(report: Report) -> list[str]:
+    """Settings that differ, or cannot work."""
+    rows = [
+        (cell(row.name), cell("; ".join(f"{value}: {who}" for value, who in row.values.items())), cell(row.note))
+        for row in report.environment[:_ROWS]
+    ]
+    if not rows:
+        return []
+    return [
+        "## Settings",
+        _table(("setting", "values, and who has them", "note"), rows),
+        *_more(len(report.environment), "settings"),
+    ]
 
 
 def _alternatives(incident: Incident) -> str:

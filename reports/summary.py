@@ -208,6 +208,8 @@ def _progress(incident: Incident) -> str:
     ]
     known = [f"{word} {step}" for word, step in steps if step is not None]
     parts = [f"last step {', '.join(known)}"] if known else []
+    if lost.checkpoint and lost.lost_steps is not None:
+        parts.append(f"from {lost.checkpoint} on {plural(lost.lost_steps, 'step')} to do again")
     is_told = incident.verdict.kind == "hang" and operation(incident.verdict)
     if lost.stalled_s is not None and not is_told:
         parts.append(f"stood still for {duration(lost.stalled_s)}")

@@ -4,7 +4,7 @@ No sentence, no `file:line` and no command is ever cut; where there is too much,
 """
 
 from forensics.model.incident import Evidence, Incident, Report
-from reports import summary
+from reports import ledger, summary
 from reports.answer import Answer, actions, answer, is_undecided, todo
 from reports.layout import wrap, wrap_command
 from reports.sanitize import clean
@@ -82,6 +82,8 @@ def render(report: Report, *, color: bool, width: int | None = 80) -> str:
     _remaining(page, incident)
     page.gap()
     for row in summary.facts(incident):
+        page.row(row.label, row.text)
+    for row in ledger.facts(report):
         page.row(row.label, row.text)
     _then(page, incident)
     for other in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:

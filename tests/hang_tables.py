@@ -11,6 +11,7 @@ from typing import Any
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident, Report, Verdict
 from parsers.evidence import Evidence
+from parsers.quantities import with_quantities
 from parsers.tables import TABLE_NAMES, TableName, stack_text, table
 
 START_NS = 1_763_000_000_000_000_000
@@ -112,7 +113,8 @@ class Rows:
         )
 
     def evidence(self) -> Evidence:
-        return Evidence("rows", {name: table(name, self.rows[name]) for name in TABLE_NAMES})
+        tables = {name: table(name, self.rows[name]) for name in TABLE_NAMES}
+        return Evidence("rows", {**tables, "devices": with_quantities(tables["devices"])})
 
     def report(self, expected: int | None = None, hung: bool = True) -> Report:
         return conclude_evidence(self.evidence(), expected=expected, hung=hung)

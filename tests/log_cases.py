@@ -11,6 +11,7 @@ from forensics.verdict.arbitrate import Candidate
 from forensics.verdict.conclude import choose
 from forensics.verdict.observers import Basis
 from forensics.verdict.status import status_of
+from parsers.quantities import with_quantities
 from parsers.tables import TABLE_NAMES, table
 
 
@@ -30,7 +31,8 @@ def case(events: list[dict[str, Any]] = (), expected: int | None = None, **table
         for name, given in tables.items()
     }
     others["events"] = rows
-    return case_of({name: table(name, others.get(name, [])) for name in TABLE_NAMES}, 0, expected)
+    whole = {name: table(name, others.get(name, [])) for name in TABLE_NAMES}
+    return case_of({**whole, "devices": with_quantities(whole["devices"])}, 0, expected)
 
 
 @dataclass(frozen=True, slots=True)

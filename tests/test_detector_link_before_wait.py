@@ -68,6 +68,32 @@ def test_what_names_nobody(rows: list[dict[str, Any]]) -> None:
     assert DETECTOR.detect(case(rows, ranks=RANKS, expected=6)) == ()
 
 
+def aborted(*ranks: int, code: str = "-6") -> list[dict[str, Any]]:
+    """The launchers' word at second 600: no log of the processes themselves is there."""
+    return [{"kind": "exit", "rank": rank, "code": code, **at(600)} for rank in ranks]
+
+
+def test_a_link_that_is_still_down_when_everybody_aborts() -> None:
+    found = judged(case([down(), *aborted(*range(6))], ranks=RANKS, expected=6), DETECTOR)
+    assert (found.kind, found.cause, found.hosts, found.ranks) == ("crash", "network_fault", ("n1",), ())
+    assert (found.status, found.undecided) == ("hypothesis", ("tied_explanations",))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [down(), down(kind="link_up", second=5), *aborted(*range(6))],
+        [down(), *aborted(0, 1, 2, 3, 4)],
+        [down(), *aborted(0, 1, 2, 3, 4), *aborted(5, code="1")],
+        [down(), down(host="n2"), *aborted(*range(6))],
+        [down(second=-8 * 86_400), *aborted(*range(6))],
+    ],
+    ids=["it came back", "one is not told of", "one failed in another way", "two hosts", "last week"],
+)
+def test_aborts_that_a_link_does_not_explain(rows: list[dict[str, Any]]) -> None:
+    assert DETECTOR.detect(case(rows, ranks=RANKS, expected=6)) == ()
+
+
 def _all_entered(**groups: tuple[int, ...]) -> Rows:
     """Two hosts of two ranks; every group stands in its second call, made at second 9."""
     job = Rows(4, per_host=2, **groups).placed()

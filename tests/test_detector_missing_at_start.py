@@ -53,6 +53,15 @@ def test_too_few_members() -> None:
     assert (found.suspects, found.undecided) == ((), ("membership_unknown",))
 
 
+def test_the_highest_rank_seen_is_not_the_size_of_the_job() -> None:
+    """Of a failure table that lists rank 3 nobody knows that there are four."""
+    row = {"kind": "missing_members", "rank": 0, "detail": '{"joined": "3", "expected": "4"}'}
+    others = [{"kind": "job_start", "rank": rank} for rank in (1, 3)]
+    table = [{"rank": 3, "how": "elastic failure table"}]
+    found = judged(case([row, *others], ranks=table), DETECTOR)
+    assert (found.suspects, found.undecided) == ((), ("membership_unknown",))
+
+
 def test_a_store_that_does_not_answer() -> None:
     found = judged(case([{"kind": "store_timeout", "rank": 1}], expected=2), DETECTOR)
     assert (found.kind, found.cause, found.ranks, found.suspects) == ("launch", "store_timeout", (), (0,))

@@ -14,6 +14,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.verdict.arbitrate import arbitrate
+from forensics.verdict.price import named
 from parsers.tables import table
 from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
@@ -160,8 +161,9 @@ def test_rollback_names_the_newest_good_checkpoint() -> None:
     job = Job()
     job.op(0, "fc", "ok", "nan", step=120)
     saves = [{"kind": "checkpoint_persist", "step": step, "file": "log", "line": step} for step in (50, 100, 150)]
-    found = only(job, events=table("events", saves))
-    assert "the checkpoint of step 100" in [action.target for action in found.actions]
+    case = with_tables(job, events=table("events", saves))
+    (found,) = DETECTOR.detect(case)
+    assert "the checkpoint of step 100" in [named(case, found, "numerics", action).target for action in found.actions]
     assert any("step 150 on may hold" in claim.text for claim in found.claims)
 
 

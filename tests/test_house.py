@@ -150,10 +150,6 @@ def test_a_parser_says_who_prints_its_lines_in_which_versions_how_they_look_and_
 ROOMS = ("model", "assemble", "facts", "graph", "case", "detectors", "verdict", "views")  # imports only to the left
 AT_THE_TOP = {"__init__", "__main__", "analyze", "case"}
 DETECTIVES = [path for path in MODULES if path.is_relative_to(ROOT / "forensics" / "detectors")]
-# Detectors that read text, which a parser should have put into columns. As of 2026-11-22; this set may only shrink.
-READERS_OF_TEXT = {
-    "forensics.detectors.hardware.idle_device",
-}
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
 CAUSES_TO_COME: set[str] = set()
 
@@ -220,7 +216,7 @@ def test_every_detector_is_registered_once() -> None:
 
 
 def test_detectors_read_columns_and_no_text() -> None:
-    assert {_name(path) for path in DETECTIVES if _imports(path) & {"re", "json"}} == READERS_OF_TEXT
+    assert {_name(path) for path in DETECTIVES if _imports(path) & {"re", "json"}} == set()
 
 
 def test_every_kind_of_event_and_every_cause_has_its_row() -> None:

@@ -107,7 +107,7 @@ def test_why_this_rank_or_why_not(rank: int, said: str) -> None:
 
 def test_help_groups_commands_by_task_and_each_has_an_example() -> None:
     status, lines = ask("--help")
-    assert status == 0 and [line for line in lines if line in ("What happened:", "Look closer:", "For programs:")] != []
+    assert status == 0 and [line for line in lines if line in ("What happened:", "Look closer:", "Hand on:")] != []
     for name, command in cli.commands.items():
         assert "Example" in (command.epilog or "") or name == "show"
     assert ask("-V")[1][0].startswith("forensics")

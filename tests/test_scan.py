@@ -61,6 +61,13 @@ def test_lines_after_a_hit_come_along() -> None:
     assert _lines(data, _parser(b"key", after=2))[0] == [*expected, (7, b"6", False)]
 
 
+def test_only_the_hits_that_lead_have_lines_after_them() -> None:
+    data = b"key\n1\nkey!\n3\nkey\n5\n6\n"
+    parser = LineParser("test", (b"key",), lambda lines: {}, after=3, leads=re.compile(rb"!"))
+    wanted = [(1, b"key", True), (3, b"key!", True), (4, b"3", False), (5, b"key", True), (6, b"5", False)]
+    assert _lines(data, parser)[0] == wanted
+
+
 def test_each_parser_gets_its_own_lines_and_shared_anchors_go_to_both() -> None:
     first, second = _lines(b"one two\ntwo\none\n", _parser(b"one", b"two"), _parser(b"two"))
     assert [line for line, _, _ in first] == [1, 2, 3]
@@ -71,7 +78,7 @@ def test_each_parser_gets_its_own_lines_and_shared_anchors_go_to_both() -> None:
 def test_engines_agree(parts: list[bytes]) -> None:
     block = b"".join(parts)
     anchors = (b"ab", b"abc", b"bca", b"cab")
-    assert len({tuple(finder(anchors, engine)(block, len(block))) for engine in ENGINES}) == 1
+    assert len({tuple(finder(anchors, engine)(block, len(block))) for engine in (None, *ENGINES)}) == 1
 
 
 @given(

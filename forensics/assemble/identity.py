@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.taxonomy import EVENTS
+from parsers.rank_list import RANKS
 from parsers.tables import TableName
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
@@ -42,6 +43,7 @@ _RANKED: tuple[TableName, ...] = (
     "devices",
     "timings",
 )
+_STREAM = r"/std(?:out|err)\.log$"
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
@@ -77,21 +79,21 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's.
+    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's. Both
+    streams of a process, that torchrun keeps in one folder, speak for it.
 
     A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique() for name in _SPEAKING]
     events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
     parts.append(events.filter(~_is_printed()).select("file", "rank").unique())
-    sure = pl.concat(parts).unique()
-    printed = events.filter(_is_printed()).select("file", "rank").unique().join(sure, on="file", how="anti")
-    speaking = pl.concat([sure, printed]).group_by("file").agg(pl.col("rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
-    return (
-        speaking.filter(pl.col("rank").list.len() == 1)
-        .join(own.select("file"), on="file", how="semi")
-        .select("file", pl.col("rank").list.first().alias("_file"))
-    )
+    own = own.select("file", pl.col("file").cast(pl.String).str.replace(_STREAM, "/").alias("_process"))
+    sure = pl.concat(parts).join(own, on="file").select("_process", "rank").unique()
+    printed = events.filter(_is_printed()).join(own, on="file").select("_process", "rank").unique()
+    printed = printed.join(sure, on="_process", how="anti")
+    speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
+    speaking = speaking.filter(pl.col("rank").list.len() == 1)
+    return own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
 
 
 def _is_printed() -> pl.Expr:
@@ -215,6 +217,10 @@ def world(
     sizes = sizes if len(sizes) else tables["ranks"]["world_size"].drop_nulls()  # of processes whose rank is not told
     if len(sizes):
         return frozenset(range(max(sizes.mode().to_list()))), "the world size that ranks or their launcher print"
+    printed = tables["settings"].filter(pl.col("name").str.to_lowercase() == "world_size")["value"]
+    sizes = printed.str.extract(r"^(\d{1,7})$").cast(pl.Int64).drop_nulls()
+    if len(sizes) and 0 < (size := max(sizes.mode().to_list())) <= RANKS:
+        return frozenset(range(size)), "the arguments that the job printed"
     stated = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
     if stated.height:
         return frozenset(stated["members"].explode().drop_nulls().to_list()), "the members of the default group"

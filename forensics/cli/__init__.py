@@ -20,7 +20,7 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import questions
+from forensics.cli import history, questions, redaction
 from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
 from reports import outputs
 
@@ -35,8 +35,9 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
+    "Over months": ("history",),
     "Look closer": ("show", "stacks", "events", "inspect"),
-    "For programs": ("schema",),
+    "Hand on": ("redact", "schema"),
 }
 
 
@@ -179,6 +180,13 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
+@click.option(
+    "--history",
+    "kept",
+    metavar="FILE",
+    envvar=history.VARIABLE,
+    help="What earlier incidents say of who is accused now; not with --redact.",
+)
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @click.option(
     "--limit",
@@ -188,6 +196,9 @@ def _primary(report: "Report") -> "Incident":
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
 )
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
+@click.option(
+    "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
+)
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
@@ -205,9 +216,11 @@ def analyze(
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
+    kept: str | None,
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    redact: bool,
     profile: bool,
     tables: str | None,
     detailed_exitcode: bool,
@@ -215,6 +228,12 @@ def analyze(
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
     if opened and html == "-":
         raise click.UsageError("--open needs a file: it cannot show standard output")
+    if redact and bundle == "-":
+        raise click.UsageError(
+            "--redact reads the bundle twice, and standard input can be read once: save it to a file"
+        )
+    if redact and tables:
+        raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
     targets = [target for target in (html, json_file, markdown) if target]
@@ -224,14 +243,25 @@ def analyze(
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
+    from forensics.model.past import Past
     from forensics.model.steps import Steps
 
+    past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
     with steps("read"):
         evidence = read_bundle(bundle, limits)
     report = conclude_evidence(
-        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung, step=steps
+        evidence,
+        expected=expected_ranks,
+        known_bad=frozenset(known_bad),
+        topology=topology,
+        hung=hung,
+        past=past,
+        step=steps,
     )
+    if redact:
+        with steps("redact"):
+            report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
         wrote = _outputs(report, html, json_file, markdown)
         if tables:
@@ -314,5 +344,13 @@ def schema() -> None:
     click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
 
 
-for _command in (questions.show, questions.events, questions.stacks, questions.diff, questions.explain):
+for _command in (
+    questions.show,
+    questions.events,
+    questions.stacks,
+    questions.diff,
+    questions.explain,
+    history.history,
+    redaction.redact,
+):
     cli.add_command(_command)

@@ -8,8 +8,10 @@ from forensics.detectors.hardware import (
     link_before_wait,
     network,
     node_failure,
+    odd_telemetry,
     ring_counters,
     shared_storage,
+    silent_port,
     stopped_call,
     stopped_device,
 )
@@ -17,6 +19,7 @@ from forensics.detectors.launch import bad_config, init_never_completed, missing
 from forensics.detectors.numerics import (
     exhausted_range,
     first_anomaly,
+    hash_mismatch,
     loss_log,
     loss_scale,
     replica_divergence,
@@ -55,6 +58,7 @@ DETECTORS: tuple[Detector, ...] = (
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
     rerun_verdict.DETECTOR,
+    hash_mismatch.DETECTOR,
     process_ended.DETECTOR,
     mismatch.DETECTOR,
     deadlock_cycle.DETECTOR,
@@ -86,7 +90,9 @@ DETECTORS: tuple[Detector, ...] = (
     unnamed_rank.DETECTOR,
     throughput_drop.DETECTOR,
     idle_device.DETECTOR,
+    silent_port.DETECTOR,
     ring_counters.DETECTOR,
     all_entered.DETECTOR,
     novel_line.DETECTOR,
+    odd_telemetry.DETECTOR,
 )

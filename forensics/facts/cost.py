@@ -5,12 +5,12 @@ process. Both must be stamps of one kind; nothing is said where the hosts' stamp
 the time itself.
 """
 
-import json
 from collections.abc import Mapping
 
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
+from forensics.facts.checkpoints import SAVED, STORED, newest_complete
 from forensics.facts.progress import newest
 from forensics.model.incident import Lost
 from parsers.tables import TableName
@@ -25,29 +25,10 @@ def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks:
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
     return Lost(
         last_completed_step=newest(steps["step"]),
-        last_saved_step=_stored(events, "checkpoint_save"),
-        last_persisted_step=_stored(events, "checkpoint_persist"),
+        last_saved_step=newest_complete(events, SAVED),
+        last_persisted_step=newest_complete(events, STORED),
         stalled_s=_stalled(events, clocks, steps),
     )
-
-
-def _stored(events: pl.DataFrame, kind: str) -> int | None:
-    """The newest checkpoint that is complete: a line that only announces it, or says that it failed, is none."""
-    rows = events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
-    done = [
-        step
-        for step, detail, severity in rows.select("step", "detail", "severity").iter_rows()
-        if severity not in ("error", "fatal") and not _is_announced(detail)
-    ]
-    return max(done, default=None)
-
-
-def _is_announced(detail: str | None) -> bool:
-    try:
-        said = json.loads(detail or "{}")
-    except ValueError:
-        return False
-    return isinstance(said, dict) and said.get("phase") == "begin"
 
 
 def _stalled(events: pl.DataFrame, clocks: Clocks, steps: pl.DataFrame) -> float | None:

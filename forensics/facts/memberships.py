@@ -72,7 +72,7 @@ class Memberships:
         for column, value in (("group", group), ("desc", desc)):
             if value is not None and (column, value) in self._stated:
                 return self._stated[column, value]
-        said, size = self._joined(group), self.size_of(group, desc)
+        said, size = self._joined.get(group or "", ()), self.size_of(group, desc)
         if size is not None and len(said) == size:
             return said  # PyTorch numbers the members of a group in the order of their ranks
         if size is not None and size == len(self.expected):
@@ -90,25 +90,34 @@ class Memberships:
                 stated[column, value] = tuple(members)
         return stated
 
-    def _joined(self, group: str | None) -> tuple[int, ...]:
-        """Ranks that say themselves that they are members."""
-        own = self.tables["groups"].filter(
-            pl.col("members").is_null() & pl.col("comm").is_null() & (pl.col("group") == pl.lit(group, pl.String))
-        )
-        return tuple(sorted(own["rank"].drop_nulls().unique().to_list()))
+    @cached_property
+    def _joined(self) -> dict[str, tuple[int, ...]]:
+        """Name of a group → ranks that say themselves that they are members."""
+        own = self._of_jobs.filter(pl.col("members").is_null()).select("group", "rank").drop_nulls()
+        return {group: tuple(sorted(ranks)) for group, ranks in own.unique().group_by("group").agg("rank").iter_rows()}
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], int]:
+        """(column, name or description) → how many members, where all who say it agree."""
+        agreed: dict[tuple[str, str], int] = {}
+        for column in ("group", "desc"):
+            said = self._of_jobs.select(column, "size").drop_nulls().unique()
+            for value, size in said.filter(pl.len().over(column) == 1).iter_rows():
+                agreed[column, value] = size
+        return agreed
+
+    @cached_property
+    def _of_jobs(self) -> pl.DataFrame:
+        """Rows of `groups` without a library's communicators, which have no group's name."""
+        return self.tables["groups"].filter(pl.col("comm").is_null())
 
     def size_of(self, group: str | None, desc: str | None) -> int | None:
         """Members of a group, where a member says how many; a description alone may stand for several groups."""
-        named = pl.col("group") == pl.lit(group) if group is not None else pl.col("desc") == pl.lit(desc, pl.String)
-        stated = self.tables["groups"].filter(named & pl.col("comm").is_null())["size"].drop_nulls().unique()
-        return int(stated[0]) if len(stated) == 1 else None
+        return self._sizes.get(("group", group) if group is not None else ("desc", desc or ""))
 
     def _only_default(self) -> bool:
         """No record in the bundle knows a group besides the default one."""
-        stated = self.tables["groups"].filter(
-            pl.col("comm").is_null()
-        )  # a library's communicators have no group's name
-        for frame in (self.tables["progress"], stated):
+        for frame in (self.tables["progress"], self._of_jobs):
             for group, desc in frame.select("group", "desc").unique().iter_rows():
                 if (group or desc) and not is_default(group, desc):
                     return False

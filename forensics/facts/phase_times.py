@@ -13,7 +13,7 @@
 | `host`, `file`, `line`, `name` | the row that says so |
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -31,6 +31,18 @@ _SORTS: Mapping[str, tuple[str, ...]] = {
     ),
     "wait": ("comm", "comm_exposed", "comm_wait", "communication", "wait", "barrier", "allreduce", "sync", "grad_sync"),
     "whole": ("all", "step", "iteration", "iter", "batch", "total"),
+}  # fmt: skip
+# Of a phase that is not listed, its words tell: the first row that holds one of them.
+_WORDS: Mapping[str, frozenset[str]] = {
+    "host": frozenset(("data", "dataloader", "loader", "loading", "load", "h2d", "checkpoint", "ckpt", "save", "storage", "io")),
+    "wait": frozenset(
+        ("comm", "communication", "allreduce", "reduce", "allgather", "gather", "alltoall", "all", "sync", "wait", "barrier",
+         "broadcast", "dispatch", "combine")
+    ),
+    "work": frozenset(
+        ("forward", "backward", "fwd", "bwd", "compute", "optimizer", "opt", "attn", "attention", "mlp", "ffn", "expert",
+         "experts", "moe", "gemm", "matmul", "recompute", "kernel")
+    ),
 }  # fmt: skip
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
 SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
@@ -66,14 +78,25 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     place = pl.coalesce("line", "record").alias("line")
     told = timings.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite())
     lower = pl.col("phase").str.to_lowercase()
+    lower_names = told["phase"].drop_nulls().unique().str.to_lowercase().to_list()
     # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
     repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
     return told.select(
         "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
-        lower.replace_strict(SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
+        lower.replace_strict(sorts(lower_names), default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
         place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0), _UNKNOWN.alias("between"),
     ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
+
+
+def sorts(phases: Iterable[str]) -> dict[str, str | None]:
+    """Phase, in lower case → its sort: as listed, else by its words; null where these say nothing."""
+    return {phase: SORT.get(phase) or _by_words(phase) for phase in phases}
+
+
+def _by_words(phase: str) -> str | None:
+    words = set(phase.replace("-", "_").replace(" ", "_").split("_"))
+    return next((sort for sort, known in _WORDS.items() if words & known), None)
 
 
 def _steps(steps: pl.DataFrame) -> pl.DataFrame:

@@ -54,7 +54,7 @@ def _of_watchdogs(
     groups: dict[_Group, set[int]] = {}
     found = [(row, memberships.group_of(row)) for row in rows(events, "collective_timeout")]
     unsized = {(group, row["seq"]) for row, group in found if _elements(row) is None}
-    sizes = {group: _size(memberships, group) or _by_elements(found, group) for _, group in found}
+    sizes = {group: _size(memberships, group) or _by_elements(found, group) for group in {group for _, group in found}}
     world = tuple(sorted(expected))
     for row, group in found:
         rank = own_rank(row)
@@ -187,6 +187,8 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         known = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         size = len(members) or max(len(expected), len(memberships.seen)) or None
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
+        if row["code"] == "horovod_stall":
+            same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=known.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from forensics.model.drawn import Views
+from forensics.model.ledger import Ledger
 from forensics.model.names import (
     ActionKind,
     Cause,
@@ -222,6 +223,9 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     last_saved_step: int | None = None
     last_persisted_step: int | None = None
     stalled_s: float | None = None
+    checkpoint: str | None = None  # the one to go on from, by name
+    lost_steps: int | None = None  # to be done again from there
+    redo_s: float | None = None  # the time that they took
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,6 +334,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     environment: list[EnvironmentRow]
     limits: list[str]
     files: list[FileRow] = []
+    ledger: Ledger = Ledger()
     schema_version: Literal[1] = 1
 
     @property

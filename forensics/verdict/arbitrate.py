@@ -132,6 +132,8 @@ def _with_claims(known: Merged, more: Finding) -> Merged:
     first, detectors = known
     claims = tuple(dict.fromkeys((*first.claims, *more.claims)))
     reasons = tuple(reason for reason in first.undecided if reason in more.undecided)
+    if more.undecided and not reasons:
+        reasons = first.undecided  # each doubts for a reason of its own: agreement settles neither
     pooled = replace(
         first, claims=claims, undecided=reasons, hosts=first.hosts or more.hosts, devices=first.devices or more.devices,
         site=first.site or more.site, code=first.code or more.code,
@@ -286,9 +288,9 @@ def _of_two(one: Candidate, other: Candidate) -> Candidate:
     if not (one.finding.is_named and other.finding.is_named):
         more = (other.finding.is_named, bool(_subjects(other))) > (one.finding.is_named, bool(_subjects(one)))
         return other if more else one
-    if _subjects(one) & _subjects(other):
+    if _subjects(one) <= _subjects(other):
         return one
-    return _tied(one, other)
+    return other if _subjects(other) < _subjects(one) else _tied(one, other)
 
 
 def _subjects(one: Candidate) -> frozenset[int | str]:

@@ -8,7 +8,6 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.cost import cost
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
@@ -23,7 +22,6 @@ from forensics.model.incident import (
     FindingRow,
     FirstAnomaly,
     Incident,
-    Lost,
     Place,
     PlaceDevice,
     Suspects,
@@ -37,6 +35,7 @@ from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
+from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
 
@@ -163,12 +162,15 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=finding.blast_radius,
         severity=finding.severity,
-        lost=_cost(case, one.kind),
-        actions=[*actions_of(finding, status, known), *_drained(case, finding, known)],
+        lost=price(case, finding, one.kind),
+        actions=[
+            *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
+            *_drained(case, finding, known),
+        ],
         symptoms=[
             SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
             for s in choice.symptoms[:_WEIGHED]
@@ -183,13 +185,7 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records)
-
-
-def _cost(case: Case, kind: Kind) -> Lost:
-    """NaN and Inf stall nobody."""
-    found = cost(case.tables, case.events, case.clocks)
-    return msgspec.structs.replace(found, stalled_s=None) if kind == "numerics" else found
+    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
@@ -207,6 +203,15 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
     return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
+
+
+def _measured(case: Case, finding: Finding) -> list[Claim]:
+    """What stands apart in the telemetry of the devices and hosts that a finding is about: beside the proof, no part of it."""
+    told = {claim.text for claim in finding.claims}
+    hosts = finding.places or frozenset(_hosts_of(case, finding.subjects))
+    own = [one for one in case.apart if (one.rank in finding.subjects if one.rank is not None else one.host in hosts)]
+    own += [one for one in case.apart if one.rank is not None and not finding.subjects and one.host in hosts]
+    return [Claim(one.text, "for", one.refs) for one in own if one.text not in told][:_HOSTS]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
@@ -239,13 +244,18 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
     for rank in shown:
         row = known.get(rank)
         if row is None:
-            yield Place(rank=rank)
+            yield Place(rank=rank, coordinates=_coordinates(case, rank))
             continue
         device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
-        where = Coordinates(**{name: row[name] for name in ("tp", "pp", "dp", "ep", "cp")})
+        where = _coordinates(case, rank)
         yield Place(
             rank=rank, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device, coordinates=where
         )
+
+
+def _coordinates(case: Case, rank: int) -> Coordinates:
+    """As printed, else as the person's topology has it."""
+    return Coordinates(**case.coordinates.get(rank, {}))
 
 
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:

@@ -37,17 +37,18 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
         rank = node[1]
         state = state_of(case, finding, rank)
         held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
-        if state in ("ok", "no_data") and not graph.degree(node):
+        if state in ("ok", "no_data") and not (graph.in_degree(node) or graph.out_degree(node)):
             continue
         key = f"{state}|{held}"
         rank_class[rank] = key
         members.setdefault(key, []).append(rank)
     edges: dict[tuple[str, str], tuple[str, bool]] = {}
-    for a, b, data in graph.edges(data=True):
+    for a, b in ((node, other) for node in graph for other in graph.successors(node)):
         source = rank_class[a[1]] if a[0] == "rank" else op_class[a[1]]
         target = rank_class[b[1]] if b[0] == "rank" else op_class[b[1]]
-        label, certain = edges.get((source, target), (data["state"], True))
-        edges[(source, target)] = (label, certain and data["certain"])
+        said = graph.edges[a, b]
+        label, certain = edges.get((source, target), (said["state"], True))
+        edges[(source, target)] = (label, certain and said["certain"])
     nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
         _op_node(key, ops) for key, ops in sorted(classes.items())
     ]

@@ -11,15 +11,15 @@ Versions: all; the answers to reverse lookups have not changed.
 Source: RFC 1035, section 3.5: the octets of the address in reverse.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
-_ANSWER = re.compile(
+_ANSWER = regex(
     r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.in-addr\.arpa\.?\s+"
     r"(?:name = |domain name pointer |(?:\d+\s+)?IN\s+PTR\s+)([A-Za-z0-9](?:[\w.-]{0,250}))"
 )

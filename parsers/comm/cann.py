@@ -31,6 +31,7 @@ import polars as pl
 from parsers.comm.hccl_faults import fault
 from parsers.lines import Row, claimed, event, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.stamps import parse_time
 from parsers.tables import Tables, table
 
@@ -38,22 +39,22 @@ _CODE = r"E[A-Z0-9]\d{4}"
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d(?:\.\d{3}){0,2})"
 _PID = r"\[PID: ?(?P<pid>\d{1,9})\] "
 _HEADS = (
-    re.compile(rf"(?<![\w(])(?P<code>{_CODE}): ?(?:{_PID})?{_STAMP}\s+"),
-    re.compile(rf"(?<![\w(])(?:(?P<first>{_CODE}))?{_PID}{_STAMP} \w{{0,60}}\((?P<code>{_CODE})\): *"),
-    re.compile(rf"(?<![\w(])(?P<code>{_CODE}): (?=The |Environment |Call |An? )"),
+    regex(rf"(?<![\w(])(?P<code>{_CODE}): ?(?:{_PID})?{_STAMP}\s+"),
+    regex(rf"(?<![\w(])(?:(?P<first>{_CODE}))?{_PID}{_STAMP} \w{{0,60}}\((?P<code>{_CODE})\): *"),
+    regex(rf"(?<![\w(])(?P<code>{_CODE}): (?=The |Environment |Call |An? )"),
 )
-_PTA = re.compile(
+_PTA = regex(
     rf"\[ERROR\] {_STAMP} \(PID:(?P<pid>\d{{1,9}}), Device:(?P<device>-?\d{{1,6}}), RankID:(?P<rank>-?\d{{1,7}})\) "
     r"(?P<code>ERR\d{5}) "
 )
-_RUNTIME = re.compile(r"\b(?:NPU|HCCL)(?: function)? (?:error|warning)\b.{0,300}?error code is (?P<code>\d{4,6})")
+_RUNTIME = regex(r"\b(?:NPU|HCCL)(?: function)? (?:error|warning)\b.{0,300}?error code is (?P<code>\d{4,6})")
 _WAITS = ("107019", "107020", "507046", "507047", "507048")
 # HcclResult: 9 time-out; 11, 12 connect and 13, 14 transfer by TCP and RoCE; 19 network; 21 remote.
-_CALL = re.compile(r"\b(?P<call>Hccl[A-Z]\w{0,60})(?:\([^()\n]{0,200}\))?, error code is (?P<code>\d{1,2})\b")
+_CALL = regex(r"\b(?P<call>Hccl[A-Z]\w{0,60})(?:\([^()\n]{0,200}\))?, error code is (?P<code>\d{1,2})\b")
 _RESULTS = {"9": "collective_timeout", "11": "connect_failed", "12": "connect_failed", "13": "remote_error",
             "14": "remote_error", "19": "remote_error", "21": "remote_error"}  # fmt: skip
 _CALLERS_OWN = ("1", "2", "3", "5", "24")  # a parameter, a pointer, memory, not supported
-_FILLING = re.compile(
+_FILLING = regex(
     rf"^\s*(?:{_CODE}: Inner Error!|\[Error\]: |Rectify the fault based on the error information in the ascend)"
 )
 _CHARACTERS = 8192

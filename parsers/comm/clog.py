@@ -25,19 +25,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import integers, text_lines, whole
 from parsers.tables import Tables, table
 
 _ROWS = 2_000_000
-_HEAD = re.compile(rb"\AV\|\d+\|base_timestamp=\d")
-_BASE = re.compile(r"^V\|\d{1,9}\|base_timestamp=([0-3]?\d{1,9}(?:\.\d{1,9})?)$")
-_EVENT = re.compile(
+_HEAD = regex(rb"\AV\|\d+\|base_timestamp=\d")
+_BASE = regex(r"^V\|\d{1,9}\|base_timestamp=([0-3]?\d{1,9}(?:\.\d{1,9})?)$")
+_EVENT = regex(
     r"^(?:G\d+\|)?C(?P<id>\d{1,9})\|(?P<what>[QSEW])(?:\|work_id=(?P<work>\d{1,18}))?\|\+(?P<at>\d{1,9}(?:\.\d{1,9})?)$"
 )
-_SIGNATURE = re.compile(r"^C(?P<id>\d{1,9})\|sig\|(?P<op>\w{1,40})\|(?P<rest>.*)$")
+_SIGNATURE = regex(r"^C(?P<id>\d{1,9})\|sig\|(?P<op>\w{1,40})\|(?P<rest>.*)$")
 _NAMES = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i32": "Int", "i64": "Long", "i16": "Short",
           "i8": "Char", "u8": "Byte", "bool": "Bool"}  # fmt: skip
-_KINDS = re.compile(r"_(?:v_)?single$|_v$")
+_KINDS = regex(r"_(?:v_)?single$|_v$")
 
 
 def accepts(_path: str, head: bytes) -> bool:

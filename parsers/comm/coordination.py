@@ -27,12 +27,13 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, columns, matches
 from parsers.tables import Tables, table
 
 _TASK = r"/job:[\w-]{1,60}/replica:\d{1,6}/task:"
-_NAMED = re.compile(rf"{_TASK}(\d{{1,7}})\b")
-_ALONE = re.compile(rf"\s*(?:{_TASK}\d{{1,7}}[,;]?\s*)+$")
+_NAMED = regex(rf"{_TASK}(\d{{1,7}})\b")
+_ALONE = regex(rf"\s*(?:{_TASK}\d{{1,7}}[,;]?\s*)+$")
 
 
 def _one(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -40,30 +41,30 @@ def _one(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
-    Rule(re.compile(rf"Task {_TASK}(?P<task>\d{{1,7}}) heartbeat timeout"), "heartbeat_lost", refine=_one),
-    Rule(re.compile(r"tasks are unhealthy \(stopped sending heartbeats\)"), "heartbeat_lost"),
+    Rule(regex(rf"Task {_TASK}(?P<task>\d{{1,7}}) heartbeat timeout"), "heartbeat_lost", refine=_one),
+    Rule(regex(r"tasks are unhealthy \(stopped sending heartbeats\)"), "heartbeat_lost"),
     Rule(
-        re.compile(
+        regex(
             r"Barrier timed out\.(?: (?:Id|Barrier_id): (?P<barrier>\S{1,200}?)\.?(?=\s|$))?"
             r"(?:.{0,600}?# of tasks that reached the barrier: (?P<reached>\d{1,7})/(?P<expected>\d{1,7}))?"
         ),
         "missing_members", code="barrier",
     ),
-    Rule(re.compile(r"# of tasks that reached the barrier: (?P<reached>\d{1,7})/(?P<expected>\d{1,7})"), "missing_members",
+    Rule(regex(r"# of tasks that reached the barrier: (?P<reached>\d{1,7})/(?P<expected>\d{1,7})"), "missing_members",
          code="barrier"),
     Rule(
-        re.compile(r"Terminating process because the (?:JAX distributed|coordinat\w+) service detected fatal errors"), "remote_error",
+        regex(r"Terminating process because the (?:JAX distributed|coordinat\w+) service detected fatal errors"), "remote_error",
         code="coordination_service",
     ),
     Rule(
-        re.compile(rf"{_TASK}(?P<task>\d{{1,7}}) unexpectedly tried to connect with a different incarnation"),
+        regex(rf"{_TASK}(?P<task>\d{{1,7}}) unexpectedly tried to connect with a different incarnation"),
         "other", code="restarted", refine=_one,
     ),
-    Rule(re.compile(rf"{_TASK}(?P<task>\d{{1,7}}) has been set to ERROR in coordination service"), "remote_error", refine=_one,
+    Rule(regex(rf"{_TASK}(?P<task>\d{{1,7}}) has been set to ERROR in coordination service"), "remote_error", refine=_one,
          code="task_error"),
-    Rule(re.compile(r"Polled an error from coordination service|Use error polling to propagate the following error"), None),
+    Rule(regex(r"Polled an error from coordination service|Use error polling to propagate the following error"), None),
 )  # fmt: skip
-_HEARTBEAT = re.compile(r"heartbeat timeout|stopped sending heartbeats")
+_HEARTBEAT = regex(r"heartbeat timeout|stopped sending heartbeats")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -118,5 +119,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=_LISTED,
-    follows=re.compile(rb"/task:\d+[,;]?\s*$|that reached the barrier"),
+    follows=regex(rb"/task:\d+[,;]?\s*$|that reached the barrier"),
 )  # fmt: skip

@@ -29,16 +29,17 @@ import polars as pl
 from parsers.comm.hccl_faults import KINDS, fault, pairs_of
 from parsers.lines import Row, claimed, event, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.stamps import Stamp, parse_time
 from parsers.tables import Tables, table
 
-_LINE = re.compile(
+_LINE = regex(
     r"\[(?P<level>ERROR|WARNING|WARN|INFO|EVENT|DEBUG)\] ?HCCL\((?P<pid>\d{1,9}),(?P<process>[^)]{0,100})\):"
     r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.\d{3}\.\d{3}) "
     r"(?:\[(?P<place>[\w./-]{1,120}:\d{1,6})\] ?)?(?:\[(?P<thread>\d{1,9})\] ?)?"
 )
-_ENTRY = re.compile(r"Entry-(?:Hccl)?([A-Z][A-Za-z]{2,30}?)(?:OutPlace|Inner)?\s?:")
-_INIT = re.compile(
+_ENTRY = regex(r"Entry-(?:Hccl)?([A-Z][A-Za-z]{2,30}?)(?:OutPlace|Inner)?\s?:")
+_INIT = regex(
     r"Entry-HcclCommInit\w{0,40}(?: V\w{1,20})?[:,] ?(?:ranks\[(?P<size>\d{1,7})\], ?rank\[(?P<rank>\d{1,7})\]"
     r"|rankId\[(?P<rank2>\d{1,7})\], ?rankNum\[(?P<size2>\d{1,7})\])"
 )

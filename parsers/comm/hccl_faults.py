@@ -8,34 +8,36 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from parsers.patterns import regex
+
 _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
-    (re.compile(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
-    (re.compile(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
-    (re.compile(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
-    (re.compile(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
-    (re.compile(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
-    (re.compile(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
-    (re.compile(r"cqe|retransmission|\broce\b.*error", re.I), "completion_error", None),
-    (re.compile(r"[Rr]emote [Rr]ank did not send"), "collective_timeout", None),  # of EI0006: the link was there
-    (re.compile(r"EI0006|[Ss]ocket.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Ss]ocket|wait socket establish",),
+    (regex(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
+    (regex(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
+    (regex(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
+    (regex(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
+    (regex(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
+    (regex(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
+    (regex(r"cqe|retransmission|\broce\b.*error", re.I), "completion_error", None),
+    (regex(r"[Rr]emote [Rr]ank did not send"), "collective_timeout", None),  # of EI0006: the link was there
+    (regex(r"EI0006|[Ss]ocket.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Ss]ocket|wait socket establish",),
      "connect_failed", "timeout"),
-    (re.compile(r"[Ss]ocket.*(?:closed|reset|disconnect)"), "peer_closed", None),
-    (re.compile(r"connect.*(?:fail|refused)", re.I), "connect_failed", None),
-    (re.compile(r"EI0002|fftsplus task timeout|stuck notify|\[Timeout\]|[Nn]otify.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Nn]otify"),
+    (regex(r"[Ss]ocket.*(?:closed|reset|disconnect)"), "peer_closed", None),
+    (regex(r"connect.*(?:fail|refused)", re.I), "connect_failed", None),
+    (regex(r"EI0002|fftsplus task timeout|stuck notify|\[Timeout\]|[Nn]otify.*tim(?:e ?out|ed out)|tim(?:e ?out|ed out).*[Nn]otify"),
      "collective_timeout", None),
 )  # fmt: skip
-_REMOTE_RANK = re.compile(r"(?:remote|dst|peer)(?:[ _]?[Uu]ser)?[ _]?[Rr]ank\w*\s?[:=]?\s?\[?(\d{1,7})\b")
-_REMOTE_ADDRESS = re.compile(
+_REMOTE_RANK = regex(r"(?:remote|dst|peer)(?:[ _]?[Uu]ser)?[ _]?[Rr]ank\w*\s?[:=]?\s?\[?(\d{1,7})\b")
+_REMOTE_ADDRESS = regex(
     r"(?:remote|dst|peer|server)[ _]?(?:[Ii][Pp]|[Aa]ddr\w*)\w*\s?[:=]?\s?\[?([0-9A-Fa-f][0-9A-Fa-f.:]{3,63}[0-9A-Fa-f])\b"
 )
-_PAIR = re.compile(r"\b([A-Za-z]\w{0,30})\s?:?\s?\[([^\[\]]{0,200})\]")
-_CODE = re.compile(r"\bE[IJZ]\d{4}\b")
+_PAIR = regex(r"\b([A-Za-z]\w{0,30})\s?:?\s?\[([^\[\]]{0,200})\]")
+_CODE = regex(r"\bE[IJZ]\d{4}\b")
 
 KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Send": "send",
           "Recv": "recv", "Receive": "recv", "Broadcast": "broadcast", "Reduce": "reduce", "AlltoAll": "all_to_all",
           "AlltoAllV": "all_to_all", "Scatter": "scatter", "Barrier": "barrier",
           "BatchSendRecv": "coalesced"}  # fmt: skip
-_TAG = re.compile(r"(?:Hcom|Hccl)?([A-Z][A-Za-z]{2,30}?)(?=[^a-zA-Z]|$)")
+_TAG = regex(r"(?:Hcom|Hccl)?([A-Z][A-Za-z]{2,30}?)(?=[^a-zA-Z]|$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,16 +26,17 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.reading import integers
 from parsers.tables import Tables, table
 
-_TENSOR = re.compile(r"(?P<tensor>[^\s\[\]:,]{1,500}) \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
-_RANK = re.compile(r"(?:^|[>\]\s])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
-_HEAD = re.compile(r"tensors were submitted to be reduced, gathered or broadcast")
-_FILLING = re.compile(r"(?:Stalled (?:ops|ranks)|Missing ranks):\s*$|marked by \"!\"\) is stalled")
+_TENSOR = regex(r"(?P<tensor>[^\s\[\]:,]{1,500}) \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
+_RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
+_HEAD = regex(r"tensors were submitted to be reduced, gathered or broadcast")
+_FILLING = regex(r"(?:Stalled (?:ops|ranks)|Missing ranks):\s*$|marked by \"!\"\) is stalled")
 _OPS = {"allreduce": "all_reduce", "allgather": "all_gather", "broadcast": "broadcast", "alltoall": "all_to_all",
         "reducescatter": "reduce_scatter", "barrier": "barrier"}  # fmt: skip
-_OP = re.compile("|".join(_OPS), re.I)
+_OP = regex("|".join(_OPS), re.I)
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -93,5 +94,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=1024,  # a line per missing rank
-    follows=re.compile(rb"\d!?: \[|Missing ranks:|Stalled ranks:|is stalled for longer"),
+    follows=regex(rb"\d!?: \[|Missing ranks:|Stalled ranks:|is stalled for longer"),
 )

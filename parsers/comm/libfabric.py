@@ -24,6 +24,7 @@ import polars as pl
 
 from parsers.lines import Row
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
@@ -31,8 +32,8 @@ _HEAD = (
     r"libfabric:(?P<pid>\d{1,10}):(?:(?P<at>[0-3]?\d{9}):)?:?(?:\w{0,20}:)?(?P<provider>[\w;-]{1,60}):(?P<subsystem>\w{1,20}):"
     r"(?P<function>\w{1,80})\(\):\d{1,6}(?:<(?P<level>\w{1,8})>|) "
 )
-_PEERS = (re.compile(r"[Pp]eer host id: ([\w.-]{1,80})"), re.compile(r"[Pp]eer (?:EFA )?addr(?:ess)?: (\S{1,120})"))
-_TRANSFER = re.compile(r"_(?:txe|rxe|rx_entry|tx_entry|ope|cq)\w*_?(?:handle_)?error|^err: ")
+_PEERS = (regex(r"[Pp]eer host id: ([\w.-]{1,80})"), regex(r"[Pp]eer (?:EFA )?addr(?:ess)?: (\S{1,120})"))
+_TRANSFER = regex(r"_(?:txe|rxe|rx_entry|tx_entry|ope|cq)\w*_?(?:handle_)?error|^err: ")
 
 
 def _failed(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -56,16 +57,16 @@ def _completed(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(rf"{_HEAD}(?P<what>[^\n]{{0,60}}?(?:\berr(?:or|no)?\b|[Ff]ail|[Uu]nable|[Ii]nvalid|unreachable|timed out)[^\n]{{0,800}})"),
+        regex(rf"{_HEAD}(?P<what>[^\n]{{0,60}}?(?:\berr(?:or|no)?\b|[Ff]ail|[Uu]nable|[Ii]nvalid|unreachable|timed out)[^\n]{{0,800}})"),
         "comm_warning", "warning", refine=_failed,
     ),
-    Rule(re.compile(_HEAD), None),
+    Rule(regex(_HEAD), None),
     Rule(
-        re.compile(r"(?:NET/OFI )?Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<error>[^.\n]{1,160}))?"),
+        regex(r"(?:NET/OFI )?Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<error>[^.\n]{1,160}))?"),
         "completion_error", refine=lambda groups: _completed({"error": "unknown"} | dict(groups)),
     ),
     Rule(
-        re.compile(r"NET/OFI (?P<what>(?!Using|Selected|Initializing|Setting|Loaded|Creating|Configuring|Running)[^\n]{0,200}?\bRC: -?(?P<rc>[1-9]\d{0,4})"
+        regex(r"NET/OFI (?P<what>(?!Using|Selected|Initializing|Setting|Loaded|Creating|Configuring|Running)[^\n]{0,200}?\bRC: -?(?P<rc>[1-9]\d{0,4})"
                    r"(?:[,.] (?:Error|ERROR): (?P<error>[^\n]{1,160}))?)"),
         "comm_warning", "error", "ofi",
     ),

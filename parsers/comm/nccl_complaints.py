@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsers.lines import Row, event
+from parsers.patterns import regex
 
-_PEER = re.compile(
+_PEER = regex(
     r"(?:[Pp]eer|[Cc]onnect to|send to|recv to|recv from|from|connection to) \[?([^\s<>\[\]]{1,255})\]?<(\d{1,6})>"
 )
-_STATUS = re.compile(r"(?:with error |status=(?:(?P<name>[A-Za-z_]+)\()?)(?P<number>\d{1,3})\b")
-_STATUS_NAME = re.compile(r"status=(IBV_WC_[A-Z_]+)")
+_STATUS = regex(r"(?:with error |status=(?:(?P<name>[A-Za-z_]+)\()?)(?P<number>\d{1,3})\b")
+_STATUS_NAME = regex(r"status=(IBV_WC_[A-Z_]+)")
 _STATUSES = {
     "1": "LOC_LEN_ERR", "2": "LOC_QP_OP_ERR", "3": "LOC_EEC_OP_ERR", "4": "LOC_PROT_ERR", "5": "WR_FLUSH_ERR",
     "6": "MW_BIND_ERR", "7": "BAD_RESP_ERR", "8": "LOC_ACCESS_ERR", "9": "REM_INV_REQ_ERR", "10": "REM_ACCESS_ERR",
@@ -31,7 +32,7 @@ _STATUSES = {
     "19": "FATAL_ERR", "20": "RESP_TIMEOUT_ERR", "21": "GENERAL_ERR",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in _STATUSES.items()}
-_RANK_PAIRS = re.compile(r"\brank (\d{1,7})\b")
+_RANK_PAIRS = regex(r"\brank (\d{1,7})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,8 @@ _ASIDES = (
     _c(r"RAS .*\b(?:[Dd]ead|DEAD)\b", "ras_status", "dead_peer", severity="warning", blames="peer"),
 )  # fmt: skip
 # Moore Threads prints these on healthy machines, too.
-_NOISE = re.compile(r"TOPO Detect Failed|Attribute class of node \w+ not found")
-_TRAIL = re.compile(r"^\S+:\d+(?: \([^)]*\))? -> \d+")
+_NOISE = regex(r"TOPO Detect Failed|Attribute class of node \w+ not found")
+_TRAIL = regex(r"^\S+:\d+(?: \([^)]*\))? -> \d+")
 
 
 def complaint(row: Row) -> dict[str, Any] | None:

@@ -10,13 +10,13 @@ Ranks count in the communicator. The lines seldom name it: it is the one whose I
 COMPLETE stands after them in the same process, or, before 2.18, the next Init COMPLETE.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row
+from parsers.patterns import regex
 from parsers.tables import conform, table
 
 _CHANNEL = (
@@ -24,9 +24,9 @@ _CHANNEL = (
     r"(?: \[(?P<way>send|receive)\])? via (?P<transport>[A-Za-z0-9_][A-Za-z0-9_/. -]{0,60}?)"
     r"(?: comm (?P<comm>0x[0-9a-f]+).*)?\s*$"
 )
-_ORDER = re.compile(r"Channel (\d{1,3})/\d{1,3} :((?: +\d{1,7}){2,})\s*$")
-_RING = re.compile(r"Ring (\d{1,3}) : (\d{1,7}) -> (\d{1,7}) -> (\d{1,7})\b")
-_TREE = re.compile(r"\[(\d{1,3})\] (-?\d{1,7})/(-?\d{1,7})(?:/(-?\d{1,7}))?->(\d{1,7})->(-?\d{1,7})(?![\d/])")
+_ORDER = regex(r"Channel (\d{1,3})/\d{1,3} :((?: +\d{1,7}){2,})\s*$")
+_RING = regex(r"Ring (\d{1,3}) : (\d{1,7}) -> (\d{1,7}) -> (\d{1,7})\b")
+_TREE = regex(r"\[(\d{1,3})\] (-?\d{1,7})/(-?\d{1,7})(?:/(-?\d{1,7}))?->(\d{1,7})->(-?\d{1,7})(?![\d/])")
 _CUT_FROM = 1000  # until 2.29 a record ends at 1,023 bytes: its last number may be a part of one
 _INIT = r"comm (?P<pointer>0x[0-9a-f]+) rank .*- Init (?P<what>START|COMPLETE)"
 

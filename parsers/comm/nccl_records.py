@@ -7,10 +7,11 @@ record, and a host name that another record's rest is glued to is mended by the 
 Columns added to LINES: nccl_host, host, pid, thread, device_index, place, function, library, level, message, is_named.
 """
 
-import re
 from itertools import islice
 
 import polars as pl
+
+from parsers.patterns import regex
 
 _STAMP = r"(?P<stamp>\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]{1,9})?\] )?"
 _HEAD = _STAMP + r"(?P<host>[^\s:\[\]<>|]+):[0-9]{1,9}:[0-9]{1,9} (?:\[-?[0-9]{1,4}\] |NCCL CALL )"
@@ -22,7 +23,7 @@ _PREFIX = (
     r"(?:(?P<library>[NMR]CCL) )?(?P<level>WARN|INFO|TRACE|CALL|ERROR) ?"
 )
 _BARE = r"\b(?P<library>[NMR]CCL) (?P<level>WARN|INFO) "  # some collectors drop the prefix
-_SPLIT = re.compile(_HEAD.replace("(?P<host>", r"(?<![^\s:\[\]<>|])(?P<host>"))  # a name begins where it can begin
+_SPLIT = regex(_HEAD.replace("(?P<host>", r"(?<![^\s:\[\]<>|])(?P<host>"))  # a name begins where it can begin
 _MOST_RECORDS = 200  # of one line
 
 

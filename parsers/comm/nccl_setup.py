@@ -22,45 +22,46 @@ from collections import defaultdict
 from typing import Any
 
 from parsers.lines import Row, event
+from parsers.patterns import regex
 
 _N = r"\d{1,9}"
-_INIT = re.compile(
+_INIT = regex(
     rf"(?:\b(?P<api>\w{{1,64}}) )?comm (?P<comm>\S+) rank (?P<rank>{_N}) n[rR]anks (?P<size>{_N})(?P<words>(?: .{{0,400}}?)?)"
     r"(?: parent (?P<parent>\S+)(?P<split>.{0,200}?))?\s{0,20}- ?"
     r"(?P<what>Init START|(?:Init )?COMPLETE|Destroy|Abort|Revoke|Finalize)(?P<tail>.{0,60})"
 )
 # The libraries name their devices each in its own word, and RCCL says more between them (`localSize 8 used 42 bytes`).
-_DEVICE = re.compile(rf"\b(?!nvml)(?:[a-z]+Dev|device) (?P<device>{_N})")
-_BUS = re.compile(r"\bbusId (?P<bus>[0-9a-f]{1,16})\b")
-_ID = re.compile(r"\bcommId (?P<id>\S+)")
-_SPLIT_ID = re.compile(r"\bcommId (0x[0-9a-f]{1,16})")  # 2.18 to 2.22 name the new one behind the parent
-_LAYOUT = re.compile(
+_DEVICE = regex(rf"\b(?!nvml)(?:[a-z]+Dev|device) (?P<device>{_N})")
+_BUS = regex(r"\bbusId (?P<bus>[0-9a-f]{1,16})\b")
+_ID = regex(r"\bcommId (?P<id>\S+)")
+_SPLIT_ID = regex(r"\bcommId (0x[0-9a-f]{1,16})")  # 2.18 to 2.22 name the new one behind the parent
+_LAYOUT = regex(
     rf"comm (?P<comm>\S+) rank (?P<rank>{_N}) nRanks (?P<size>{_N}) nNodes {_N} localRanks {_N} "
     rf"localRank (?P<local>{_N})\b"
 )
-_TIMINGS = re.compile(rf"Init timings(?: - (\w+))?: rank {_N} nranks {_N} total (\d+\.\d+) \(([^)]*)\)?")
-_PART = re.compile(r"([a-z]\w*) (\d+\.\d+)")
-_ENVIRONMENT = re.compile(
+_TIMINGS = regex(rf"Init timings(?: - (\w+))?: rank {_N} nranks {_N} total (\d+\.\d+) \(([^)]*)\)?")
+_PART = regex(r"([a-z]\w*) (\d+\.\d+)")
+_ENVIRONMENT = regex(
     r"\b(?P<name>[NMR]CCL_\w+|[A-Z][A-Z0-9_]{3,60}(?= set by environment)) set (?:by environment )?to "
     r"(?P<value>.*)"
 )
-_VERSION = re.compile(r"\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)")
+_VERSION = regex(r"\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)")
 _ADDRESS = r"(?P<interface>[^\s:\[\]]{1,64}):(?P<address>[^\s<>]{1,64})<\d{1,6}>"
-_BOOTSTRAP = re.compile(rf"^Bootstrap ?: Using (?:\[\d+\])?{_ADDRESS}")
-_IB = re.compile(r"^NET/IB ?: (?:\w+ )?Using(?P<devices>(?: ?\[\d+\][^\s;]+)+)")
-_OOB = re.compile(rf"; OOB {_ADDRESS}")
-_SOCKET = re.compile(r"^NET/Socket ?: Using")
-_SOCKETS = re.compile(rf"\[\d+\]{_ADDRESS}")
+_BOOTSTRAP = regex(rf"^Bootstrap ?: Using (?:\[\d+\])?{_ADDRESS}")
+_IB = regex(r"^NET/IB ?: (?:\w+ )?Using(?P<devices>(?: ?\[\d+\][^\s;]+)+)")
+_OOB = regex(rf"; OOB {_ADDRESS}")
+_SOCKET = regex(r"^NET/Socket ?: Using")
+_SOCKETS = regex(rf"\[\d+\]{_ADDRESS}")
 _ONE_VALUE: tuple[tuple[re.Pattern[str], str, str], ...] = (
-    (re.compile(r"^Using network (\S.{0,80})"), "network", "library"),
-    (re.compile(r"^cudaDriverVersion (\d{1,9})"), "cuda_driver", "driver"),
-    (re.compile(r"^NET/IB ?: No [Dd]evice found"), "ib_devices", "library"),
-    (re.compile(r"^(?:NET/Plugin ?: )?(?:Loaded|Using) (?:net|NET) plugin (\S+)"), "net_plugin", "library"),
-    (re.compile(r"^NET/Plugin: Plugin name set by env to (\S+)"), "net_plugin", "library"),
+    (regex(r"^Using network (\S.{0,80})"), "network", "library"),
+    (regex(r"^cudaDriverVersion (\d{1,9})"), "cuda_driver", "driver"),
+    (regex(r"^NET/IB ?: No [Dd]evice found"), "ib_devices", "library"),
+    (regex(r"^(?:NET/Plugin ?: )?(?:Loaded|Using) (?:net|NET) plugin (\S+)"), "net_plugin", "library"),
+    (regex(r"^NET/Plugin: Plugin name set by env to (\S+)"), "net_plugin", "library"),
 )
 _VENDORS = (
-    (re.compile(r"\bMUSA(?:_|\b)|\b[Mm]usa(?:[A-Z_]\w*)?\b|\btorch_musa\b"), "moorethreads"),
-    (re.compile(r"\b(?:MX)?MACA(?:_|\b)|\b[Mm]aca(?:[A-Z_]\w*)?\b"), "metax"),
+    (regex(r"\bMUSA(?:_|\b)|\b[Mm]usa(?:[A-Z_]\w*)?\b|\btorch_musa\b"), "moorethreads"),
+    (regex(r"\b(?:MX)?MACA(?:_|\b)|\b[Mm]aca(?:[A-Z_]\w*)?\b"), "metax"),
 )
 _KINDS = {"Init START": "comm_init_start", "Init COMPLETE": "comm_init_complete", "COMPLETE": "comm_init_complete",
           "Destroy": "comm_destroy", "Finalize": "comm_destroy"}  # fmt: skip

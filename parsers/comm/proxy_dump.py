@@ -35,14 +35,15 @@ import polars as pl
 
 from parsers.lines import claimed, reporter, streams
 from parsers.parser import FileParser, LineParser, Source
+from parsers.patterns import regex
 from parsers.reading import csv_cells, json_object, text_lines, whole
 from parsers.tables import Tables, table
 
-_ENTRY = re.compile(
+_ENTRY = regex(
     r"(?:\| `-> )?\[(?P<id>\d{1,6}-\d{1,6})\|(?P<count>\d{1,18})\| (?P<way>Send|Recv|Coll)(?P<subs>(?: -?\d{1,7}[ A-Z]?/-?\d{1,4})*)\]\s*$"
 )
-_SUB = re.compile(r" (-?\d{1,7})([ A-Z]?)/(-?\d{1,4})")
-_LEFTOVER = re.compile(r"Elem (\d{1,6}-\d{1,6}) is not in any list:\s*$")
+_SUB = regex(r" (-?\d{1,7})([ A-Z]?)/(-?\d{1,4})")
+_LEFTOVER = regex(r"Elem (\d{1,6}-\d{1,6}) is not in any list:\s*$")
 _FRAME = ("ACTIVE OPS", "|", "v", "[X]")
 _STATES = {
     "": "ready",
@@ -162,6 +163,6 @@ DUMP = LineParser(
     anchors=(b"ACTIVE OPS", b"| Send", b"| Recv", b"| Coll", b" is not in any list:"),
     parse=parse_dump,
     after=3,
-    follows=re.compile(rb"(?:^|\s)(?:\||v|\[X\])\r?$"),
+    follows=regex(rb"(?:^|\s)(?:\||v|\[X\])\r?$"),
 )
 PARSERS = (COUNTERS, DUMP)

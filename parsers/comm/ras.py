@@ -22,12 +22,13 @@ from parsers.comm.ras_json import JsonReport
 from parsers.comm.ras_text import TextReport
 from parsers.lines import Row, claimed, event
 from parsers.parser import FileParser, LineParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes, json_object, text_lines, whole
 from parsers.stamps import parse_time
 from parsers.tables import Tables, table
 
 _JSON_BYTES = 512 << 20
-_MONITOR = re.compile(
+_MONITOR = regex(
     r"\b(?P<event>[A-Z][A-Z_]{3,40}): Process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255}) managing GPUs? "
     r"(?P<gpus>\d[\d, -]{0,100})"
 )

@@ -34,27 +34,28 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
-_BLOCK = re.compile(r"^(?:#(?P<group>\d+-\d+) \((?P<hash>[0-9a-f]{1,32})\) )?(?P<code>[A-Z][A-Z_]{2,24})\s*$")
-_ROW = re.compile(r"^\s*(\d+)((?:\s+\d[\d-]*){5})\s+([A-Z]+)\s+([A-Z]+)\s*$")
-_TOTALS = re.compile(r"^\s*[\d-]+\s+[\d-]+\s+[\d-]+\s+(\d+)\s+(\d+)\s*$")
-_VERSION = re.compile(r"^NCCL version (\S{1,60})")
-_CUDA = re.compile(r"^CUDA runtime version (\d{1,9}), driver version (\d{1,9})")
-_COUNT = re.compile(r"^(\d{1,9}) ranks? (?:has|have) launched up to operation (\d{1,18})")
-_NONE = re.compile(r"^(\d{1,9}) ranks? (?:has|have) not launched any operations")
-_DIFFERENT = re.compile(r"different (?:(\w+) )?operation counts|different (collective) operation counts")
-_RANK = re.compile(
+_BLOCK = regex(r"^(?:#(?P<group>\d+-\d+) \((?P<hash>[0-9a-f]{1,32})\) )?(?P<code>[A-Z][A-Z_]{2,24})\s*$")
+_ROW = regex(r"^\s*(\d+)((?:\s+\d[\d-]*){5})\s+([A-Z]+)\s+([A-Z]+)\s*$")
+_TOTALS = regex(r"^\s*[\d-]+\s+[\d-]+\s+[\d-]+\s+(\d+)\s+(\d+)\s*$")
+_VERSION = regex(r"^NCCL version (\S{1,60})")
+_CUDA = regex(r"^CUDA runtime version (\d{1,9}), driver version (\d{1,9})")
+_COUNT = regex(r"^(\d{1,9}) ranks? (?:has|have) launched up to operation (\d{1,18})")
+_NONE = regex(r"^(\d{1,9}) ranks? (?:has|have) not launched any operations")
+_DIFFERENT = regex(r"different (?:(\w+) )?operation counts|different (collective) operation counts")
+_RANK = regex(
     r"^Rank (?P<rank>\d{1,9})(?: has (?:launched up to operation (?P<at>\d{1,18})|(?P<none>not launched any operations)))?"
     r" -- GPU (?P<gpu>\d{1,4}).*? managed by process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255})"
 )
-_PROCESS = re.compile(r"^Process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255}) managing GPUs? (?P<gpus>[\d, -]{1,200})")
-_MISSING = re.compile(r"[Mm]issing ranks?: ([\d, -]{1,100000})")
-_KNOWN = (_COUNT, _NONE, _DIFFERENT, _RANK, _PROCESS, _MISSING, re.compile(r"^Missing communicator data"))
+_PROCESS = regex(r"^Process (?P<pid>\d{1,9}) on node (?P<node>\S{1,255}) managing GPUs? (?P<gpus>[\d, -]{1,200})")
+_MISSING = regex(r"[Mm]issing ranks?: ([\d, -]{1,100000})")
+_KNOWN = (_COUNT, _NONE, _DIFFERENT, _RANK, _PROCESS, _MISSING, regex(r"^Missing communicator data"))
 _SEVERITY = {"INCOMPLETE": "error", "DEAD": "error", "ERROR": "error", "MISMATCH": "warning", "TIMEOUT": "warning"}
 _MOST_LISTED = 100_000
-_HEADING = re.compile(r"(?:Nodes|Group|\(total\)|#) .*(?:Processes|Status|per process|per comm)\b")
-_UNDERLINE = re.compile(r"^=+\s*$")
+_HEADING = regex(r"(?:Nodes|Group|\(total\)|#) .*(?:Processes|Status|per process|per comm)\b")
+_UNDERLINE = regex(r"^=+\s*$")
 
 
 @dataclass(slots=True)

@@ -17,12 +17,13 @@ import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_HEADER = re.compile(r"^# ?Entity\s+\S")
-_UNITS = re.compile(r"^\s*I[Dd](?:\s|$)|^[-\s]+$")
-_ROW = re.compile(r"^(?P<kind>GPU(?:-I|-CI)?|Switch|Link|CPU|Core)\s+(?P<id>[\d/]{1,12})\s+(?P<values>\S.*)$")
+_HEADER = regex(r"^# ?Entity\s+\S")
+_UNITS = regex(r"^\s*I[Dd](?:\s|$)|^[-\s]+$")
+_ROW = regex(r"^(?P<kind>GPU(?:-I|-CI)?|Switch|Link|CPU|Core)\s+(?P<id>[\d/]{1,12})\s+(?P<values>\S.*)$")
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -20,28 +20,28 @@ Versions: those that print the forms above; none of them says its version there.
 Source: the man pages of these tools and the kernel's names of port states.
 """
 
-import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_ADAPTER = re.compile(r"^CA '(?P<adapter>[\w.-]{1,64})'")
-_PORT = re.compile(r"^\s+Port (?P<port>\d{1,3}):\s*$")
-_STATUS = re.compile(r"^Infiniband device '(?P<adapter>[\w.-]{1,64})' port (?P<port>\d{1,3}) status:")
-_LINK = re.compile(
+_ADAPTER = regex(r"^CA '(?P<adapter>[\w.-]{1,64})'")
+_PORT = regex(r"^\s+Port (?P<port>\d{1,3}):\s*$")
+_STATUS = regex(r"^Infiniband device '(?P<adapter>[\w.-]{1,64})' port (?P<port>\d{1,3}) status:")
+_LINK = regex(
     r"^(?:\d+/\d+: |link )(?P<adapter>[\w.-]{1,64})/(?P<port>\d{1,3}):? .*?\bstate (?P<state>\w+) "
     r"physical_state (?P<physical>\w+)(?: netdev (?P<netdev>\S+))?"
 )
-_FIELD = re.compile(r"^\s+(?P<name>[\w ]{2,40}):\s+(?P<value>\S.{0,200})$")
+_FIELD = regex(r"^\s+(?P<name>[\w ]{2,40}):\s+(?P<value>\S.{0,200})$")
 _NAMES = {
     "state": "state", "physical state": "physical_state", "phys state": "physical_state", "rate": "rate",
     "link layer": "link_layer", "link_layer": "link_layer", "base lid": "base_lid", "sm lid": "sm_lid",
     "firmware version": "firmware", "ca type": "type", "port guid": "port_guid", "node guid": "node_guid",
 }  # fmt: skip
 _LINES = 100_000
-_HEAD = re.compile(
+_HEAD = regex(
     rb"(?m)^CA '[\w.-]+'\s*$|^Infiniband device '[\w.-]+' port \d+ status:"
     rb"|^(?:\d+/\d+: |link )[\w.-]+/\d+:? .*physical_state"
 )

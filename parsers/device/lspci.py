@@ -19,21 +19,20 @@ import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.rules import pci
 from parsers.tables import Tables, table
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"^(?P<pci>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Za-z0-9][^:]{1,60}): (?P<name>.{1,200})"
 )
-_LINK = re.compile(
+_LINK = regex(
     r"^\s+Lnk(?P<what>Cap|Sta):\s.*?Speed (?P<speed>[\d.]+)GT/s(?P<rest>.{0,40}?), Width x(?P<width>\d+)(?P<end>.*)"
 )
-_ERRORS = re.compile(r"^\s+(?P<what>DevSta|UESta|CESta):\s+(?P<flags>\S.*)")
-_DRIVER = re.compile(r"^\s+Kernel driver in use: (?P<driver>\S+)")
-_OF_INTEREST = re.compile(
-    r"3D controller|VGA|Processing accelerators|Infiniband|Ethernet|Network|bridge|Non-Volatile", re.I
-)
+_ERRORS = regex(r"^\s+(?P<what>DevSta|UESta|CESta):\s+(?P<flags>\S.*)")
+_DRIVER = regex(r"^\s+Kernel driver in use: (?P<driver>\S+)")
+_OF_INTEREST = regex(r"3D controller|VGA|Processing accelerators|Infiniband|Ethernet|Network|bridge|Non-Volatile", re.I)
 _FLAGS = {
     "CorrErr", "NonFatalErr", "FatalErr", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "RxOF", "MalfTLP",
     "ECRC", "RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout",

@@ -19,27 +19,27 @@ Versions: 1.9 to 2.4.
 Source: Moore Threads' public documents, and the form of the table itself.
 """
 
-import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.rules import pci
 from parsers.tables import Tables, table
 
-_VERSION = re.compile(r"mthreads-gmi:(?P<tool>\S{1,40})\s+Driver Version:(?P<driver>\S{1,60})")
-_FIRST = re.compile(
+_VERSION = regex(r"mthreads-gmi:(?P<tool>\S{1,40})\s+Driver Version:(?P<driver>\S{1,60})")
+_FIRST = regex(
     r"^(?P<index>\d{1,3})\s+(?P<name>\S[^|]{0,60}?)\s*\|(?P<pci>[0-9a-fA-F:.]{7,16})\s*\|(?P<utilization>\S{1,8})\s+"
     r"(?P<used>[\d.]+)MiB\((?P<total>[\d.]+)MiB\)"
 )
-_SECOND = re.compile(
+_SECOND = regex(
     r"^\s+(?P<type>[A-Za-z][^|]{0,40}?)\s*\|(?P<width>\S{1,20})\s*\|(?P<temperature>\S{1,8})\s+(?P<mpc>\S+)"
 )
-_THIRD = re.compile(r"^\s*\|?\s+\|\s+(?P<ecc>\S.{0,40}?)\s*\|?$")
+_THIRD = regex(r"^\s*\|?\s+\|\s+(?P<ecc>\S.{0,40}?)\s*\|?$")
 _LINES = 20_000
-_HEAD = re.compile(rb"(?m)^ *mthreads-gmi:\S+ +Driver Version:")
+_HEAD = regex(rb"(?m)^ *mthreads-gmi:\S+ +Driver Version:")
 # Rulers, headings, the process list, the stamp above.
-_FORM = re.compile(
+_FORM = regex(
     r"[-+=| ]*[-+=|][-+=| ]*$|ID +Name|[^|]*\|[^|]*\||\s+[^|]{0,60}\|\s|Processes:|\s+(?:ECC Mode|PID\b)|No running process"
     r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}$"
 )

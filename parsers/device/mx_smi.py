@@ -22,33 +22,32 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.rules import integer, pci
 from parsers.tables import Tables, table
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
-_VERSION = re.compile(
-    r"(?P<name>MX-SMI|Kernel Mode Driver Version:|MACA Version:|BIOS Version:) *(?P<value>\d[\w.]{0,40})"
-)
-_STAMP = re.compile(r"^Timestamp\s+: (?P<stamp>\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})")
-_FIRST = re.compile(
+_VERSION = regex(r"(?P<name>MX-SMI|Kernel Mode Driver Version:|MACA Version:|BIOS Version:) *(?P<value>\d[\w.]{0,40})")
+_STAMP = regex(r"^Timestamp\s+: (?P<stamp>\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})")
+_FIRST = regex(
     rf"^\|\s*(?P<index>\d{{1,3}})\s+(?P<name>[A-Za-z][^|]{{0,60}}?)\s*\|\s*{_BDF}\s*\|\s*(?P<utilization>\S+)"
 )
-_SECOND = re.compile(
+_SECOND = regex(
     r"^\|\s*(?P<temperature>\S{1,8})\s+(?P<power>\S{1,8})\s*/\s*(?P<limit>\S{1,8})\s*\|"
     r"\s*(?P<used>\d+)/(?P<total>\d+) MiB"
 )
-_PROCESS = re.compile(
+_PROCESS = regex(
     r"^\|\s*(?P<index>\d{1,3})\s+(?P<pid>\d{1,10})\s+(?P<name>\S[^|]{0,80}?)\s*\|\s*(?P<used>\d+)(?: MiB)?\s*\|"
 )
-_BLOCK = re.compile(rf"^GPU#(?P<index>\d{{1,3}})\s+(?P<name>\S+)\s+{_BDF}")
-_FIELD = re.compile(r"^\s+(?P<name>\S[^:]{0,80}?)\s*: (?P<value>\S.{0,200})$")
+_BLOCK = regex(rf"^GPU#(?P<index>\d{{1,3}})\s+(?P<name>\S+)\s+{_BDF}")
+_FIELD = regex(r"^\s+(?P<name>\S[^:]{0,80}?)\s*: (?P<value>\S.{0,200})$")
 _NAMES = {
     "MX-SMI": "mx_smi", "Kernel Mode Driver Version:": "driver", "MACA Version:": "maca", "BIOS Version:": "vbios",
 }  # fmt: skip
 _LINES = 50_000
-_HEAD = re.compile(rb"(?m)^=+ MetaX System Management Interface|^mx-smi +version:|^\| MX-SMI \d")
-_FORM = re.compile(r"[|+=]|mx-smi |Timestamp +:|Attached GPUs +:|GPU#\d|\s+\S[^:]{0,80}?\s*: ?\S|End of Log|\s*-+\s*$")
+_HEAD = regex(rb"(?m)^=+ MetaX System Management Interface|^mx-smi +version:|^\| MX-SMI \d")
+_FORM = regex(r"[|+=]|mx-smi |Timestamp +:|Attached GPUs +:|GPU#\d|\s+\S[^:]{0,80}?\s*: ?\S|End of Log|\s*-+\s*$")
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -11,11 +11,11 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi --help-query-gpu.
 """
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import csv_cells, real, text_lines
 from parsers.rules import integer, pci
 from parsers.tables import Tables, table
@@ -30,10 +30,10 @@ _SETTINGS = {
     "driver_version": "driver", "mig.mode.current": "mig_mode", "ecc.mode.current": "ecc_mode", "name": "gpu_name",
     "vbios_version": "vbios", "persistence_mode": "persistence_mode", "compute_mode": "compute_mode",
 }  # fmt: skip
-_BUS = re.compile(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]$")
-_UUID = re.compile(r"(?:GPU|MIG)-\S+$")
+_BUS = regex(r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]$")
+_UUID = regex(r"(?:GPU|MIG)-\S+$")
 _KEY_FORMS = {
-    "index": re.compile(r"\d{1,4}$"), "pci.bus_id": _BUS, "gpu_bus_id": _BUS, "uuid": _UUID, "gpu_uuid": _UUID,
+    "index": regex(r"\d{1,4}$"), "pci.bus_id": _BUS, "gpu_bus_id": _BUS, "uuid": _UUID, "gpu_uuid": _UUID,
 }  # fmt: skip
 _WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "yes": 1.0, "no": 0.0}
 _ABSENT = {"", "n/a", "[n/a]", "[not supported]", "not supported"}

@@ -22,18 +22,18 @@ Versions: drivers 450 to 580; SRAM thresholds since 535, event reasons instead o
 Source: nvidia-smi's manual; the indentation of the report itself.
 """
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.rules import integer, pci
 from parsers.tables import Tables, table
 
-_GPU = re.compile(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
-_VERSION = re.compile(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box
-_FIELD = re.compile(r"^(?P<indent> *)(?P<name>\S[^:]{0,80}?) *(?:: (?P<value>.*)|:)?$")
+_GPU = regex(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
+_VERSION = regex(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box
+_FIELD = regex(r"^(?P<indent> *)(?P<name>\S[^:]{0,80}?) *(?:: (?P<value>.*)|:)?$")
 _WORDS = {
     "yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0, "on": 1.0, "off": 0.0,
 }  # fmt: skip

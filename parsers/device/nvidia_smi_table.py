@@ -13,30 +13,30 @@ Versions: drivers 450 to 580, both widths of the table.
 Source: nvidia-smi's manual, and the form of the table itself.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.reading import real
 from parsers.rules import integer, pci
 from parsers.tables import Tables, table
 
-_VERSIONS = re.compile(r"\| NVIDIA-SMI \S+\s+Driver Version: (?P<driver>[\d.]+)\s+CUDA Version: (?P<cuda>[\w./]+)")
-_DEVICE = re.compile(
+_VERSIONS = regex(r"\| NVIDIA-SMI \S+\s+Driver Version: (?P<driver>[\d.]+)\s+CUDA Version: (?P<cuda>[\w./]+)")
+_DEVICE = regex(
     r"\|\s{1,4}(?P<index>\d{1,3})\s+(?P<name>\S.{0,40}?)\s+(?P<persistence>On|Off)\s*\|"
     r"\s*(?P<pci>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s+\S+\s*\|\s*(?P<ecc>\S+)\s*\|"
 )
-_STATE = re.compile(
+_STATE = regex(
     r"\|\s?(?P<fan>N/A|ERR!|\d+%)\s+(?P<temperature>\d+C|N/A|ERR!)\s+(?P<performance>P\d+|N/A|ERR!)\s+"
     r"(?P<power>[\d.]+W|N/A|ERR!) ?/\s+(?P<limit>[\d.]+W|N/A|ERR!)\s*\|"
     r"\s*(?P<used>[\d.]+)MiB /\s+(?P<total>[\d.]+)MiB\s*\|"
     r"\s+(?P<utilization>\d+%|N/A|ERR!)\s+(?P<mode>\S[\w. ]{0,20}?)\s*\|"
 )
-_MIG = re.compile(r"\|\s+\|\s+\|\s+(?P<mig>Enabled\*?|Disabled\*?|N/A)\s*\|")
-_PROCESS = re.compile(
+_MIG = regex(r"\|\s+\|\s+\|\s+(?P<mig>Enabled\*?|Disabled\*?|N/A)\s*\|")
+_PROCESS = regex(
     r"\|\s{2,5}(?P<index>\d{1,3})\s+(?:(?P<gi>N/A|\d+)\s+(?P<ci>N/A|\d+)\s+)?(?P<pid>\d{1,10})\s+(?P<type>C\+G|C|G|M\+C)\s+"
     r"(?P<name>\S.{0,80}?)\s+(?P<used>\d+)MiB\s*\|"
 )

@@ -12,17 +12,17 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi nvlink --help, and the form of the report itself.
 """
 
-import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_GPU = re.compile(r"^GPU (?P<index>\d{1,4}): .{1,200}\(UUID: (?P<uuid>[\w-]{4,80})\)")
-_LINK = re.compile(r"^\s+Link (?P<link>\d{1,3}): (?:(?P<speed>[\d.]+) GB/s|(?P<state><\w+>|\S.{0,60}))")
-_HEAD = re.compile(rb"(?m)^GPU \d+: .{1,200}\(UUID: [\w-]+\)\s*\n\s+Link \d+: |all links are inactive")
-_NONE = re.compile(r"all links are inactive")
+_GPU = regex(r"^GPU (?P<index>\d{1,4}): .{1,200}\(UUID: (?P<uuid>[\w-]{4,80})\)")
+_LINK = regex(r"^\s+Link (?P<link>\d{1,3}): (?:(?P<speed>[\d.]+) GB/s|(?P<state><\w+>|\S.{0,60}))")
+_HEAD = regex(rb"(?m)^GPU \d+: .{1,200}\(UUID: [\w-]+\)\s*\n\s+Link \d+: |all links are inactive")
+_NONE = regex(r"all links are inactive")
 _LINES = 100_000
 
 

@@ -17,24 +17,18 @@ Source: Prometheus' documentation of exposition formats; DLRover's xpu_timer.
 import re
 from typing import Any
 
+from parsers.device.labels import sample
 from parsers.parser import FileParser, Source
-from parsers.reading import real, text_lines, whole
-from parsers.rules import pci
+from parsers.patterns import regex
+from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_SAMPLE = re.compile(
+_SAMPLE = regex(
     r"^(?P<name>[A-Za-z_:][\w:]{0,200})(?:\{(?P<labels>.{0,8000})\})?\s+(?P<value>[-+\w.]{1,40})"
     r"(?:\s+(?P<time>-?\d{1,16}))?\s*$"
 )
-_HEAD = re.compile(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
-_LABEL = re.compile(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
-_WHO = {
-    "host": ("Hostname", "hostname", "host", "node", "nodename", "ip", "instance"),
-    "rank": ("rank", "global_rank"),
-    "device_index": ("gpu", "gpu_index", "device_index"),
-    "uuid": ("UUID", "uuid"),
-    "pci": ("pci_bus_id", "pci", "bus_id"),
-}
+_HEAD = regex(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
+_LABEL = regex(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
 _HANG = "XPU_TIMER_COMMON_HANG"
 _ROWS = 5_000_000
 
@@ -75,25 +69,9 @@ def parse(source: Source) -> Tables:
 
 
 def _sample(found: re.Match[str], source: Source) -> dict[str, Any]:
-    labels = dict(_LABEL.findall(found["labels"] or ""))
-    said = {column: _taken(labels, names) for column, names in _WHO.items()}
-    others = ",".join(f'{name}="{value}"' for name, value in sorted(labels.items()))
-    rank = whole(said["rank"])
-    return {
-        "host": said["host"] if said["host"] is not None else source.host,
-        "rank": rank if rank is not None else source.rank,
-        "device_index": whole(said["device_index"]),
-        "uuid": said["uuid"],
-        "pci": pci(said["pci"]) if said["pci"] else None,
-        "metric": found["name"] + (f"{{{others}}}" if others else ""),
-        "value": real(found["value"]),
-        "text": found["value"],
-        "time_ns": int(found["time"]) * 10**6 if found["time"] and len(found["time"]) < 14 else None,
-    }
-
-
-def _taken(labels: dict[str, str], names: tuple[str, ...]) -> str | None:
-    return next((labels.pop(name) for name in names if name in labels), None)
+    time = found["time"]
+    row = sample(found["name"], dict(_LABEL.findall(found["labels"] or "")), found["value"], source)
+    return row | {"time_ns": int(time) * 10**6 if time and len(time) < 14 else None}
 
 
 def _hang(row: dict[str, Any], text: str) -> dict[str, Any]:

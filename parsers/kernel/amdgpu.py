@@ -3,6 +3,8 @@
     amdgpu 0000:c1:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block
     amdgpu 0000:c1:00.0: amdgpu: socket: 3, die: 0, 1 new correctable hardware errors detected in gfx block
     amdgpu 0000:c1:00.0: amdgpu: {7} socket: 3, die: 0, 4 uncorrectable hardware errors detected in total in umc block
+    amdgpu 0000:c1:00.0: amdgpu: {3} uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!
+    amdgpu: [drm] RAS event of type ERREVENT_ATHUB_INTERRUPT detected!                        (kernels 5.x, no address)
     amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!
     amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
 
@@ -14,13 +16,13 @@ Versions: kernels 5.x and 6.x.
 Source: drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c and amdgpu_device.c.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_kernel
 from parsers.tables import Tables
 
@@ -38,22 +40,27 @@ def _ras(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 RULES = (
-    Rule(re.compile(rf"{_BDF}{_PLACE}no {_WHAT}"), None),
-    Rule(re.compile(rf"{_BDF}{_PLACE}\d+ {_WHAT} total in "), None),
+    Rule(regex(rf"{_BDF}{_PLACE}no {_WHAT}"), None),
+    Rule(regex(rf"{_BDF}{_PLACE}\d+ {_WHAT} total in "), None),
     Rule(
-        re.compile(rf"{_BDF}{_PLACE}(?P<value>\d{{1,18}}) (?:new )?{_WHAT} (?P<block>[\w.]{{1,32}}) block"),
+        regex(rf"{_BDF}{_PLACE}(?P<value>\d{{1,18}}) (?:new )?{_WHAT} (?P<block>[\w.]{{1,32}}) block"),
         "gpu_error", refine=_ras,
     ),
     Rule(
-        re.compile(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
+        regex(rf"{_BDF}[Uu]ncorrectable hardware error ?\((?P<event>ERREVENT\w{{1,40}})\) detected"),
+        "gpu_error", "fatal", "ras:{event}",
+    ),
+    Rule(regex(r"RAS event of type (?P<event>ERREVENT\w{1,40}) detected"), "gpu_error", "fatal", "ras:{event}"),
+    Rule(
+        regex(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
     ),
     Rule(
-        re.compile(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
+        regex(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
         "gpu_error", "error", "ring_timeout",
     ),
-    Rule(re.compile(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
-    Rule(re.compile(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
-    Rule(re.compile(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
+    Rule(regex(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
+    Rule(regex(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
+    Rule(regex(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
 )  # fmt: skip
 
 
@@ -62,4 +69,4 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_kernel(lines, RULES)
 
 
-PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1"), parse=parse)
+PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type "), parse=parse)

@@ -19,20 +19,20 @@ Versions: any; the head of the report names the script's version.
 Source: the script itself, which the driver installs.
 """
 
-import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import text_lines
 from parsers.tables import Tables, table
 
 _RULE = "_" * 44
-_TITLE = re.compile(r"^\*\*\* (?!ls: )(?P<title>.{1,500})$")
-_HEAD = re.compile(r"^(?P<name>nvidia-bug-report\.sh Version|Date|uname): ?(?P<value>.{1,500})$")
-_DRIVER = re.compile(r"^NVRM version: .*?Module.*?\s(?P<value>\d{3}\.\d[\d.]*)\s")
-_END = re.compile(r"^(?:\*\*\* )?End of NVIDIA bug report log file")
+_TITLE = regex(r"^\*\*\* (?!ls: )(?P<title>.{1,500})$")
+_HEAD = regex(r"^(?P<name>nvidia-bug-report\.sh Version|Date|uname): ?(?P<value>.{1,500})$")
+_DRIVER = regex(r"^NVRM version: .*?Module.*?\s(?P<value>\d{3}\.\d[\d.]*)\s")
+_END = regex(r"^(?:\*\*\* )?End of NVIDIA bug report log file")
 _NAMES = {"nvidia-bug-report.sh Version": "bug_report", "Date": "bug_report_date", "uname": "uname"}
-_FIRST = re.compile(rb"nvidia-bug-report\.sh Version|NVIDIA bug report log file")
+_FIRST = regex(rb"nvidia-bug-report\.sh Version|NVIDIA bug report log file")
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -13,7 +13,6 @@ Versions: 450 to 575.
 Source: NVIDIA's Fabric Manager user guide.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -22,10 +21,11 @@ import polars as pl
 
 from parsers.lines import claimed, event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, bodies, columns
 from parsers.tables import Tables, table
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "
 )
 _PAYLOAD = "Message payload details:"
@@ -39,16 +39,16 @@ def _switch(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 _RULES = (
     Rule(
-        re.compile(
+        regex(
             r"detected NVSwitch (?P<level>non-fatal|fatal) error (?P<number>\d{1,9}) on fid (?P<fid>\d+) "
             rf"on NVSwitch {_DEVICE}(?: physical id (?P<physical>\d+))?(?: port (?P<port>\d+))?"
         ),
         "gpu_error", code="sxid:{number}", refine=_switch,
     ),
-    Rule(re.compile(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
-    Rule(re.compile(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
-    Rule(re.compile(rf".{{0,400}}?{_DEVICE}"), "gpu_error", code="fabric_manager"),
-    Rule(re.compile(r".{1,400}"), "other", code="fabric_manager"),
+    Rule(regex(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
+    Rule(regex(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
+    Rule(regex(rf".{{0,400}}?{_DEVICE}"), "gpu_error", code="fabric_manager"),
+    Rule(regex(r".{1,400}"), "other", code="fabric_manager"),
 )  # fmt: skip
 
 

@@ -24,13 +24,13 @@ Versions: kernels 3.10 to 6.x; of `Out of memory` both wordings.
 Source: the format strings in these files.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_kernel, read_rules
 from parsers.tables import Tables
 
@@ -59,9 +59,9 @@ def _lustre(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 _TASK = r"(?P<task>[^\s:\[\]][^:\[\]\n]{0,31})"
 RULES = (
-    Rule(re.compile(r"oom-kill:(?P<fields>constraint=[^\s]{3,4000})"), "host_oom", "fatal", refine=_fields),
+    Rule(regex(r"oom-kill:(?P<fields>constraint=[^\s]{3,4000})"), "host_oom", "fatal", refine=_fields),
     Rule(
-        re.compile(
+        regex(
             r"(?P<scope>Memory cgroup out|Out) of memory(?: \(oom_kill_allocating_task\))?: "
             r"Kill(?:ed)? process (?P<pid>\d+)(?:,? UID (?P<uid>\d+),?)? \((?P<task>[^)]{1,64})\)"
             r"(?:.{0,80}?anon-rss:(?P<anon_kb>\d+)kB)?"
@@ -73,105 +73,105 @@ RULES = (
         },
     ),
     Rule(
-        re.compile(r"(?P<task>[^\s:]{1,64}) invoked oom-killer: (?P<mask>[^\n]{0,120})"),
+        regex(r"(?P<task>[^\s:]{1,64}) invoked oom-killer: (?P<mask>[^\n]{0,120})"),
         "host_oom", "warning", "invoked",
     ),
-    Rule(re.compile(r"oom_reaper: reaped process \d+"), None),
+    Rule(regex(r"oom_reaper: reaped process \d+"), None),
     Rule(
-        re.compile(
+        regex(
             rf"BUG: soft lockup - CPU#(?P<cpu>\d+) stuck for (?P<value>\d{{1,9}})s! \[{_TASK}:(?P<pid>\d+)\]"
         ),
         "soft_lockup", "error", "soft",
     ),
-    Rule(re.compile(r"Watchdog detected hard LOCKUP on cpu (?P<cpu>\d+)"), "soft_lockup", "fatal", "hard"),
+    Rule(regex(r"Watchdog detected hard LOCKUP on cpu (?P<cpu>\d+)"), "soft_lockup", "fatal", "hard"),
     Rule(
-        re.compile(r"rcu(?:_\w+)?: INFO: (?:\w+ )?(?:self-)?detected (?:expedited )?stall"),
+        regex(r"rcu(?:_\w+)?: INFO: (?:\w+ )?(?:self-)?detected (?:expedited )?stall"),
         "soft_lockup", "error", "rcu",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"INFO: task {_TASK}:(?P<pid>\d+) blocked (?:in I/O wait )?for more than (?P<value>\d{{1,9}}) seconds"
         ),
         "hung_task", "error",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_TASK}\[(?P<pid>\d+)\]: segfault at (?P<address>[0-9a-f]+) ip (?P<ip>[0-9a-f]+) sp [0-9a-f]+ "
             r"error (?P<error>\w+)(?: in (?P<library>[^\[\n]{1,200})\[)?"
         ),
         "segfault", "fatal", "SIGSEGV",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"traps: {_TASK}\[(?P<pid>\d+)\] (?:general protection fault|trap (?P<trap>\w[\w ]{{0,30}}\w)) ip:"
         ),
         "segfault", "fatal", "trap",
     ),
     Rule(
-        re.compile(r"nvidia-peermem nv_get_p2p_free_callback:\d+ ERROR detected invalid context"),
+        regex(r"nvidia-peermem nv_get_p2p_free_callback:\d+ ERROR detected invalid context"),
         "other", "info", "peermem:invalid_context",
     ),
     Rule(
         # In a log of nothing else `nfs: ` reads like a label before each line, and is taken off.
-        re.compile(
+        regex(
             r"(?:nfs: |^)server (?P<server>[\w.:-]{1,200}) (?P<state>not responding, (?:still trying|timed out)|OK)"
         ),
         "storage_error", refine=_nfs,
     ),
     Rule(
-        re.compile(r"LustreError: (?P<id>[\w-]{1,40}): (?P<what>[^\n]{1,300})"), "storage_error", "error", "lustre"
+        regex(r"LustreError: (?P<id>[\w-]{1,40}): (?P<what>[^\n]{1,300})"), "storage_error", "error", "lustre"
     ),
     Rule(
-        re.compile(
+        regex(
             r"Lustre: (?P<id>[\w-]{1,40}): (?P<what>[^\n]{0,200}?(?:[Cc]onnection to \S+ .{0,60}was lost|timed out"
             r"|[Cc]onnection restored to|Connection to \S+ restored|evict)[^\n]{0,120})"
         ),
         "storage_error", "warning", "lustre", _lustre,
     ),
     Rule(
-        re.compile(r"(?:GPFS|mmfs): (?P<what>[^\n]{0,200}(?:[Ee]xpel|[Ll]ost|[Pp]anic|[Ee]rror)[^\n]{0,120})"),
+        regex(r"(?:GPFS|mmfs): (?P<what>[^\n]{0,200}(?:[Ee]xpel|[Ll]ost|[Pp]anic|[Ee]rror)[^\n]{0,120})"),
         "storage_error", "error", "gpfs",
     ),
     Rule(
-        re.compile(
+        regex(
             r"(?P<what>I/O|medium|target|nexus) error, dev (?P<disk>[\w-]{1,32}), sector (?P<sector>\d+)"
         ),
         "storage_error", "error", "io",
     ),
     Rule(
-        re.compile(
+        regex(
             r"(?P<fs>EXT4-fs error|XFS) \((?:device )?(?P<disk>[\w-]{1,32})\):? (?P<what>[^\n]{0,120}"
             r"(?:[Cc]orruption|shut ?down|error|reading|checksum)[^\n]{0,120})"
         ),
         "storage_error", "error", "filesystem",
     ),
     Rule(
-        re.compile(
+        regex(
             r"nvme (?P<disk>nvme\d+): (?P<what>[^\n]{0,40}(?:timeout, (?:reset|aborting|disable)|controller is down)"
             r"[^\n]{0,80})"
         ),
         "storage_error", "error", "nvme",
     ),
     Rule(
-        re.compile(
+        regex(
             r"(?P<fs>ceph|libceph): (?P<what>[^\n]{0,120}(?:socket closed|connect error|hung|session lost)[^\n]{0,80})"
         ),
         "storage_error", "warning", "ceph",
     ),
-    Rule(re.compile(r"Remounting filesystem read-only"), "storage_error", "fatal", "read_only"),
+    Rule(regex(r"Remounting filesystem read-only"), "storage_error", "fatal", "read_only"),
     Rule(
-        re.compile(r"(?P<what>No space left on device|Disk quota exceeded)"), "disk_full", "error",
+        regex(r"(?P<what>No space left on device|Disk quota exceeded)"), "disk_full", "error",
         refine=lambda groups: {"code": "ENOSPC" if groups["what"].startswith("No") else "EDQUOT"},
     ),
-    Rule(re.compile(r"VFS: file-max limit (?P<value>\d{1,18}) reached"), "other", "error", "file_max"),
+    Rule(regex(r"VFS: file-max limit (?P<value>\d{1,18}) reached"), "other", "error", "file_max"),
     Rule(
-        re.compile(
+        regex(
             r"Kernel panic - not syncing: (?!Fatal (?:local )?machine check|Fatal hardware error)(?P<what>[^\n]{1,160})"
         ),
         "other", "fatal", "kernel_panic",
     ),
     Rule(
-        re.compile(r"BUG: (?:unable to handle|kernel NULL pointer)[^\n]{1,160}"), "other", "fatal", "kernel_oops"
+        regex(r"BUG: (?:unable to handle|kernel NULL pointer)[^\n]{1,160}"), "other", "fatal", "kernel_oops"
     ),
 )  # fmt: skip
 

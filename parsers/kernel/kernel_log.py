@@ -19,11 +19,11 @@ Versions: util-linux 2.23 and later, systemd and rsyslog of any age.
 Source: printk and rtc of Linux, util-linux, rsyslog, systemd.
 """
 
-import re
 from statistics import median_low
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import text_lines
 from parsers.stamps import CTIME, ISO, SYSLOG, parse_time, years
 from parsers.tables import Tables, table
@@ -33,12 +33,12 @@ READ = 20_000  # lines that are searched for the time of boot
 
 _HOST = r"[\w.-]+"
 _TAG = r"[\w./@:-]+(?:\[\d+\])?: "
-_FORMS = re.compile(
+_FORMS = regex(
     rf"(?:<\d{{1,3}}>)?\[ *\d{{1,9}}\.\d{{6}}\](?:\[ *[TC]\d+\])? |\d{{1,3}},\d+,\d+,[-c+][^;]*;|\[{CTIME}\] "
     rf"|{SYSLOG} {_HOST} {_TAG}|{ISO} {_HOST} (?:kernel|[\w./@-]+\[\d+\]): |(?:kern|user|daemon) *:\w+ *: \[|{ISO} (?:NVRM|nvidia|mlx5_core|pcieport)"
 )
-_BOTH = re.compile(rf"(?P<stamp>{SYSLOG}|{ISO}) (?P<host>{_HOST}) kernel: \[ *(?P<boot>\d{{1,9}}\.\d{{6}})\]")
-_CLOCK = re.compile(r"\[ *(?P<boot>\d{1,9}\.\d{6})\].*setting system clock to \S+ ?\S* UTC \((?P<seconds>\d{9,10})\)")
+_BOTH = regex(rf"(?P<stamp>{SYSLOG}|{ISO}) (?P<host>{_HOST}) kernel: \[ *(?P<boot>\d{{1,9}}\.\d{{6}})\]")
+_CLOCK = regex(r"\[ *(?P<boot>\d{1,9}\.\d{6})\].*setting system clock to \S+ ?\S* UTC \((?P<seconds>\d{9,10})\)")
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -26,20 +26,19 @@ import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import bodies, pci
 from parsers.tables import Tables, table
 
 _LEVEL = r"(?P<level>EMERG|ALERT|CRIT|ERROR|WARN|NOTICE|INFO|DEBUG)"
-_HEAD = re.compile(
+_HEAD = regex(
     rf"(?P<module>METAX|MXCD|MXGVM)\.B(?P<word>[0-9a-fA-F]{{1,8}})\.(?P<unit>[\w-]{{1,32}})\.{_LEVEL}\b:?\s*"
     rf"|(?<![\w.]){_LEVEL.replace('level', 'generic')} (?=EID ?\()"
 )
-_EID = re.compile(
-    r"EID ?\((?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\): ?(?P<eid>0x[0-9a-fA-F]{1,8})"
-)
+_EID = regex(r"EID ?\((?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\): ?(?P<eid>0x[0-9a-fA-F]{1,8})")
 _SEVERITIES = {"EMERG": "fatal", "ALERT": "fatal", "CRIT": "fatal", "ERROR": "error", "WARN": "warning"}
-_LOST = re.compile(r"fell? off the bus|device (?:is )?lost|pcie link (?:is )?(?:down|lost)|no longer accessible", re.I)
-_LINK = re.compile(r"metaxlink\b.{0,60}\b(?P<state>down|up)\b", re.I)
+_LOST = regex(r"fell? off the bus|device (?:is )?lost|pcie link (?:is )?(?:down|lost)|no longer accessible", re.I)
+_LINK = regex(r"metaxlink\b.{0,60}\b(?P<state>down|up)\b", re.I)
 
 
 @cache

@@ -31,19 +31,20 @@ import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import bodies, integer, pci
 from parsers.tables import Tables, table
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"(?:MTGPU:\((?P<level>Fatal|Error|Warn|Mesg)\)|MTGPU|MUSA):(?: +(?P<pid>\d{1,10})(?:- *(?P<tid>\d{1,10}))?:)?\s*"
     r"|(?P<mtml>MTML_ERROR_GPU_IS_LOST)|\[(?:MTGPU P2P|DMA|MISC|BOARD)\]\[(?P<tag>ERROR|WARN|INFO)\]"
 )
 _LEVELS = {"Fatal": "fatal", "Error": "error", "ERROR": "error", "Warn": "warning", "WARN": "warning"}
-_PCI = re.compile(r"\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b")
-_LINK = re.compile(r"(?:local link ID|llink):\s?(?P<link>\d+)(?:.{0,40}?(?:remote link ID|rlink):\s?(?P<remote>\d+))?")
-_EVENT_ID = re.compile(r"\berror_id[ :=]+(?P<id>\d{1,6})\b")
+_PCI = regex(r"\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b")
+_LINK = regex(r"(?:local link ID|llink):\s?(?P<link>\d+)(?:.{0,40}?(?:remote link ID|rlink):\s?(?P<remote>\d+))?")
+_EVENT_ID = regex(r"\berror_id[ :=]+(?P<id>\d{1,6})\b")
 _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), number)
+    (regex(pattern, re.IGNORECASE), number)
     for pattern, number in (
         (r"mtlink recovery failed|recovery failed and (?:the )?system needs to be restarted", 1003),
         (r"link ID:.{0,60}link down|wait link up timeout", 1002),
@@ -62,11 +63,9 @@ _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"cleanup items? dropped", 27001),
     )
 )
-_RECOVERED = re.compile(r"mmio-regs access recovered", re.IGNORECASE)
-_PID = re.compile(
-    r"\bPID ?[=:] ?(?P<pid>\d{1,10})\b", re.IGNORECASE
-)  # whose context it is; in front stands who printed
-_ROLE = re.compile(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
+_RECOVERED = regex(r"mmio-regs access recovered", re.IGNORECASE)
+_PID = regex(r"\bPID ?[=:] ?(?P<pid>\d{1,10})\b", re.IGNORECASE)  # whose context it is; in front stands who printed
+_ROLE = regex(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 
 
 @cache

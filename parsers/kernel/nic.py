@@ -27,6 +27,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_kernel
 from parsers.tables import Tables
 
@@ -53,15 +54,15 @@ def _carrier(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(rf"{_MLX}Port module event(?:\[error\])?: module (?P<module>\d+), (?P<what>[\w ,./-]{{3,80}})"),
+        regex(rf"{_MLX}Port module event(?:\[error\])?: module (?P<module>\d+), (?P<what>[\w ,./-]{{3,80}})"),
         "port_error", refine=_module,
     ),
     Rule(
-        re.compile(rf"{_MLX}Detected insufficient power on the PCIe slot \((?P<watts>\d+)W\)"),
+        regex(rf"{_MLX}Detected insufficient power on the PCIe slot \((?P<watts>\d+)W\)"),
         "other", "info", "nic:slot_power",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_MLX}(?P<what>device's health compromised|Fatal error \d+ detected|fw fatal[^\n]{{0,60}}"
             r"|unrecoverable hardware error|Firmware over temperature|NIC IFC is[^\n]{0,40}"
             r"|PCI slot[^\n]{0,60}unavailable)"
@@ -69,48 +70,48 @@ RULES = (
         "port_error", "fatal", "nic:health",
     ),
     Rule(
-        re.compile(rf"{_MLX}(?:[^\n]{{0,80}}?)synd(?:rome)? (?P<syndrome>0x[0-9a-f]+): (?P<what>[^\n]{{1,80}})"),
+        regex(rf"{_MLX}(?:[^\n]{{0,80}}?)synd(?:rome)? (?P<syndrome>0x[0-9a-f]+): (?P<what>[^\n]{{1,80}})"),
         "port_error", "error", "nic:health",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_MLX}(?P<command>\w{1,64}\(0x[0-9a-f]{1,8}\)) (?:[^\n]{{0,60}})?"
             r"timeout\. Will cause a leak of a command resource"
         ),
         "port_error", "error", "nic:command_timeout",
     ),
     Rule(
-        re.compile(rf"{_MLX}[^\n]{{0,80}}?timeout\. Will cause a leak of a command resource"),
+        regex(rf"{_MLX}[^\n]{{0,80}}?timeout\. Will cause a leak of a command resource"),
         "port_error", "error", "nic:command_timeout",
     ),
-    Rule(re.compile(rf"{_MLX}(?P<command>ACCESS_REG\(0x805\))[^\n]{{0,60}}failed"), "other", "info", "nic:access_reg"),
+    Rule(regex(rf"{_MLX}(?P<command>ACCESS_REG\(0x805\))[^\n]{{0,60}}failed"), "other", "info", "nic:access_reg"),
     Rule(
-        re.compile(
+        regex(
             rf"(?:mlx5_core|bnxt_en|ice|i40e|ixgbe|ena) {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: "
             r"(?:NIC )?(?P<change>[Ll]ink (?:is )?(?:down|up|Down|Up))"
         ),
         "link_down", refine=_carrier,
     ),
     Rule(
-        re.compile(r"(?:^|[\s:])(?P<interface>[A-Za-z][\w.@-]{0,30}): (?P<change>[Ll]ost carrier|[Gg]ained carrier)"),
+        regex(r"(?:^|[\s:])(?P<interface>[A-Za-z][\w.@-]{0,30}): (?P<change>[Ll]ost carrier|[Gg]ained carrier)"),
         "link_down", refine=_carrier,
     ),
     Rule(
-        re.compile(
+        regex(
             r"\b(?P<driver>\w{1,32}) (?P<pci>[0-9a-f:.]{7,16}) (?P<interface>[\w.-]{1,32}): NETDEV WATCHDOG: "
             r"CPU: \d+: transmit queue (?P<queue>\d+) timed out(?: (?P<ms>\d+) ms)?"
         ),
         "port_error", "error", "nic:tx_timeout",
     ),
     Rule(
-        re.compile(
+        regex(
             r"NETDEV WATCHDOG: (?P<interface>[\w.-]{1,32})(?: \((?P<driver>[\w-]*)\))?: transmit "
             r"(?:queue (?P<queue>\d+) )?timed out(?: (?P<ms>\d+) ms)?"
         ),
         "port_error", "error", "nic:tx_timeout",
     ),
     Rule(
-        re.compile(
+        regex(
             rf"\befa {_BDF}(?: \w+)?: (?P<what>[^\n]{{0,80}}?(?:fail|timeout|timed out|error|reset)[^\n]{{0,80}})"
         ),
         "port_error", "error", "nic:efa",

@@ -17,8 +17,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from parsers.patterns import regex
+
 CODES = range(144, 151)
-_MESSAGE = re.compile(
+_MESSAGE = regex(
     r"^(?P<unit>[A-Z][A-Z0-9_]{1,40})\s+(?P<class>Fatal|Non-?fatal)\s+XC(?P<engine>\d)\s+i(?P<instance>\d{1,3})\s+"
     r"Link (?P<link>-?\d{1,3})\s+\((?P<words>0x[0-9a-f]{1,8}(?: 0x[0-9a-f]{1,8}){0,5})",
     re.IGNORECASE,

@@ -24,13 +24,13 @@ Versions: kernels 3.10 to 6.x; AER in both wordings (6.9 changed it).
 Source: the format strings in these files.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, pci, read_kernel
 from parsers.tables import Tables
 
@@ -66,7 +66,7 @@ def _ghes(groups: Mapping[str, str]) -> Mapping[str, Any]:
 _LEVEL = r"(?P<level>[Cc]orrect(?:ed|able)|[Uu]ncorrect(?:ed|able) ?\((?:[Nn]on-?)?[Ff]atal\))"
 RULES = (
     Rule(
-        re.compile(
+        regex(
             rf"(?P<port>{_BDF}): AER: (?P<multiple>Multiple )?{_LEVEL} error"
             rf"(?: message)? received(?: from|:) (?:(?P<pci>{_BDF})|id=(?P<requester>[0-9a-f]{{4}}))"
         ),
@@ -74,7 +74,7 @@ RULES = (
         refine=_aer,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"(?P<pci>{_BDF}): (?:AER: )?PCIe Bus Error: severity={_LEVEL}, "
             r"type=(?P<layer>[^,(]{1,60}),? (?:id=[0-9a-f]{4})?\((?:id=)?(?P<agent>[^)]{1,40})\)"
         ),
@@ -82,46 +82,46 @@ RULES = (
         refine=_aer,
     ),
     Rule(
-        re.compile(rf"(?P<pci>{_BDF}): (?:AER: )?device recovery failed"), "pcie_error", "fatal", "aer:recovery_failed"
+        regex(rf"(?P<pci>{_BDF}): (?:AER: )?device recovery failed"), "pcie_error", "fatal", "aer:recovery_failed"
     ),
     Rule(
-        re.compile(rf"(?P<pci>{_BDF}): (?:AER: )?(?:can't recover|subordinate device reset failed)"),
+        regex(rf"(?P<pci>{_BDF}): (?:AER: )?(?:can't recover|subordinate device reset failed)"),
         "pcie_error", "fatal", "aer:recovery_failed",
     ),
     Rule(
-        re.compile(rf"(?P<pci>{_BDF}): DPC: containment event, status:\s?(?P<status>0x[0-9a-f]+)"),
+        regex(rf"(?P<pci>{_BDF}): DPC: containment event, status:\s?(?P<status>0x[0-9a-f]+)"),
         "pcie_error", "fatal", "dpc",
     ),
-    Rule(re.compile(rf"pciehp {_BDF}(?::pcie\d+)?: .*?Link Down"), "pcie_error", "fatal", "link_down"),
-    Rule(re.compile(rf"{_BDF}: (?:AER: )?(?:device recovery successful|  ?device \[[0-9a-f:]+\] error status)"), None),
+    Rule(regex(rf"pciehp {_BDF}(?::pcie\d+)?: .*?Link Down"), "pcie_error", "fatal", "link_down"),
+    Rule(regex(rf"{_BDF}: (?:AER: )?(?:device recovery successful|  ?device \[[0-9a-f:]+\] error status)"), None),
     Rule(
-        re.compile(rf"(?P<pci>{_BDF}): (?:AER: )? {{2,6}}\[ ?5\] (?P<what>Surprise Down(?: Error)?|SDES)"),
+        regex(rf"(?P<pci>{_BDF}): (?:AER: )? {{2,6}}\[ ?5\] (?P<what>Surprise Down(?: Error)?|SDES)"),
         "pcie_error", "fatal", "aer:surprise_down",
     ),
-    Rule(re.compile(rf"{_BDF}: (?:AER: )? {{2,6}}\[ ?\d+\] \w+"), None),
-    Rule(re.compile(rf"{_BDF}: (?:AER: )?(?:broadcast \w+ message|device has no AER-aware driver)"), None),
+    Rule(regex(rf"{_BDF}: (?:AER: )? {{2,6}}\[ ?\d+\] \w+"), None),
+    Rule(regex(rf"{_BDF}: (?:AER: )?(?:broadcast \w+ message|device has no AER-aware driver)"), None),
     Rule(
-        re.compile(
+        regex(
             r"EDAC (?:\w+ )?MC(?P<controller>\d+): (?P<count>\d+) (?P<level>CE|UE) (?P<what>.{1,80}?) on "
             r"(?P<where>[^\n(]{1,120})"
         ),
         "memory_error", "warning", refine=_memory,
     ),
     Rule(
-        re.compile(r"EDAC (?P<unit>[\w#]+)[:,] .{0,80}?(?P<level>CE|UE) (?P<what>memory [\w ]{1,60}error)"),
+        regex(r"EDAC (?P<unit>[\w#]+)[:,] .{0,80}?(?P<level>CE|UE) (?P<what>memory [\w ]{1,60}error)"),
         "memory_error", "warning", refine=_memory,
     ),
-    Rule(re.compile(r"\bEDAC (?:MC\d*|amd64|\w+_edac|igen6|i\d+|DEBUG|sbridge|skx|ie31200)\b"), None),
+    Rule(regex(r"\bEDAC (?:MC\d*|amd64|\w+_edac|igen6|i\d+|DEBUG|sbridge|skx|ie31200)\b"), None),
     Rule(
-        re.compile(r"\{\d+\}\[Hardware Error\]: event severity: (?P<level>corrected|recoverable|fatal|info)"),
+        regex(r"\{\d+\}\[Hardware Error\]: event severity: (?P<level>corrected|recoverable|fatal|info)"),
         "memory_error", refine=_ghes,
     ),
     Rule(
-        re.compile(r"\[Hardware Error\]: Corrected error, no action required|Corrected hardware error"),
+        regex(r"\[Hardware Error\]: Corrected error, no action required|Corrected hardware error"),
         "memory_error", "info", "correctable",
     ),
     Rule(
-        re.compile(
+        regex(
             r"\[Hardware Error\]: (?:Uncorrected|System Fatal|Deferred) error|"
             r"\[Hardware Error\]: CPU (?P<cpu>\d+): Machine Check(?: Exception)?: (?P<mcg>[0-9a-f]+)? ?"
             r"Bank (?P<bank>\d+): (?P<status>[0-9a-f]{1,16})"
@@ -129,17 +129,17 @@ RULES = (
         "memory_error", "error", refine=lambda groups: {"code": _bank_code(groups.get("status"))},
     ),
     Rule(
-        re.compile(r"(?:mce: )?\[Hardware Error\]: Machine check events logged"), "memory_error", "info", "mce:logged"
+        regex(r"(?:mce: )?\[Hardware Error\]: Machine check events logged"), "memory_error", "info", "mce:logged"
     ),
     Rule(
-        re.compile(r"Kernel panic - not syncing: (?P<why>Fatal (?:local )?machine check|Fatal hardware error)[^\n]*"),
+        regex(r"Kernel panic - not syncing: (?P<why>Fatal (?:local )?machine check|Fatal hardware error)[^\n]*"),
         "memory_error", "fatal", "uncorrectable",
     ),
     Rule(
-        re.compile(r"Memory failure: (?P<page>0x[0-9a-f]+): (?P<what>[^\n]{1,120})"),
+        regex(r"Memory failure: (?P<page>0x[0-9a-f]+): (?P<what>[^\n]{1,120})"),
         "memory_error", "error", "uncorrectable",
     ),
-    Rule(re.compile(r"\[Hardware Error\]:"), None),
+    Rule(regex(r"\[Hardware Error\]:"), None),
 )  # fmt: skip
 
 

@@ -36,46 +36,43 @@ from parsers.catalogues import rows
 from parsers.kernel.nvlink5 import decoded
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
 _PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
-_XID = re.compile(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")
-_PROCESS = re.compile(r"^pid='?(?P<pid>\d{1,9}|<unknown>)'?(?:, name=(?P<name>[^,]*))?(?:, |$)")
-_CAUSED_BY = re.compile(r"caused by previous Xid (\d{1,6})")
-_SXID = re.compile(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P<code>\d{{1,6}}), ?(?P<rest>.*)")
-_SXID_CLASS = re.compile(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<link>\d{1,3}))?", re.IGNORECASE)
-_SXID_MORE = re.compile(r"^(?:Severity \d|Data \{|Severity)")
-_SXID_SEVERITY = re.compile(r"^Severity (?P<severity>\d) Engine instance (?P<engine>\d{1,4})")
-_GSP = re.compile(
+_XID = regex(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")
+_PROCESS = regex(r"^pid='?(?P<pid>\d{1,9}|<unknown>)'?(?:, name=(?P<name>[^,]*))?(?:, |$)")
+_CAUSED_BY = regex(r"caused by previous Xid (\d{1,6})")
+_SXID = regex(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P<code>\d{{1,6}}), ?(?P<rest>.*)")
+_SXID_CLASS = regex(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<link>\d{1,3}))?", re.IGNORECASE)
+_SXID_MORE = regex(r"^(?:Severity \d|Data \{|Severity)")
+_SXID_SEVERITY = regex(r"^Severity (?P<severity>\d) Engine instance (?P<engine>\d{1,4})")
+_GSP = regex(
     r"NVRM: (?:(?P<gpu>GPU\d{1,3}) )?(?P<function>_?kgsp\w{1,60}|_issueRpcAndWait\w*|rpc\w{1,60}_wrapper\w*): "
     r"(?P<what>.{0,200}?(?:timed out|[Tt]ime-?out|did not respond|is hung|crashed).{0,200})"
 )
-_LOST = re.compile(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")
+_LOST = regex(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")
 # What nvidia-smi prints of a device that does not answer.
-_NO_HANDLE = re.compile(
+_NO_HANDLE = regex(
     rf"Unable to determine the device handle for (?:GPU ?\d{{0,3}}:? ?)?{_PCI}: (?P<why>GPU is lost|Unknown Error)"
 )
-_LOST_HEAD = re.compile(rf"NVRM: The NVIDIA (?:probed )?GPU {_PCI}")
-_LOST_MIDDLE = re.compile(r"NVRM: \(PCI ID: (?P<id>[0-9a-fA-F:]{4,12})\)")
-_LOST_TAIL = re.compile(r"NVRM: fallen off the bus and is not responding")
-_INIT_FAILED = re.compile(rf"NVRM: GPU {_PCI}: Rm[iI]nitAdapter failed! \((?P<code>[^)]*)\)")
-_INIT_FAILED_MORE = re.compile(
-    r"rm_init_adapter failed|probe routine failed for|NVRM: Rate limiting|RmInitAdapter failed"
-)
-_RESET = re.compile(r"NVRM: .*NV_ERR_RESET_REQUIRED")
-_ADDRESS = re.compile(_PCI)
-_IDENTITY = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{8,40}})")
-_SERIAL = re.compile(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,40})")
-_DRIVER = re.compile(r"NVRM: loading NVIDIA UNIX .*?Kernel Module(?: for \S+)?\s+(?P<driver>\d{3}\.\d[\d.]*)")
+_LOST_HEAD = regex(rf"NVRM: The NVIDIA (?:probed )?GPU {_PCI}")
+_LOST_MIDDLE = regex(r"NVRM: \(PCI ID: (?P<id>[0-9a-fA-F:]{4,12})\)")
+_LOST_TAIL = regex(r"NVRM: fallen off the bus and is not responding")
+_INIT_FAILED = regex(rf"NVRM: GPU {_PCI}: Rm[iI]nitAdapter failed! \((?P<code>[^)]*)\)")
+_INIT_FAILED_MORE = regex(r"rm_init_adapter failed|probe routine failed for|NVRM: Rate limiting|RmInitAdapter failed")
+_RESET = regex(r"NVRM: .*NV_ERR_RESET_REQUIRED")
+_ADDRESS = regex(_PCI)
+_IDENTITY = regex(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{8,40}})")
+_SERIAL = regex(r"NVRM: GPU Board Serial Number: (?P<serial>\w{1,40})")
+_DRIVER = regex(r"NVRM: loading NVIDIA UNIX .*?Kernel Module(?: for \S+)?\s+(?P<driver>\d{3}\.\d[\d.]*)")
 # The tables that follow a GSP timeout: the last calls, with their data.
-_HISTORY = re.compile(
+_HISTORY = regex(
     r"NVRM: (?:GPU\d{1,3} (?:GSP )?RPC |GPU\d{1,3} (?:RPC )?history |\s*(?:entry|-?\d+)\s+(?:function|\d+))"
 )
-_RECOVERY = re.compile(
-    r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]{1,60})\) to 0x\w+ \((?P<now>[^)]{1,60})\)"
-)
-_CONTAINMENT = re.compile(r"^(?P<how>Contained|Uncontained): (?P<unit>[A-Z][A-Z ]{1,20}?)\s*\(")
-_LINK = re.compile(r"NVLink: .{1,60}? (?:on|for) link (?P<link>\d{1,3})")
+_RECOVERY = regex(r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]{1,60})\) to 0x\w+ \((?P<now>[^)]{1,60})\)")
+_CONTAINMENT = regex(r"^(?P<how>Contained|Uncontained): (?P<unit>[A-Z][A-Z ]{1,20}?)\s*\(")
+_LINK = regex(r"NVLink: .{1,60}? (?:on|for) link (?P<link>\d{1,3})")
 _SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}
 _SXID_SEVERITIES = {"fatal": "fatal", "non-fatal": "error", "correctable": "warning"}
 

@@ -22,7 +22,6 @@ Versions: none.
 Source: the formats of Python's logging, loguru, glog, absl, log4j, slf4j, logfmt, Hydra and GNU programs.
 """
 
-import re
 import signal
 from typing import Any
 
@@ -30,61 +29,58 @@ import polars as pl
 
 from parsers.lines import Row, event, is_of_kernel, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.raised import derived, raised
 from parsers.records import Record, record
 from parsers.rules import integer
 from parsers.tables import Tables, table
 
-_CLASS = re.compile(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
-_STEP = re.compile(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
-_RANK = re.compile(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank[ :=_#]{0,2}(\d{1,7})\b")
-_PID = re.compile(r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
-_SUBJECT = re.compile(
+_CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
+_STEP = regex(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
+_RANK = regex(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank[ :=_#]{0,2}(\d{1,7})\b")
+_PID = regex(r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
+_SUBJECT = regex(
     r"(?i)\b(?:ranks?|workers?|process(?:es)?|pid|tasks?|job|child|subprocess|launcher|trainers?|replicas?|actors?|pods?"
     r"|containers?|python[\d.]*|torchrun|program|script|command|nodes?)\b"
 )
-_ENDED = re.compile(
+_ENDED = regex(
     r"(?i)\bexit(?:ed|s|ing)? (?:with )?(?:an? )?(?:non-?zero )?(?:exit |return |error )?(?:code|status)[ =:]{1,3}(?P<exit>-?\d{1,5})\b"
     r"|\bexit ?code[ =:]{1,3}(?P<code>-?\d{1,5})\b|\breturn ?code[ =:]{1,3}(?P<back>-?\d{1,5})\b"
     r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b"
 )
-_SIGNALLED = re.compile(
+_SIGNALLED = regex(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
     r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
 )
-_PERHAPS = re.compile(
-    r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b"
-)  # what follows was not observed
+_PERHAPS = regex(r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b")  # what follows was not observed
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
-_TIMED_OUT = re.compile(
-    r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b"
-)
-_COLLECTIVE = re.compile(
+_TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
+_COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
-_STORE = re.compile(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
-_STALLED = re.compile(r"(?i)\bstalled\b")
-_HEARTBEAT = re.compile(
+_STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
+_STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
+_HEARTBEAT = regex(
     r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
 )
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.-])"
-_VALUE = re.compile(
+_VALUE = regex(
     rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?(?:loss|grad\w*|norm))(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*"
     rf"(?:tensor\()?{_BAD.format(name='value')}"
     rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w*|norm)"
     rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w*|norm)\w*\b.{{0,30}}?\b(?:found|detected|encountered)\b"
 )
-_NO_VALUE = re.compile(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
+_NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 
 
 # What a line must hold to be looked at closely: a level that may be a field, or one of the words.
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
+    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
 )
 
 

@@ -24,15 +24,16 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 64
-_WARNING = re.compile(r"Error detected in (?P<op>\w{1,200})\.")
-_NAN = re.compile(r"Function '(?P<op>\w{1,200})' returned nan values in its (?P<output>\d{1,6})\w{0,2} output")
-_FRAME = re.compile(r'\s*File "(?P<file>.*)", line (?P<line>\d{1,9}), in (?P<function>.*\S)\s*$')
-_FORWARD = re.compile(r"Traceback of forward call that caused the error")
-_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\s*$)")
-_LEFT = re.compile(r"\s|Traceback of forward call|$")
+_WARNING = regex(r"Error detected in (?P<op>\w{1,200})\.")
+_NAN = regex(r"Function '(?P<op>\w{1,200})' returned nan values in its (?P<output>\d{1,6})\w{0,2} output")
+_FRAME = regex(r'\s*File "(?P<file>.*)", line (?P<line>\d{1,9}), in (?P<function>.*\S)\s*$')
+_FORWARD = regex(r"Traceback of forward call that caused the error")
+_RAISED = regex(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::|\s*$)")
+_LEFT = regex(r"\s|Traceback of forward call|$")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -107,5 +108,5 @@ PARSER = LineParser(
     anchors=(b"Error detected in ", b"returned nan values in its"),
     parse=parse,
     after=80,  # the traceback of the forward call
-    follows=re.compile(rb'File "| {2}|Traceback of forward|Triggered internally|\w(?:Error|Exception)(?::|\s*$)'),
+    follows=regex(rb'File "| {2}|Traceback of forward|Triggered internally|\w(?:Error|Exception)(?::|\s*$)'),
 )

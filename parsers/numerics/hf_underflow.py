@@ -29,17 +29,18 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
 _NUMBER = r"(?:nan|inf|\d\.\d\de[+-]\d{2,3})"
-_HEAD = re.compile(r"(?P<found>Detected inf/nan during batch_number=|\*\*\* Starting batch number=)(?P<batch>\d{1,15})")
-_MODULE = re.compile(r"\s{10,}(?P<module>[\w.]{0,500}) ?(?P<op>[A-Za-z_]\w{0,200})$")
-_VALUE = re.compile(rf"\s*(?P<least>{_NUMBER})\s+(?P<most>{_NUMBER}) (?P<tensor>\S.{{0,300}})$")
-_OTHER = re.compile(
+_HEAD = regex(r"(?P<found>Detected inf/nan during batch_number=|\*\*\* Starting batch number=)(?P<batch>\d{1,15})")
+_MODULE = regex(r"\s{10,}(?P<module>[\w.]{0,500}) ?(?P<op>[A-Za-z_]\w{0,200})$")
+_VALUE = regex(rf"\s*(?P<least>{_NUMBER})\s+(?P<most>{_NUMBER}) (?P<tensor>\S.{{0,300}})$")
+_OTHER = regex(
     r"\s*(?:$|abs min +abs max +metadata|[Ll]ast \d+ (?:forward )?frames:|\[\.\.\.\]"
     r"|(?:None|not a tensor) \S|\*\*\* Finished batch)"
 )
-_INDEX = re.compile(r"\[['\"]?([^\]'\"]*)['\"]?\]")
+_INDEX = regex(r"\[['\"]?([^\]'\"]*)['\"]?\]")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -113,5 +114,5 @@ PARSER = LineParser(
     anchors=(b"Detected inf/nan during batch_number=", b"*** Starting batch number="),
     parse=parse,
     after=800,  # 21 frames, each with all inputs, outputs and weights of its module
-    follows=re.compile(rb"\d\.\d\de[+-]\d|\b(?:nan|inf) | {10}|frames:|abs min|\*\*\* |not a tensor|\[\.\.\.\]"),
+    follows=regex(rb"\d\.\d\de[+-]\d|\b(?:nan|inf) | {10}|frames:|abs min|\*\*\* |not a tensor|\[\.\.\.\]"),
 )

@@ -27,18 +27,19 @@ import msgspec
 from parsers.cut_json import MAX_BYTES, MAX_CONTAINERS
 from parsers.numerics import msprobe_entries
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes
 from parsers.tables import Tables, empty, table
 
 MAX_PROBLEMS = 100
-_STEP = re.compile(r"(?:^|[/_.-])step_?(\d{1,12})(?=[/_.-])")
-_RANK = re.compile(r"(?:^|[/_.-])rank_?(\d{1,7})(?=[/_.-])")
+_STEP = regex(r"(?:^|[/_.-])step_?(\d{1,12})(?=[/_.-])")
+_RANK = regex(r"(?:^|[/_.-])rank_?(\d{1,7})(?=[/_.-])")
 _ENTRY = rb'"\w+\.[^"\n]{1,1000}\.(?:forward|backward|parameters_grad)(?:\.\d+)?"'
-_BACKWARD = re.compile(r"\.(?:backward|parameters_grad)(?:\.\d+)?$")
-_CONSTRUCT = re.compile(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
-_STACK = re.compile(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
-_NAMES = re.compile(rb"\s*\{\s*\"[^\"\n]{1,1000}\"\s*:\s*(?:null|\"[^\"\n]{1,1000}\")\s*[,}]")
-_SPACE = re.compile(r"[ \t\r\n]*")
+_BACKWARD = regex(r"\.(?:backward|parameters_grad)(?:\.\d+)?$")
+_CONSTRUCT = regex(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
+_STACK = regex(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
+_NAMES = regex(rb"\s*\{\s*\"[^\"\n]{1,1000}\"\s*:\s*(?:null|\"[^\"\n]{1,1000}\")\s*[,}]")
+_SPACE = regex(r"[ \t\r\n]*")
 
 
 def accepts(path: str, head: bytes) -> bool:

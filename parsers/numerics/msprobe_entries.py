@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from parsers.patterns import regex
 from parsers.rank_list import rank_text
 
 MAX_DEPTH = 32  # of nested lists and dicts
 _PHASES = "forward|backward|parameters_grad"
-_NAME = re.compile(
+_NAME = regex(
     rf"(?P<prefix>\w+)\.(?P<middle>.+?)\.(?:(?P<call>\d+)\.(?P<phase>{_PHASES})|(?P<phase2>{_PHASES})(?:\.\d+)?)$"
 )
 MODULES = ("Module.", "Cell.")  # PyTorch, MindSpore

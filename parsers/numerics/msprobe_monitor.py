@@ -16,19 +16,19 @@ Source: MindStudio msprobe, pytorch/monitor (data_writers, module_hook).
 """
 
 import io
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes
 from parsers.tables import Tables, conform, empty, table
 
 MAX_BYTES = 256 << 20
 _NAMES = ["vpp_stage", "name", "step"]
-_FOLDER_RANK = re.compile(r"-rank(\d{1,5})-")
-_FILE = re.compile(r"(\w+?)_\d+-\d+\.csv$")
+_FOLDER_RANK = regex(r"-rank(\d{1,5})-")
+_FILE = regex(r"(\w+?)_\d+-\d+\.csv$")
 # File → phase, tensor; None: the name of each row tells the tensor.
 _KINDS: dict[str, tuple[str, str | None]] = {
     "actv": ("forward", None),

@@ -4,17 +4,19 @@
     AssertionError: Rank 5: found NaN in local grad norm in backward pass before data-parallel communication collective.
     RuntimeError: Rank 5, node n07, device 1, iteration 812: Unexpected result nan (message='found NaN in local grad
         norm for bucket #3 in backward pass before data-parallel communication collective')
+    RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=0, num_inf=6, num_zero=0) in [device=gpu:3,
+        op=matmul_v2, tensor=, dtype=fp16].
     /x/NanCheck.cu:21: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(val)` failed.
     RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed          (TorchComms)
     [rank0]:[E1120 17:31:56.885473996 Utils.cu:30] CUDA error during checkForNan: device-side assert triggered
 
 Events `nan_assert`, names_ranks = the rank that the message names, else the printer's; code = forward_loss, grad_norm,
-nan_check or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
+nan_check, operator or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
 PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
 finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
 
-Printed by: Megatron-LM, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
+Printed by: Megatron-LM, Paddle's FLAGS_check_nan_inf, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
 Versions: Megatron-LM with and without its rerun state machine; PyTorch where TORCH_NCCL_NAN_CHECK exists.
 Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu, nan_check.py of TorchComms.
 """
@@ -27,13 +29,18 @@ import polars as pl
 
 from parsers.lines import claimed, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
-_CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
-_NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
+_CHECK = r"\bNanCheck\.(?:cu|hip|mu):\d{1,6}: \w{1,80}: block: ?\[.{1,60}?Assertion|checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_PADDLE = (
+    r"There are NAN or INF \(num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}, num_zero=\d{1,18}\) in "
+    r"\[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor="
+)
+_NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
 
 def _where(text: str) -> str:
@@ -58,9 +65,13 @@ def _named(groups: Mapping[str, str]) -> dict[str, Any]:
     return made
 
 
+def _operator(groups: Mapping[str, str]) -> dict[str, Any]:
+    return {"detail": {"where": "operator", "value": "nan" if groups["nans"].strip("0") else "inf", "nans": None}}
+
+
 RULES = (
     Rule(
-        re.compile(
+        regex(
             rf"{_RANK}, node (?P<node>[^\s,]{{1,253}}), device (?P<device_index>\d{{1,6}}), "
             r"iteration (?P<iteration>-?\d{1,15}): Unexpected result (?P<result>.{1,200}?)"
             r"(?: \(message='(?P<message>[^']{0,1000})'?|$)"
@@ -69,7 +80,7 @@ RULES = (
         refine=_named,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"{_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
             r"(?:\.? Device: (?P<device_index>\d{1,6}))?(?:,? node: (?P<node>[\w.-]{1,253}?)(?=Rank \d|[^\w.-]|$))?"
         ),
@@ -77,12 +88,13 @@ RULES = (
         refine=_named,
     ),
     Rule(
-        re.compile(_HOOK),
+        regex(_HOOK),
         "nan_assert",
         code="nan_check",
         refine=lambda groups: {"detail": {"where": "nan_check", "tensor": groups["tensor"]}},
     ),
-    Rule(re.compile(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
+    Rule(regex(_PADDLE), "nan_assert", code="operator", refine=_operator),
+    Rule(regex(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 
 
@@ -91,7 +103,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     repeated = _repeated(lines)
     found = dict(read_rules(lines.filter(~repeated), RULES))
     events = found["events"]
-    own = pl.when((pl.col("code") == "nan_check") & pl.col("rank").is_not_null())
+    own = pl.when(pl.col("code").is_in(["nan_check", "operator"]) & pl.col("rank").is_not_null())
     events = events.with_columns(
         own.then(pl.concat_list("rank")).otherwise("names_ranks").alias("names_ranks"),
         own.then(pl.col("rank_space")).otherwise("names_rank_space").alias("names_rank_space"),
@@ -121,7 +133,9 @@ PARSER = LineParser(
         b"found NaN/Inf in",
         b": Unexpected result ",
         b"checkForNa",
+        b"NanCheck.",
         b"NaN detected in ",
+        b"There are NAN or INF ",
     ),
     parse=parse,
 )

@@ -17,11 +17,10 @@ Versions: DeepSpeed of 2021 ([deepscale]) and later; the others in the wordings 
 Source: DeepSpeed's loss_scaler.py and ZeRO optimizers, apex amp's scaler, fairseq's and ColossalAI's scalers.
 """
 
-import re
-
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
@@ -31,29 +30,29 @@ _UNSAID = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted
 
 RULES = (
     Rule(
-        re.compile(rf"{_UNSAID} but hysteresis is (?P<hysteresis>\d{{1,9}})"),
+        regex(rf"{_UNSAID} but hysteresis is (?P<hysteresis>\d{{1,9}})"),
         "loss_scale", severity="info", code="hysteresis",
     ),
-    Rule(re.compile(rf"{_ATTEMPT} reducing to (?P<value>{_NUMBER})"), "loss_scale", severity="warning", code="reduced"),
-    Rule(re.compile(r"[Cc]urrent loss scale already at minimum"), "loss_scale", code="minimum"),
-    Rule(re.compile(r"Minimum loss scale reached \((?P<limit>[^)]{1,40})\)"), "loss_scale", code="minimum"),
+    Rule(regex(rf"{_ATTEMPT} reducing to (?P<value>{_NUMBER})"), "loss_scale", severity="warning", code="reduced"),
+    Rule(regex(r"[Cc]urrent loss scale already at minimum"), "loss_scale", code="minimum"),
+    Rule(regex(r"Minimum loss scale reached \((?P<limit>[^)]{1,40})\)"), "loss_scale", code="minimum"),
     Rule(
-        re.compile(
+        regex(
             rf"Gradient overflow\.\s+Skipping step, loss scaler (?P<scaler>\d{{1,9}} )?"
             rf"reducing loss scale to (?P<value>{_NUMBER})"
         ),
         "loss_scale", severity="warning", code="reduced",
     ),
     Rule(
-        re.compile(rf"gradient overflow detected,.{{0,80}}?setting loss scale to: (?P<value>{_NUMBER})"),
+        regex(rf"gradient overflow detected,.{{0,80}}?setting loss scale to: (?P<value>{_NUMBER})"),
         "loss_scale", severity="warning", code="reduced",
     ),
     Rule(
-        re.compile(rf"Overflow occurs, the loss scale is adjusted to (?P<value>{_NUMBER})"),
+        regex(rf"Overflow occurs, the loss scale is adjusted to (?P<value>{_NUMBER})"),
         "loss_scale", severity="warning", code="reduced",
     ),
     Rule(
-        re.compile(rf"No overflow for consecutive (?P<steps>\d{{1,9}}) steps, .{{0,40}}adjusted to (?P<value>{_NUMBER})"),
+        regex(rf"No overflow for consecutive (?P<steps>\d{{1,9}}) steps, .{{0,40}}adjusted to (?P<value>{_NUMBER})"),
         "loss_scale", severity="info", code="raised",
     ),
 )  # fmt: skip

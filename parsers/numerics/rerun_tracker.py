@@ -24,7 +24,6 @@ Versions: those that have the machine; under Python 3.12 the status is `RerunVal
 Source: Megatron-LM core/rerun_state_machine.py.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -32,10 +31,11 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
-_NOT_FINITE = re.compile(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
+_NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 _MESSAGE = r"(?:\(?message='(?P<message>[^']{0,1000})|$)"
 _DEVICE = (
     r"Rank (?P<named>\d{1,9}), node (?P<node>[^\s,]{1,253}), device (?P<device_index>\d{1,6})"
@@ -102,7 +102,7 @@ def _rerun(groups: Mapping[str, str]) -> dict[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             r"\bts=(?P<ts>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S{0,40}) node=(?P<host>\S{1,253}) "
             r"device=(?P<device_index>\d{1,6}) jobID=(?P<job>\S{1,100}) rank=(?P<named>\d{1,9}) "
             rf"iteration=(?P<iteration>-?\d{{1,15}}) status=(?:RerunValidationStatus\.)?(?P<status>(?i:{_STATUS})) "
@@ -112,7 +112,7 @@ RULES = (
         refine=_tracked,
     ),
     Rule(
-        re.compile(
+        regex(
             r"Unexpected result (?P<result>.{1,200}?) at (?P<source>\S{1,500}) line (?P<source_line>\d{1,9}), "
             rf"invokation #(?P<call>\d{{1,9}}) at iteration #(?P<iteration>-?\d{{1,15}}) {_MESSAGE}"
         ),
@@ -121,7 +121,7 @@ RULES = (
         refine=_result,
     ),
     Rule(
-        re.compile(
+        regex(
             r"Unexpected result (?P<result>.{1,200}?) on rank (?P<named>\d{1,9}) at iteration #(?P<iteration>-?\d{1,15}) "
             rf"invocation #(?P<call>\d{{1,9}}) {_MESSAGE}"
         ),
@@ -129,21 +129,21 @@ RULES = (
         code="initial_run",
         refine=_initial,
     ),
-    Rule(re.compile(rf"{_DEVICE}Possible transient error"), "other", code="transient_error", refine=_diagnosed),
-    Rule(re.compile(rf"{_DEVICE}Possible persistent error"), "other", code="persistent_error", refine=_diagnosed),
+    Rule(regex(rf"{_DEVICE}Possible transient error"), "other", code="transient_error", refine=_diagnosed),
+    Rule(regex(rf"{_DEVICE}Possible persistent error"), "other", code="persistent_error", refine=_diagnosed),
     Rule(
-        re.compile(rf"{_DEVICE}Correct result \(but possible Application error\)"),
+        regex(rf"{_DEVICE}Correct result \(but possible Application error\)"),
         "other", severity="warning", code="correct_result", refine=_diagnosed,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"(?:{_DEVICE})?(?P<nth>First|Second) rerun: unexpected result is (?P<not>not )?reproducible"
             r"(?: within the tolerance)?(?: \((?P<result>[^()]{1,200})\))?"
         ),
         "other", severity="warning", refine=_rerun,
     ),
     Rule(
-        re.compile(r"Got rescheduled on the same GPU\..{0,120}?\(node: (?P<node>[^\s,]{1,253}), gpu: (?P<gpu>\d{1,6})\)"),
+        regex(r"Got rescheduled on the same GPU\..{0,120}?\(node: (?P<node>[^\s,]{1,253}), gpu: (?P<gpu>\d{1,6})\)"),
         "other", severity="warning", code="same_device", refine=lambda groups: {"names_hosts": [groups["node"]]},
     ),
 )  # fmt: skip

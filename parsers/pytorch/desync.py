@@ -16,24 +16,24 @@ Source: torch/csrc/distributed/c10d: TraceUtils.h, ProcessGroupNCCL.cpp.
 """
 
 import json
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.op_types import operation
 from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
-_TIMEOUT = re.compile(rf"\[({_N})\] Timeout at collective: (\w+), #({_N})")
-_LINE = re.compile(r"^\s*(?:- |#\d+ (?:started|finished) ranks:|\[[\d, ]+\] (?:joined|finished|started) )")
-_LAGGING = re.compile(rf"\[(?P<ranks>[\d, ]+)\] (?P<state>joined|finished)[^#]*#(?P<at>{_N})(?:.*#(?P<missing>{_N}))?")
-_NEVER = re.compile(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
-_SNAPSHOT = re.compile(rf"^\s*#(?P<at>{_N}) (?P<state>started|finished) ranks:")
-_SNAPSHOT_RANKS = re.compile(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<op>\w+)\s*$")
+_TIMEOUT = regex(rf"\[({_N})\] Timeout at collective: (\w+), #({_N})")
+_LINE = regex(r"^\s*(?:- |#\d+ (?:started|finished) ranks:|\[[\d, ]+\] (?:joined|finished|started) )")
+_LAGGING = regex(rf"\[(?P<ranks>[\d, ]+)\] (?P<state>joined|finished)[^#]*#(?P<at>{_N})(?:.*#(?P<missing>{_N}))?")
+_NEVER = regex(r"ranks \[(?P<ranks>[\d, ]+)\] are the lagging ranks")
+_SNAPSHOT = regex(rf"^\s*#(?P<at>{_N}) (?P<state>started|finished) ranks:")
+_SNAPSHOT_RANKS = regex(r"^\s*\[(?P<ranks>[\d, ]+)\] (?P<state>started|finished) (?P<op>\w+)\s*$")
 _HEADS = ("To our best knowledge", "Snapshot of ranks")
 
 
@@ -132,7 +132,7 @@ PARSER = LineParser(
     ),  # the last: a report's first line may hold no more
     parse=parse,
     after=200,
-    follows=re.compile(
+    follows=regex(
         rb"To our best knowledge|Snapshot of ranks|#\d+ (?:started|finished) ranks:|\[[\d, ]+\] (?:joined|finished|started) "
     ),
 )

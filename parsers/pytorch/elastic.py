@@ -39,27 +39,28 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
-_FAILED = re.compile(
+_FAILED = regex(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
 )
-_CLOSING = re.compile(
+_CLOSING = regex(
     r"(?:Sending process (?P<pid>\d{1,18}) closing signal|Terminating process (?P<spawned>\d{1,18}) via signal) "
     r"(?:Signals\.)?(?P<code>\w+)"
 )
-_DEATH = re.compile(r"Received (?:Signals\.)?(?P<code>\w{1,18}) death signal|got signal: (?P<number>\d{1,18})")
-_RENDEZVOUS = re.compile(
+_DEATH = regex(r"Received (?:Signals\.)?(?P<code>\w{1,18}) death signal|got signal: (?P<number>\d{1,18})")
+_RENDEZVOUS = regex(
     r"RendezvousTimeoutError|[Tt]imed out (?:while )?waiting for (?:the )?(?:all |other )?[\w -]*rendezvous"
     r"|rendezvous[\w' -]* timed out"
 )
-_ENDED = re.compile(r"worker group successfully finished")
-_RESTART = re.compile(r"Worker group (?P<code>FAILED|UNHEALTHY)\b.*will restart")
-_FIELD = re.compile(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*)$")
-_RANK = re.compile(r"^(-?\d{1,18}) \(local_rank: (-?\d{1,18})\)")
-_EXIT = re.compile(r"^(-?\d{1,18}) \(pid: (\d{1,18})\)\s*(?:\((SIG\w+)\))?")
-_FILLING = re.compile(r"^\s*(?:[=*-]{8,}|\[\d{1,18}\]:|<NO_OTHER_FAILURES>|\S+ FAILED|<NA>)\s*$")
-_RESULT = re.compile(r"^\s*(\w+)=(.*?)\s*$")
+_ENDED = regex(r"worker group successfully finished")
+_RESTART = regex(r"Worker group (?P<code>FAILED|UNHEALTHY)\b.*will restart")
+_FIELD = regex(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*)$")
+_RANK = regex(r"^(-?\d{1,18}) \(local_rank: (-?\d{1,18})\)")
+_EXIT = regex(r"^(-?\d{1,18}) \(pid: (\d{1,18})\)\s*(?:\((SIG\w+)\))?")
+_FILLING = regex(r"^\s*(?:[=*-]{8,}|\[\d{1,18}\]:|<NO_OTHER_FAILURES>|\S+ FAILED|<NA>)\s*$")
+_RESULT = regex(r"^\s*(\w+)=(.*?)\s*$")
 _SECTIONS = {"Failures:": False, "Other Failures:": False, "Root Cause": True}
 
 

@@ -22,14 +22,15 @@ import polars as pl
 
 from parsers.lines import Row, claimed, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.raised import raised
 from parsers.tables import Tables, table
 
 _TEXT = r'"((?:[^"\\]|\\.){0,16000})'  # may be cut
-_MESSAGE = re.compile(rf'"message": {_TEXT}')
-_STACK = re.compile(rf'"py_callstack": (?="Traceback){_TEXT}')
-_CLASS = re.compile(r"(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?\Z", re.DOTALL)
-_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d{1,9})(?:, in (?P<function>[^\n]*))?')
+_MESSAGE = regex(rf'"message": {_TEXT}')
+_STACK = regex(rf'"py_callstack": (?="Traceback){_TEXT}')
+_CLASS = regex(r"(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?\Z", re.DOTALL)
+_FRAME = regex(r'File "(?P<file>[^"\n]*)", line (?P<line>\d{1,9})(?:, in (?P<function>[^\n]*))?')
 _NEAR = 4  # lines between the message and its call stack
 
 

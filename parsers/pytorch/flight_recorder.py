@@ -35,6 +35,7 @@ import polars as pl
 from parsers import cut_json, flight_rows, safe_pickle
 from parsers.flight_columns import OPERATION_KEYS, group_of, int_or_none, operation_columns, split_name
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.tables import TableName, Tables, conform, table
 
 MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
@@ -43,11 +44,11 @@ MAX_MEMBERS = 8_000_000  # of all groups of one dump together …
 FREE_MEMBERS = 300_000  # … and as many as the dump has bytes, beyond these: one text may stand for many groups
 MAX_TEXT = 1_000
 
-_NAME = re.compile(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
+_NAME = regex(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
 _KEYS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"profiling_name", b"entries")
 _DEPTH = 3  # root dict, its values, the members of those
 _WORDS = ("enqueued", "started", "completed")
-_MEMBERS = re.compile(r"\s*\[\s*(?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?\]\s*", re.ASCII)
+_MEMBERS = regex(r"\s*\[\s*(?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?\]\s*", re.ASCII)
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -23,31 +23,31 @@ Source: torch/distributed/flight_recorder/components of PyTorch, and tools/fligh
 """
 
 import json
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row, claimed, event, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.op_types import operation
 from parsers.reading import integers
 from parsers.rules import integer
 from parsers.tables import Tables, table
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"Not all ranks joining collective(?:, sequence number:)? (?P<seq>\d{1,15})|Collective (?:sequence number: )?(?P<seq2>\d{1,15}) "
     r"(?:at entry \d+ errors|has errors)"
 )
-_OLD = re.compile(
+_OLD = regex(
     r"Not all ranks joining collective for group (?P<group>[^\s:]{1,100}):(?P<desc>.{0,100}?) collective (?P<op>\S{1,100})\s+"
     r"Missing ranks are \{(?P<ranks>[\d, ]{1,20000})\}"
 )
-_FIELD = re.compile(
+_FIELD = regex(
     r"^(?P<name>internal record id|group info|collective|missing ranks|total (?:in|out)put numel|(?:in|out)put sizes|world size|expected ranks"
     r"|collective state|error msg|collective stack trace): ?(?P<value>.*)$"
 )
-_CULPRIT = re.compile(r"Culprit rank (\d{1,7}); Error type: (\w+)")
+_CULPRIT = regex(r"Culprit rank (\d{1,7}); Error type: (\w+)")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -115,7 +115,7 @@ PARSER = LineParser(
     anchors=(b"Not all ranks joining collective", b"Collective sequence number: ", b" errors"),
     parse=parse,
     after=16,
-    follows=re.compile(
+    follows=regex(
         rb"(?:record id|group info|collective|missing ranks|numel|put sizes|world size|expected ranks|error msg|stack trace): ?"
     ),
 )

@@ -31,27 +31,28 @@ import polars as pl
 from parsers.group_prefix import GROUP
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.op_types import operation
 from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _N = r"\d{1,18}"
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
-_RANK = re.compile(rf"\[Rank (?P<rank>{_N})\]")
-_WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
-_CUT_WORK = re.compile(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
-_WORK_FIELD = re.compile(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
-_RAN = re.compile(rf"ran for ({_N}) milliseconds")
-_COUNTERS = re.compile(
+_RANK = regex(rf"\[Rank (?P<rank>{_N})\]")
+_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
+_CUT_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
+_WORK_FIELD = regex(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
+_RAN = regex(rf"ran for ({_N}) milliseconds")
+_COUNTERS = regex(
     rf"[Ll]ast enqueued (?:[A-Z]CCL )?work: (?P<enqueued>-?{_N}), "
     rf"last completed (?:[A-Z]CCL )?work: (?P<completed>-?{_N})"
 )
-_FINGERPRINT = re.compile(
+_FINGERPRINT = regex(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
     rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
     r"(?P<differ>.*)"
 )
-_ERROR = re.compile(r"[A-Z]CCL error(?: in)?: ?")
+_ERROR = regex(r"[A-Z]CCL error(?: in)?: ?")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("out of memory", "gpu_oom"),
     ("No space left on device", "disk_full"),
@@ -69,11 +70,11 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("unhandled musa error", "cuda_error"),
     ("Cuda failure", "cuda_error"),
 )
-_ERROR_PART = re.compile(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
-_WHAT = re.compile(r"\s*what\(\):")  # of std::terminate
-_AT_WORK = re.compile(rf"Timeout at [A-Z]CCL work: (?P<seq>{_N})")
-_INITIALIZED = re.compile(rf"Rank {_N}: [A-Z]CCL communicator \S+ is initialized")
-_ENDED_BLOCK = re.compile(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
+_ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_WHAT = regex(r"\s*what\(\):")  # of std::terminate
+_AT_WORK = regex(rf"Timeout at [A-Z]CCL work: (?P<seq>{_N})")
+_INITIALIZED = regex(rf"Rank {_N}: [A-Z]CCL communicator \S+ is initialized")
+_ENDED_BLOCK = regex(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
     "operations have failed or timed out. Due to the asynchronous nature",
     "To avoid data inconsistency, we are taking the entire process down",
@@ -130,15 +131,17 @@ class _Reader:
         text = row["text"]
         self._group = _group_of(row, self._group)
         understood = self._counters(row)
-        if _ERROR.search(text):
+        if "CCL error" in text and _ERROR.search(text):
             self._end_error()
             self._error = [row]
             return True
-        for pattern, build in _SINGLE:
-            if found := pattern.search(text):
+        for words, pattern, build in _SINGLE:
+            if any(word in text for word in words) and (found := pattern.search(text)):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
-        if found := _AT_WORK.search(text):  # said before or after the line that tells the operation, which may be lost
+        if "Timeout at" in text and (
+            found := _AT_WORK.search(text)
+        ):  # said before or after the line that tells the operation, which may be lost
             waited = {"severity": "error", "seq": int(found["seq"]), **self._who()}
             self._waits.setdefault(int(found["seq"]), event(row, "collective_timeout", **waited))
         return understood or _INITIALIZED.search(text) is not None or any(words in text for words in _BOILERPLATE)
@@ -147,7 +150,7 @@ class _Reader:
         return {key: self._group[key] for key in ("rank", "rank_space", "group") if self._group.get(key) is not None}
 
     def _counters(self, row: Row) -> bool:
-        found = _COUNTERS.search(row["text"])
+        found = _COUNTERS.search(row["text"]) if "last completed" in row["text"] else None
         if found is None:
             return False
         place = reporter(row)
@@ -164,7 +167,7 @@ class _Reader:
         near = row["line"] - self._error[0]["line"] <= PARSER.after and len(self._error) <= 4
         starts_another = _ERROR.search(row["text"]) or _ENDED_BLOCK.match(row["text"])
         before = self._error[-1]["text"].strip()
-        is_part = before == "Last error:" or re.match(_ERROR_PART, row["text"])
+        is_part = before == "Last error:" or _ERROR_PART.match(row["text"])
         if near and not starts_another and is_part:
             self._error.append(row)
             return True
@@ -328,49 +331,50 @@ def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
 
-_SINGLE: tuple[tuple[re.Pattern[str], Build], ...] = (
-    (re.compile(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
-    (_FINGERPRINT, _mismatch),
-    (re.compile(rf"Timed out waiting ({_N})ms for (\w+) operation"), _gloo_timeout),
-    (re.compile(r"(?:Connection closed|reset) by peer (?P<host>\[[^\]]+\]:\d+)"), _plain("peer_closed")),
-    (re.compile(r"(?:Read|Write|readv|writev) (?:error )?(?P<host>\[[^\]]+\]:\d+): (?P<error>.+)"),
+# Words of which one stands in every line that the pattern finds, the pattern, and what it makes.
+_SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
+    (("Watchdog caught", "blocking wait"), regex(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
+    ((" is running collective: ",), _FINGERPRINT, _mismatch),
+    (("Timed out waiting ",), regex(rf"Timed out waiting ({_N})ms for (\w+) operation"), _gloo_timeout),
+    ((" by peer [",), regex(r"(?:Connection closed|reset) by peer (?P<host>\[[^\]]+\]:\d+)"), _plain("peer_closed")),
+    (("ead", "rite"), regex(r"(?:Read|Write|readv|writev) (?:error )?(?P<host>\[[^\]]+\]:\d+): (?P<error>.+)"),
      _plain("peer_closed")),
-    (re.compile(r"[Gg]loo connectFullMesh failed"), _plain("connect_failed", "gloo")),
-    (re.compile(r"Ranks? ([\d, ]+) failed to pass monitoredBarrier in"), _named("barrier_missing", "group")),
-    (re.compile(r"reached monitoredBarrier, but received errors while waiting"), _plain("remote_error", "barrier")),
-    (re.compile(rf"timed out in monitoredBarrier after (?P<ms>{_N}) ms"), _plain("collective_timeout", "barrier")),
-    (re.compile(r"dump signal due to a collective timeout from this local rank"), _own_timeout),
-    (re.compile(rf"dump signal due to a .*? from\s+rank ({_N})"), _named("dump_signal", severity="info")),
-    (re.compile(rf"Received a global dump signal from rank ({_N})"), _named("dump_signal", severity="info")),
-    (re.compile(r"First PG on this rank to signal dumping"), _first_to_dump),
-    (re.compile(r"Observed flight recorder dump signal|dump signal from this local rank"),
+    (("loo connectFullMesh failed",), regex(r"[Gg]loo connectFullMesh failed"), _plain("connect_failed", "gloo")),
+    (("failed to pass monitoredBarrier",), regex(r"Ranks? ([\d, ]+) failed to pass monitoredBarrier in"), _named("barrier_missing", "group")),
+    (("reached monitoredBarrier",), regex(r"reached monitoredBarrier, but received errors while waiting"), _plain("remote_error", "barrier")),
+    (("timed out in monitoredBarrier",), regex(rf"timed out in monitoredBarrier after (?P<ms>{_N}) ms"), _plain("collective_timeout", "barrier")),
+    (("dump signal due to",), regex(r"dump signal due to a collective timeout from this local rank"), _own_timeout),
+    (("dump signal due to",), regex(rf"dump signal due to a .*? from\s+rank ({_N})"), _named("dump_signal", severity="info")),
+    (("Received a global dump signal",), regex(rf"Received a global dump signal from rank ({_N})"), _named("dump_signal", severity="info")),
+    (("First PG on this rank",), regex(r"First PG on this rank to signal dumping"), _first_to_dump),
+    (("dump signal",), regex(r"Observed flight recorder dump signal|dump signal from this local rank"),
      _plain("dump_signal", severity="info")),
-    (re.compile(rf"watchdog got stuck for (?P<seconds>{_N}) seconds"), _plain("heartbeat_lost")),
-    (re.compile(r"Heartbeat monitor timed out|detected no heartbeat of its watchdog"), _plain("heartbeat_lost")),
-    (re.compile(r"Terminating the process after .*(?P<reason>watchdog hang)"), _plain("heartbeat_lost")),
-    (re.compile(r'check the "should dump" flag on TCPStore|Cannot detect remote dump signals'),
+    (("watchdog got stuck",), regex(rf"watchdog got stuck for (?P<seconds>{_N}) seconds"), _plain("heartbeat_lost")),
+    (("eartbeat",), regex(r"Heartbeat monitor timed out|detected no heartbeat of its watchdog"), _plain("heartbeat_lost")),
+    (("watchdog hang",), regex(r"Terminating the process after .*(?P<reason>watchdog hang)"), _plain("heartbeat_lost")),
+    (('"should dump" flag', "Cannot detect remote"), regex(r'check the "should dump" flag on TCPStore|Cannot detect remote dump signals'),
      _plain("store_timeout", "store_lost")),
-    (re.compile(rf"communicator was aborted on rank (?P<aborted>{_N})\."), _plain("comm_abort")),
-    (re.compile(rf"remote error detected from rank: ({_N})"), _named("remote_error")),
-    (re.compile(rf"\[(?P<rank>{_N})\] is setting up [A-Z]CCL communicator and retr\w+ \w+ from \[0\].*?"
+    (("communicator was aborted",), regex(rf"communicator was aborted on rank (?P<aborted>{_N})\."), _plain("comm_abort")),
+    (("remote error detected",), regex(rf"remote error detected from rank: ({_N})"), _named("remote_error")),
+    ((" is setting up ",), regex(rf"\[(?P<rank>{_N})\] is setting up [A-Z]CCL communicator and retr\w+ \w+ from \[0\].*?"
                 r"by key '(?P<key>[^']*)'"),
      _no_leader),
-    (re.compile(rf"store based barrier on rank:? (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+    (("store based barrier on rank",), regex(rf"store based barrier on rank:? (?P<rank>{_N}), for key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
                 rf"(?:worker_count|num_workers_joined)=(?P<joined>{_N})"), _store_barrier),
-    (re.compile(rf"Waiting in store based barrier .{{0,80}}?rank: (?P<rank>{_N}), key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
+    (("Waiting in store based barrier",), regex(rf"Waiting in store based barrier .{{0,80}}?rank: (?P<rank>{_N}), key: (?P<key>\S+) \(world_size=(?P<expected>{_N}), "
                 rf"(?:worker_count|num_workers_joined)=(?P<joined>{_N})"), _store_wait),
-    (re.compile(rf"Timed out after (?P<seconds>{_N}) seconds waiting for clients"
+    (("waiting for clients",), regex(rf"Timed out after (?P<seconds>{_N}) seconds waiting for clients"
                 rf"\. (?P<joined>{_N})/(?P<expected>{_N})"),
      _plain("missing_members", "store_clients")),
-    (re.compile(rf"wait timeout after (?P<ms>{_N})ms, keys: (?P<keys>.*)"), _plain("store_timeout")),
-    (re.compile(rf"waitForInput: .*remote=(?P<host>[^)]+)\)(?: timed out after (?P<ms>{_N})ms)?"),
+    (("wait timeout after",), regex(rf"wait timeout after (?P<ms>{_N})ms, keys: (?P<keys>.*)"), _plain("store_timeout")),
+    (("waitForInput: ",), regex(rf"waitForInput: .*remote=(?P<host>[^)]+)\)(?: timed out after (?P<ms>{_N})ms)?"),
      _plain("store_timeout")),
-    (re.compile(r"(?:recvValue|sendBytes|recvVector|recvBytes)\w* failed on SocketImpl\(.*remote=(?P<host>[^)]+)\): "
+    (("failed on SocketImpl",), regex(r"(?:recvValue|sendBytes|recvVector|recvBytes)\w* failed on SocketImpl\(.*remote=(?P<host>[^)]+)\): "
                 r"(?P<error>.*)"), _plain("peer_closed", "store")),
-    (re.compile(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
+    (("client socket has timed out",), regex(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
-    (re.compile(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
-    (re.compile(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
+    (("Socket Timeout", "StoreTimeout", "Store::wait"), regex(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
+    (("watchdog thread terminated",), regex(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
                 r"(?P<error>[^\n.;]{1,200})"), _device_error),
 )  # fmt: skip
 
@@ -391,4 +395,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=8,  # the message of an error; other ranks may write between
+    leads=regex(rb"CCL error(?: in)?:"),
 )  # fmt: skip

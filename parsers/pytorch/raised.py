@@ -15,39 +15,42 @@ import signal
 from typing import Any
 
 from parsers.lines import Row, event, reporter
+from parsers.patterns import regex
 
-_CONSEQUENCE = re.compile(
+_CONSEQUENCE = regex(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
-    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
+    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError|"
+    r"\bEngineDeadError\b"  # vLLM's server, of the process of its engine
 )
-_OOM = re.compile(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
-_DEVICE = re.compile(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
+_OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would
+_DEVICE = regex(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
-_OF_DEVICE = re.compile(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
+_OF_DEVICE = regex(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
 # Read by the parser of process groups in the same line, with the operation and the number.
-_READ_ELSEWHERE = re.compile(
+_READ_ELSEWHERE = regex(
     r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
     r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has timed out after"
 )
-_TIMED_OUT = re.compile(
+_TIMED_OUT = regex(
     r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
 )  # …WithTimeout: the name of a call
-_COLLECTIVE = re.compile(
+_COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )
-_STORE = re.compile(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
-_LAUNCHED = re.compile(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
-_DIED = re.compile(
+_STORE = regex(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
+_LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
+_DIED = regex(
     r"(?:died with <Signals\.|terminated with signal |killed by signal:? ?)(?P<name>SIG\w+)|exit (?:status|code):? (?P<code>-?\d{1,5})"
 )
 _LAUNCHERS_OWN = ("CalledProcessError", "ProcessExitedException", "ActorDiedError", "RayActorError", "WorkerCrashedError",
                   "NodeDiedError")  # fmt: skip
 _REPEATS = ("ProcessRaisedException", "WorkerGroupError")  # a launcher's, with the tracebacks of its processes below
-_SPAWNED = re.compile(r"\bprocess (?P<index>\d{1,4}) terminated with")
-_WORKER = re.compile(
+_SPAWNED = regex(r"\bprocess (?P<index>\d{1,4}) terminated with")
+_WORKER = regex(
     r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
     r"killed by signal: [\w ]+)"
 )
@@ -134,6 +137,8 @@ def _waited(whole: str, detail: dict[str, Any]) -> str | None:
 
 def derived(message: str) -> dict[str, Any] | None:
     """The event that a message stands for besides the exception itself."""
+    if _RAY_OOM.search(message):
+        return {"kind": "host_oom", "detail": json.dumps({"library": "Ray"})}
     if _OOM.search(message):
         return {"kind": "gpu_oom"}
     if found := _WORKER.search(message):

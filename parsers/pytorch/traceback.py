@@ -39,50 +39,51 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.pytorch.raised import derived, is_interrupt, raised
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 64
 _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
 
-_HEAD = re.compile(r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*$")
-_FRAME = re.compile(r'^\s*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
-_CARETS = re.compile(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
-_LAST = re.compile(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
-_SURE_CLASS = re.compile(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
-_LONELY = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
-_TERMINATE = re.compile(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
-_WHAT = re.compile(r"^\s*what\(\):\s*(?P<message>.*)$")
+_HEAD = regex(r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*$")
+_FRAME = regex(r'^\s*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
+_CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
+_LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
+_SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
+_LONELY = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
+_TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
+_WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank.
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
 )
 _QUOTED_LINES = 200
-_DIGIT = re.compile(r"\d")
-_LINK = re.compile(r"During handling of the above exception|direct cause of the following exception")
-_THREAD = re.compile(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
+_DIGIT = regex(r"\d")
+_LINK = regex(r"During handling of the above exception|direct cause of the following exception")
+_THREAD = regex(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
 _IGNORED = "?"  # no thread: `Exception ignored in`
-_NAKED = re.compile(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
+_NAKED = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
 _AFTERMATH = 200  # lines after Ctrl-C within which an exception is its consequence
-_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
+_LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
 # What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
 # what launchers put before it.
-_FOLLOWS = re.compile(
+_FOLLOWS = regex(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
 # torch_npu ends the message of an exception so: no record of a logger that went on.
-_OF_NPU = re.compile(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
+_OF_NPU = regex(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
-_RECORD = re.compile(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
+_RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
 _RECORD_WITHIN = 120  # characters
 _QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
-_LAUNCHER = re.compile(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
+_LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
-_BARE = re.compile(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
+_BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -13,7 +13,7 @@ Megatron-LM, DeepSpeed, NeMo / Lightning, torchtitan, DLRover's flash checkpoint
     Save checkpoint of step 500 to memory …  |  Persist state_dict of step 500 …  |  The number of ready shards is 8 …
     Saving model checkpoint to /out/checkpoint-500
 
-A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
+Where the checkpoint lies is `detail.path`. A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
 prints "scheduled" at first and "successfully saved" when the files are complete: the latter is a persist.
 
 Printed by: Megatron-LM, DeepSpeed, NeMo and Lightning, torchtitan, DLRover's flash checkpoint, Hugging Face Trainer.
@@ -28,10 +28,12 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
 _STEP = r"(?P<step>\d{1,12})"
+_TO = r"(?: to (?P<path>[^\s\[]{1,300}))?"  # where it lies
 
 
 def _phase(name: str, kind: str | None = None) -> Any:
@@ -45,46 +47,49 @@ def _phase(name: str, kind: str | None = None) -> Any:
 _BEGIN, _END = _phase("begin"), _phase("end")
 RULES = (
     Rule(
-        re.compile(rf"successfully saved checkpoint from iteration\s+{_STEP}"), "checkpoint_save", "info", refine=_END
+        regex(rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"),
+        "checkpoint_save",
+        "info",
+        refine=_END,
     ),
-    Rule(re.compile(rf"saving checkpoint at iteration\s+{_STEP} to"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(regex(rf"saving checkpoint at iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_BEGIN),
     Rule(
-        re.compile(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
+        regex(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
     ),
     Rule(
-        re.compile(rf"successfully loaded checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        regex(
+            rf"successfully loaded checkpoint from (?P<path>.{{1,400}}?)(?: \[[^\]]{{0,40}}\])? at iteration\s+{_STEP}"
+        ),
         "checkpoint_load",
         "info",
         refine=_END,
     ),
     Rule(
-        re.compile(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
+        regex(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
         "checkpoint_load",
         "info",
         refine=_BEGIN,
     ),
+    Rule(regex(rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"), "checkpoint_save", "info", refine=_END),
     Rule(
-        re.compile(rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"), "checkpoint_save", "info", refine=_END
-    ),
-    Rule(
-        re.compile(rf"(?:About to save|Saving model) checkpoint:? .{{0,300}}?global_step{_STEP}\b"),
+        regex(rf"(?:About to save|Saving model) checkpoint:? .{{0,300}}?global_step{_STEP}\b"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
     ),
-    Rule(re.compile(rf"Saving .{{0,300}}?/global_step{_STEP}/"), "checkpoint_save", "info", refine=_BEGIN),
-    Rule(re.compile(rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"), "checkpoint_load", "info", refine=_BEGIN),
+    Rule(regex(rf"Saving (?P<path>\S{{0,300}}?/global_step{_STEP})/"), "checkpoint_save", "info", refine=_BEGIN),
+    Rule(regex(rf"Loading checkpoint .{{0,300}}?global_step{_STEP}\b"), "checkpoint_load", "info", refine=_BEGIN),
     Rule(
-        re.compile(rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
+        regex(rf"Saving a (?:full|model only) checkpoint .{{0,60}}?step,? {_STEP}"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
     ),
     Rule(
-        re.compile(
+        regex(
             r"Finished saving the checkpoint(?: \(or staging if async is enabled\))?"
             r" ?in (?P<value>[\d.]{1,12}\d) seconds"
         ),
@@ -93,37 +98,37 @@ RULES = (
         refine=_END,
     ),
     Rule(
-        re.compile(rf"Loading the checkpoint (?:at step |from .{{1,300}}?/step-){_STEP}"),
+        regex(rf"Loading the checkpoint (?:at step |from .{{1,300}}?/step-){_STEP}"),
         "checkpoint_load",
         "info",
         refine=_BEGIN,
     ),
     Rule(
-        re.compile(r"Finished loading the checkpoint in (?P<value>[\d.]{1,12}\d) seconds"),
+        regex(r"Finished loading the checkpoint in (?P<value>[\d.]{1,12}\d) seconds"),
         "checkpoint_load",
         "info",
         refine=_END,
     ),
     Rule(
-        re.compile(rf"Async checkpoint save for step {_STEP} .{{0,300}}?finalized successfully"),
+        regex(rf"Async checkpoint save for step {_STEP} .{{0,300}}?finalized successfully"),
         "checkpoint_persist",
         "info",
         refine=_END,
     ),
     Rule(
-        re.compile(rf"Scheduled async checkpoint save for .{{0,300}}?step=?{_STEP}"),
+        regex(rf"Scheduled async checkpoint save for .{{0,300}}?step=?{_STEP}"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
     ),
     Rule(
-        re.compile(rf"Successfully saved checkpoint .{{0,300}}?step[=: ]{_STEP}", re.I),
+        regex(rf"Successfully saved checkpoint .{{0,300}}?step[=: ]{_STEP}", re.I),
         "checkpoint_save",
         "info",
         refine=_END,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"(?:[Ss]ave|[Ss]aving) (?:the )?(?:checkpoint|state ?dict) .{{0,60}}?step {_STEP}"
             rf" .{{0,40}}?(?:memory|shm)"
         ),
@@ -133,16 +138,16 @@ RULES = (
         _END,
     ),
     Rule(
-        re.compile(
+        regex(
             rf"(?:[Pp]ersist|[Ff]inish(?:ed)? saving) .{{0,80}}?step {_STEP}\b.{{0,60}}?(?P<ok>successfully|success)"
         ),
         "checkpoint_persist",
         "info",
         refine=_END,
     ),
-    Rule(re.compile(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b"), "checkpoint_persist", "info", refine=_BEGIN),
+    Rule(regex(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b{_TO}"), "checkpoint_persist", "info", refine=_BEGIN),
     Rule(
-        re.compile(
+        regex(
             rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
             rf"(?:.{{0,80}}?step[ =:]{_STEP})?"
         ),
@@ -151,13 +156,13 @@ RULES = (
         "checkpoint",
     ),
     Rule(
-        re.compile(rf"Saving model checkpoint to \S{{1,300}}?checkpoint-{_STEP}\b"),
+        regex(rf"Saving model checkpoint to (?P<path>\S{{1,300}}?checkpoint-{_STEP})\b"),
         "checkpoint_save",
         "info",
         refine=_BEGIN,
     ),
     Rule(
-        re.compile(rf"[Rr]esum(?:e|ing) (?:training )?from (?:checkpoint )?\S{{1,300}}?checkpoint-{_STEP}\b"),
+        regex(rf"[Rr]esum(?:e|ing) (?:training )?from (?:checkpoint )?\S{{1,300}}?checkpoint-{_STEP}\b"),
         "checkpoint_load",
         "info",
         refine=_BEGIN,

@@ -16,7 +16,6 @@ Versions: 0.3 to 0.17.
 Source: DeepSpeed, launcher/launch.py.
 """
 
-import re
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -25,12 +24,13 @@ import polars as pl
 
 from parsers.lines import reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables, table
 
 _PLACE = r"\[launch\.py:\d{1,6}:\w{1,40}\] "
-_WORLD = re.compile(rf"{_PLACE}dist_world_size=(\d{{1,7}})")
-_SPAWNED = re.compile(rf"{_PLACE}process (\d{{1,9}}) spawned with command: .{{0,20000}}?'--local_rank=(\d{{1,4}})'")
+_WORLD = regex(rf"{_PLACE}dist_world_size=(\d{{1,7}})")
+_SPAWNED = regex(rf"{_PLACE}process (\d{{1,9}}) spawned with command: .{{0,20000}}?'--local_rank=(\d{{1,4}})'")
 
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -42,13 +42,13 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 RULES = (
-    Rule(re.compile(r"(?P<command>\['.{1,12000}?'\]) exits with return code = (?P<back>-?\d{1,5})\b"), "exit", refine=_ended),
-    Rule(re.compile(rf"{_PLACE}Killing subprocess (?P<pid>\d{{1,9}})"), "closing_signal", "info"),
-    Rule(re.compile(rf"{_PLACE}Process (?P<pid>\d{{1,9}}) exits successfully"), "exit", "info", "0"),
+    Rule(regex(r"(?P<command>\['.{1,12000}?'\]) exits with return code = (?P<back>-?\d{1,5})\b"), "exit", refine=_ended),
+    Rule(regex(rf"{_PLACE}Killing subprocess (?P<pid>\d{{1,9}})"), "closing_signal", "info"),
+    Rule(regex(rf"{_PLACE}Process (?P<pid>\d{{1,9}}) exits successfully"), "exit", "info", "0"),
     Rule(
-        re.compile(rf"{_PLACE}(?:Main process r|R)eceived (?P<code>SIG\w{{2,8}}), exiting"), "closing_signal", "warning"
+        regex(rf"{_PLACE}(?:Main process r|R)eceived (?P<code>SIG\w{{2,8}}), exiting"), "closing_signal", "warning"
     ),
-    Rule(re.compile(rf"{_PLACE}(?:nnodes=|global_rank_mapping=|dist_world_size=|WORLD INFO|Setting [A-Z_]+=|process )"), None),
+    Rule(regex(rf"{_PLACE}(?:nnodes=|global_rank_mapping=|dist_world_size=|WORLD INFO|Setting [A-Z_]+=|process )"), None),
 )  # fmt: skip
 
 

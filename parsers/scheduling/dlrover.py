@@ -25,11 +25,12 @@ import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.reading import json_object, whole
 from parsers.rules import LINE_CHARACTERS, Rule, columns, integer, matches
 from parsers.tables import Tables, table
 
-_EVENT = re.compile(
+_EVENT = regex(
     r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)\] \[(?P<pid>\d{1,10})\] \[(?P<id>\w{1,64})\] "
     r"\[(?P<target>[\w.-]{1,64})\] \[#?(?P<name>[\w.-]{1,64})\] \[(?P<type>BEGIN|END|INSTANT)\](?: (?P<content>\{.*))?"
 )
@@ -63,23 +64,23 @@ def _node(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             r"(?P<what>[Ff]ault nodes|[Ff]ailed nodes|[Aa]bnormal nodes|[Ss]traggler nodes|[Ss]tragglers|[Ss]low nodes)"
             r"(?: are)?:? ?(?:is )?(?P<nodes>[\[{(][\d,: .a-zA-Z]{0,20000}[\]})])"
         ),
         "node_check", refine=_faults,
     ),
     Rule(
-        re.compile(r"[Nn]ode (?:rank )?(?P<node>\d{1,9}) is (?:breakdown|a fault node|abnormal)"),
+        regex(r"[Nn]ode (?:rank )?(?P<node>\d{1,9}) is (?:breakdown|a fault node|abnormal)"),
         "node_check", "error", "failed", _node,
     ),
-    Rule(re.compile(r"[Nn]ode (?:rank )?(?P<node>\d{1,9}) is a straggler"), "straggler", "warning", refine=_node),
+    Rule(regex(r"[Nn]ode (?:rank )?(?P<node>\d{1,9}) is a straggler"), "straggler", "warning", refine=_node),
     Rule(
-        re.compile(r"[Rr]elaunch(?:ing)? (?:the )?node \w*?-?(?P<node>\d{1,9})\b"),
+        regex(r"[Rr]elaunch(?:ing)? (?:the )?node \w*?-?(?P<node>\d{1,9})\b"),
         "membership", "warning", "relaunch", _node,
     ),
     Rule(
-        re.compile(r"[Nn]ode \w*?-?(?P<node>\d{1,9})\b.{0,60}?(?:no heartbeat|heartbeat timeout)"),
+        regex(r"[Nn]ode \w*?-?(?P<node>\d{1,9})\b.{0,60}?(?:no heartbeat|heartbeat timeout)"),
         "heartbeat_lost", "error", refine=_node,
     ),
 )  # fmt: skip

@@ -13,16 +13,16 @@ Source: the API reference of Event, and kubectl's printers.
 """
 
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes, json_object, text_lines
 from parsers.tables import Tables, table
 
-_HEADER = re.compile(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
-_ROW = re.compile(
+_HEADER = regex(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
+_ROW = regex(
     r"^(?:[a-z0-9][\w.-]*\s+)??(?P<age>\d\S*|<\w+>)\s+(?P<type>Normal|Warning)\s+(?P<reason>\w+)\s+"
     r"(?P<kind>[\w.]+)/(?P<name>\S+)\s+(?P<message>.*)$"
 )

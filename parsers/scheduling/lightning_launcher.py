@@ -10,7 +10,6 @@ Versions: Lightning 2.1 to 2.6.
 Source: _ChildProcessObserver of that file.
 """
 
-import re
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
@@ -34,7 +34,7 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             r"(?:\[rank: (?P<rank>\d{1,7})\] )?Child process with PID (?P<pid>\d{1,9}) terminated with code (?P<status>-?\d{1,5})\."
         ),
         "exit",

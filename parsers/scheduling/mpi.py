@@ -16,7 +16,6 @@ Versions: Open MPI 1.8 to 5.0, Hydra 3.x and 4.x.
 Source: help-orterun.txt and help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, Hydra's pmiserv of MPICH.
 """
 
-import re
 import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,6 +24,7 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, columns, matches
 from parsers.tables import Tables, table
 
@@ -46,18 +46,18 @@ def _ended(groups: Mapping[str, str]) -> dict[str, Any]:
 _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 RULES = (
     Rule(
-        re.compile(rf"noticed that process rank (?P<rank>\d{{1,7}}) with PID (?P<pid>\d{{1,9}}) on node {_HOST} exited on signal "
+        regex(rf"noticed that process rank (?P<rank>\d{{1,7}}) with PID (?P<pid>\d{{1,9}}) on node {_HOST} exited on signal "
                    r"(?P<signal>\d{1,3})"),
         "exit", refine=_ended,
     ),
-    Rule(re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d{1,7}) in communicator MPI_COMM_WORLD\b(?:.{0,200}?errorcode (?P<status>-?\d{1,9}))?"),
+    Rule(regex(r"MPI_ABORT was invoked on rank (?P<rank>\d{1,7}) in communicator MPI_COMM_WORLD\b(?:.{0,200}?errorcode (?P<status>-?\d{1,9}))?"),
          "exit", refine=_ended),
-    Rule(re.compile(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
-    Rule(re.compile(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
+    Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
+    Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
-_WHO = re.compile(rf"^=\s+RANK (?P<rank>\d{{1,7}}) PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
-_HOW = re.compile(r"^=\s+(?:KILLED BY SIGNAL: (?P<signal>\d{1,3})|EXIT CODE: (?P<status>-?\d{1,9}))")
-_FRAME = re.compile(r"^=\s+(?:BAD TERMINATION|CLEANING UP|YOU CAN IGNORE)")
+_WHO = regex(rf"^=\s+RANK (?P<rank>\d{{1,7}}) PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
+_HOW = regex(r"^=\s+(?:KILLED BY SIGNAL: (?P<signal>\d{1,3})|EXIT CODE: (?P<status>-?\d{1,9}))")
+_FRAME = regex(r"^=\s+(?:BAD TERMINATION|CLEANING UP|YOU CAN IGNORE)")
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -29,16 +29,17 @@ from datetime import datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import text_lines
 from parsers.tables import Tables, table
 
-_TOP = re.compile(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
-_CONTAINER = re.compile(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
-_FIELD = re.compile(
+_TOP = regex(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
+_CONTAINER = regex(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
+_FIELD = regex(
     r"^ {4,8}(?P<name>State|Last State|Reason|Exit Code|Signal|Message|Started|Finished):\s+(?P<value>\S.*?)\s*$"
 )
-_PLAIN = re.compile(r"^\s+\S|^\s*$|^---")
-_HEAD = re.compile(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Containers):", re.MULTILINE)
+_PLAIN = regex(r"^\s+\S|^\s*$|^---")
+_HEAD = regex(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Containers):", re.MULTILINE)
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -21,12 +21,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import text_lines
 from parsers.tables import Tables, table
 
-_HEADER = re.compile(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
-_JOB = re.compile(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")
-_RULE = re.compile(r"^[-\s]+$")
+_HEADER = regex(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
+_JOB = regex(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")
+_RULE = regex(r"^[-\s]+$")
 _FATAL = {"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
 _LINES = 200_000
 

@@ -9,7 +9,7 @@
     SIGQUIT received. signum=None, frame=None. It usually means one child failed.
 
 The number of a worker is its place in the engine, `local_rank`; `rank=[3]` is the engine's rank. A missing broadcast block
-says that workers are busy or hang: a warning, code shm_broadcast. SGLang's watchdog speaks after a forward pass took too
+says that workers are busy or hang: `comm_warning`, code shm_broadcast. SGLang's watchdog speaks after a forward pass took too
 long: `heartbeat_lost`, value = the limit in seconds.
 
 Printed by: vLLM's executors and shm_broadcast, SGLang's schedulers and their watchdog.
@@ -17,37 +17,37 @@ Versions: vLLM 0.6 to 0.14, SGLang 0.3 to 0.5.
 Source: multiproc_executor.py, ray_executor_v2.py and shm_broadcast.py of vLLM; watchdog.py and tokenizer_manager.py of SGLang.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.reading import integers
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables, table
 
-_RANKED = re.compile(r"\bRayWorkerProc rank=\[(?P<ranks>[\d, ]{1,2000})\] died unexpectedly")
+_RANKED = regex(r"\bRayWorkerProc rank=\[(?P<ranks>[\d, ]{1,2000})\] died unexpectedly")
 RULES = (
     Rule(
-        re.compile(r"\bWorker proc (?P<worker>[\w.]{1,60}?-(?P<local_rank>\d{1,4})) died unexpectedly"), "exit", code="died"
+        regex(r"\bWorker proc (?P<worker>[\w.]{1,60}?-(?P<local_rank>\d{1,4})) died unexpectedly"), "exit", code="died"
     ),
     Rule(
-        re.compile(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "other", "warning", "shm_broadcast",
+        regex(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "comm_warning", "warning", "shm_broadcast",
         refine=lambda _: {"detail": {"unit": "s"}},
     ),
-    Rule(re.compile(r"RPC call to (?P<call>\w{1,80}) timed out"), "collective_timeout", code="rpc"),
+    Rule(regex(r"RPC call to (?P<call>\w{1,80}) timed out"), "collective_timeout", code="rpc"),
     Rule(
-        re.compile(r"\b[Ww]atchdog timeout \((?:self\.)?watchdog_\w+=(?P<value>\d{1,7}(?:\.\d{1,3})?)(?:, soft=(?P<soft>\w+))?"),
+        regex(r"\b[Ww]atchdog timeout \((?:self\.)?watchdog_\w+=(?P<value>\d{1,7}(?:\.\d{1,3})?)(?:, soft=(?P<soft>\w+))?"),
         "heartbeat_lost", refine=lambda groups: {"detail": {"unit": "s"}, "severity": "warning" if groups.get("soft") == "True" else "error"},
     ),
-    Rule(re.compile(r"SIGQUIT received\..{0,80}?one child failed"), "other", "error", "child_failed"),
+    Rule(regex(r"SIGQUIT received\..{0,80}?one child failed"), "other", "error", "child_failed"),
 )  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exit, collective_timeout, heartbeat_lost, other."""
+    """events exit, collective_timeout, heartbeat_lost, comm_warning, other."""
     ranked: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         if found := _RANKED.search(row["text"]):

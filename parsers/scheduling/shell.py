@@ -14,13 +14,13 @@ Versions: bash 3 to 5; the words are those of strsignal().
 Source: print_job_status and describe_pid of bash; showjob of dash.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
@@ -46,15 +46,15 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(
+        regex(
             rf"(?:^|[:\s])line (?P<script_line>\d{{1,9}}):\s+(?P<pid>\d{{1,9}}) (?P<how>{_WORDS})"
             rf"\s+(?P<core>\(core dumped\)\s+)?(?P<command>(?:[A-Z_]\w{{0,60}}=\S{{0,200}}\s+){{0,20}}{_PROGRAM}.{{0,300}})"
         ),
         "exit",
         refine=_ended,
     ),
-    Rule(re.compile(rf"(?:^|[:\s])line \d{{1,9}}:\s+\d{{1,9}} (?:{_WORDS})\s"), None),
-    Rule(re.compile(rf"\A(?P<how>{_WORDS})(?P<core> \(core dumped\))?\s*\Z"), "exit", refine=_ended),
+    Rule(regex(rf"(?:^|[:\s])line \d{{1,9}}:\s+\d{{1,9}} (?:{_WORDS})\s"), None),
+    Rule(regex(rf"\A(?P<how>{_WORDS})(?P<core> \(core dumped\))?\s*\Z"), "exit", refine=_ended),
 )
 
 

@@ -22,7 +22,6 @@ Versions: 20.11 to 25.05, which changed the words of a cancellation.
 Source: Slurm's srun and slurmstepd; the job scripts of BigScience.
 """
 
-import re
 import signal
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,6 +30,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_kernel
 from parsers.tables import Tables
 
@@ -102,7 +102,7 @@ _HOST = r"(?P<host>[A-Za-z0-9][\w.,\[\]-]{0,400})"  # also a list: gpu-[017,019]
 _TASK_LIST = r"tasks? (?P<tasks>[\d,\[\]-]{1,4000})"
 RULES = (
     Rule(
-        re.compile(
+        regex(
             rf"srun: error: {_HOST}: {_TASK_LIST}: "
             r"(?P<how>Exited with exit code (?P<status>\d{1,3})|Killed|Terminated|Aborted|Bus error|Segmentation fault"
             r"|Interrupt|Hangup|Illegal instruction|Floating point exception|Quit"
@@ -111,37 +111,37 @@ RULES = (
         "exit", refine=_ended,
     ),
     Rule(
-        re.compile(rf"srun: error: {_HOST}: {_TASK_LIST}: .{{0,40}}?signal (?P<number>\d{{1,3}})"),
+        regex(rf"srun: error: {_HOST}: {_TASK_LIST}: .{{0,40}}?signal (?P<number>\d{{1,3}})"),
         "exit", refine=_signalled,
     ),
     Rule(
-        re.compile(
+        regex(
             r"\*\*\* (?P<what>JOB|STEP) (?P<job>[\d._+a-z]{1,40})(?: STEPD)? (?:ON (?P<where>\S{1,120}) )?CANCELLED"
             r"(?: AT (?P<at>[\d:T-]{19}))?(?: DUE [Tt][Oo] (?P<why>[A-Z ]{1,40}?))?(?:,| \*\*\*|$)"
         ),
         "scheduler", refine=_cancelled,
     ),
     Rule(
-        re.compile(
+        regex(
             r"Detected (?P<value>\d{1,9}) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )?(?P<job>[\w.]{1,40})"
         ),
         "host_oom", "fatal", "cgroup",
     ),
-    Rule(re.compile(r"Node failure on (?P<host>[\w.-]{1,120})"), "scheduler", "fatal", "node_failure"),
+    Rule(regex(r"Node failure on (?P<host>[\w.-]{1,120})"), "scheduler", "fatal", "node_failure"),
     Rule(
-        re.compile(
+        regex(
             r"srun: error: (?P<what>.{0,200}?(?:timed out|Unable to|Connection|launch failed|credential).{0,200})"
         ),
         "scheduler", "error", "srun",
     ),
-    Rule(re.compile(r"(?:srun: )?(?P<what>Force Terminated (?:job|StepId=)\S*)"), "scheduler", "warning", "terminated"),
+    Rule(regex(r"(?:srun: )?(?P<what>Force Terminated (?:job|StepId=)\S*)"), "scheduler", "warning", "terminated"),
     Rule(
-        re.compile(r"srun: (?:[\w/]{1,40}: ){0,2}(?P<what>Terminating (?:StepId=|job step )\S+)"),
+        regex(r"srun: (?:[\w/]{1,40}: ){0,2}(?P<what>Terminating (?:StepId=|job step )\S+)"),
         "scheduler", "info", "terminating",
     ),
-    Rule(re.compile(r"srun: (?:Job step aborted|First task|launch/slurm:|forcing job termination|StepId=)"), None),
+    Rule(regex(r"srun: (?:Job step aborted|First task|launch/slurm:|forcing job termination|StepId=)"), None),
     Rule(
-        re.compile(
+        regex(
             r"\bPULSE: (?P<name>\S{1,120}) is (?P<state>running|waiting|pending|\w{1,32})"
             r"(?: to be scheduled)?(?: for (?P<elapsed>[\d:-]{4,20}))?(?: since (?P<since>[\dT:-]{16,20}))?"
             r"(?: \((?P<job>[\w\[\]%,-]{1,60}) on (?P<where>.{1,400}))?"

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -40,7 +41,7 @@ from parsers.tables import Tables, table
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
 
-_OTHER = re.compile(r"  \.\.\.$|  <|Fatal Python error: |Timeout \(|Extension modules: |Python runtime state: |$")
+_OTHER = regex(r"  \.\.\.$|  <|Fatal Python error: |Timeout \(|Extension modules: |Python runtime state: |$")
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes
 from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame
 from parsers.tables import Tables, table
@@ -36,15 +37,15 @@ from parsers.tables import Tables, table
 MAX_BYTES = 64 << 20
 MAX_FRAMES = 1000  # a runaway recursion has a hundred thousand
 MAX_PROBLEMS = 100
-_TID = re.compile(r"TID (?P<lwp>\d{1,10})(?: \((?P<name>[^)]*)\))?:$")
-_PID = re.compile(r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})")
-_REST = re.compile(r"\s+((?:at|from|in) \S.*|- ?\d+)$|\s+/\S+:\d+(?::\d+)?$")  # gdb and eu-stack break long frames
-_NOISE = re.compile(
+_TID = regex(r"TID (?P<lwp>\d{1,10})(?: \((?P<name>[^)]*)\))?:$")
+_PID = regex(r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_REST = regex(r"\s+((?:at|from|in) \S.*|- ?\d+)$|\s+/\S+:\d+(?::\d+)?$")  # gdb and eu-stack break long frames
+_NOISE = regex(
     r"\[(?:New|Switching to|Inferior|Thread debugging|Current thread|Detaching)|Using host libthread_db|warning: |"
     r"Reading symbols|Core was generated|Program terminated|Missing separate debug|--Type <RET>|\(cuda-gdb\)|"
     r"\(gdb\)|GNU gdb|Detaching|0x[0-9a-f]+ in .* \(\)|<signal handler|\d+\t|  File \"|Traceback \(most recent call f"
 )
-_FILE_PID = re.compile(r"(?:^|[/_.-])(?:pid|pstack|gdb|stacks?|bt)[_.-]?(\d{2,10})(?=$|[_.-])")
+_FILE_PID = regex(r"(?:^|[/_.-])(?:pid|pstack|gdb|stacks?|bt)[_.-]?(\d{2,10})(?=$|[_.-])")
 _STARTS = frozenset({"_start", "main", "__libc_start_main", "__libc_start_call_main", "Py_BytesMain", "_dl_start_user"})
 
 

@@ -29,6 +29,7 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -49,8 +50,8 @@ from parsers.tables import Tables, table
 
 AFTER = 200
 MAX_FRAMES = 500
-_PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): |.*\bAttaching to (?:.*, )?process (?P<attached>\d{1,10})")
-_BETWEEN = re.compile(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
+_PROCESS = regex(r"Process (?P<pid>\d{1,10}): |.*\bAttaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_BETWEEN = regex(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
 _HEADS = (("faulthandler", FAULTHANDLER_THREAD), ("py-spy", PY_SPY_THREAD), ("gdb", GDB_THREAD))
 
 

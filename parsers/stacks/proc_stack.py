@@ -16,27 +16,25 @@ Versions: kernels 2.6.29 to 6.x.
 Source: Linux's fs/proc/base.c.
 """
 
-import re
 from collections import Counter
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import text_lines
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 200
 MAX_ROWS = 200_000
-_FRAME = re.compile(
+_FRAME = regex(
     r"\s*\[<(?:0|0x[0-9a-f]+|[0-9a-f]{8,16})>\] (?P<function>\S+?)(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?"
     r"(?: \[(?P<module>[\w-]+)\])?$"
 )
-_PROC = re.compile(r"/?proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack\b")
-_HEADING = re.compile(
+_PROC = regex(r"/?proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack\b")
+_HEADING = regex(
     r"(?i)[=\-#>\s]*(?:(?P<word>pid|process|tid|task)\s*[:=#]?\s*(?P<named>\d{1,10})\b|(?P<bare>\d{1,10})[:\s=\-#]*$)"
 )
-_PATH_PID = re.compile(
-    r"(?:^|[/_.-])(\d{2,10})(?:[/_.-](?:kernel|proc))?[/_.-]stack|stack[_.-](?:pid[_.-]?)?(\d{2,10})\b"
-)
+_PATH_PID = regex(r"(?:^|[/_.-])(\d{2,10})(?:[/_.-](?:kernel|proc))?[/_.-]stack|stack[_.-](?:pid[_.-]?)?(\d{2,10})\b")
 
 
 def accepts(path: str, head: bytes) -> bool:

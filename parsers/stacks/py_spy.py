@@ -36,23 +36,24 @@ from typing import Any
 
 from parsers import cut_json
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.stacks.thread_lines import LINE_CHARACTERS, PY_SPY_FRAME, PY_SPY_THREAD, py_spy_frame
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
 
-_PREFIX = re.compile(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Parent Process|Thread |    |$)")
-_PROCESS = re.compile(r"Process (?P<pid>\d{1,10}): ")
-_PARENT = re.compile(r"Parent Process (?P<pid>\d{1,10}): ")
-_JOINT = re.compile(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
-_MARK = re.compile(rb"Thread (?:0x|\d)|trace-")  # of the lines that `accepts` asks for: cheap to find
-_LOCALS = re.compile(r" {8,}\S|\t\t")
-_BARE = re.compile(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
-_NODE = re.compile(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
-_LISTED = re.compile(r"trace-(?P<host>[\w.-]+)$")
-_NOISE = re.compile(r"Python v\d|-{20,}$|```|\d+ in:$|$")
-_ERROR = re.compile(r"(?:Error|Reason): .+")
+_PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Parent Process|Thread |    |$)")
+_PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
+_PARENT = regex(r"Parent Process (?P<pid>\d{1,10}): ")
+_JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
+_MARK = regex(rb"Thread (?:0x|\d)|trace-")  # of the lines that `accepts` asks for: cheap to find
+_LOCALS = regex(r" {8,}\S|\t\t")
+_BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
+_NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
+_LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
+_NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
+_ERROR = regex(r"(?:Error|Reason): .+")
 _KNOWN = (_PROCESS, _PARENT, PY_SPY_THREAD, PY_SPY_FRAME, _LOCALS, _BARE, _NODE, _LISTED, _NOISE, _ERROR)
 
 

@@ -12,30 +12,30 @@ Thread 3 (Thread 0x7f12 (LWP 4712) "pt_autograd_0"):                        gdb,
 import re
 from typing import Any
 
+from parsers.patterns import regex
+
 Frame = dict[str, Any]
 LINE_CHARACTERS = 8192  # of a longer line the rest is dropped: patterns that look back would take too long
 _BIGGEST_LINE = 1 << 32
 
-PY_SPY_THREAD = re.compile(
+PY_SPY_THREAD = regex(
     r'Thread (?P<id>0x[0-9A-Fa-f]+(?:/\d+)?|\d+(?:/\S+)?) \((?P<status>[a-z+]+)\)(?:: "(?P<name>.*)")?$'
 )
-PY_SPY_FRAME = re.compile(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
-FAULTHANDLER_THREAD = re.compile(
+PY_SPY_FRAME = regex(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
+FAULTHANDLER_THREAD = regex(
     r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+))?(?: \[(?P<name>[^\]]*)\])?"
     r" \(most recent call first\):"
 )
-FAULTHANDLER_FRAME = re.compile(
-    r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$'
-)
+FAULTHANDLER_FRAME = regex(r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$')
 FAULTHANDLER_OUTERMOST = frozenset({"<module>", "_run_module_as_main"})
-GDB_THREAD = re.compile(
+GDB_THREAD = regex(
     r"Thread (?P<number>\d{1,7}) \((?:Thread 0x[0-9a-fA-F]+ )?\(?(?:LWP|process) (?P<lwp>\d{1,10})\)?"
     r'(?: "(?P<name>[^"]*)")?\)(?: \(.*\))?:'
 )
-GDB_FRAME = re.compile(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest>\S.*)$")
-_AT = re.compile(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
-_FROM = re.compile(r" from (?P<file>\S+)$")
-_PYTHON = re.compile(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
+GDB_FRAME = regex(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest>\S.*)$")
+_AT = regex(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
+_FROM = regex(r" from (?P<file>\S+)$")
+_PYTHON = regex(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
 
 
 def py_spy_frame(found: re.Match[str]) -> Frame:
@@ -81,7 +81,7 @@ def _without_arguments(head: str) -> str:
     return head
 
 
-FATAL = re.compile(r"Fatal Python error: (?P<what>[^\r\n]{1,300})")
+FATAL = regex(r"Fatal Python error: (?P<what>[^\r\n]{1,300})")
 _SIGNALS = {"Segmentation fault": "SIGSEGV", "Bus error": "SIGBUS"}
 
 

@@ -19,26 +19,26 @@ Versions: 1.8 to 2.9.
 Source: c10/util/Backtrace.cpp, Exception.cpp, ProcessGroupNCCL.cpp.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row, claimed, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.stacks.thread_lines import LINE_CHARACTERS
 from parsers.tables import Tables, table
 
 MAX_FRAMES = 200
-_RAISED = re.compile(
+_RAISED = regex(
     r"Exception raised from (?P<function>\S+) at (?P<file>\S+?):(?P<line>\d{1,9}) "
     r"\(most recent call first\):"
 )
-_CAPTURED = re.compile(r"C\+\+ CapturedTraceback:\s*$")
-_COLLECTIVE = re.compile(r"Stack trace of the failed collective:\s*$")
-_FRAME = re.compile(r"\s*frame #\d{1,6}: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \(0x[0-9a-f]+ in (?P<file>.+)\)$")
-_NEXT = re.compile(r"\s*frame #\d{1,6}: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \((?P<file>[^()]+)\)$")
-_NUMBERED = re.compile(r"\s*#\d{1,6} (?P<function>\S.*?) from (?P<file>.+?):(?P<line>\d{1,9})$")
+_CAPTURED = regex(r"C\+\+ CapturedTraceback:\s*$")
+_COLLECTIVE = regex(r"Stack trace of the failed collective:\s*$")
+_FRAME = regex(r"\s*frame #\d{1,6}: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \(0x[0-9a-f]+ in (?P<file>.+)\)$")
+_NEXT = regex(r"\s*frame #\d{1,6}: (?P<function>.+?)(?: \+ 0x[0-9a-f]+)? \((?P<file>[^()]+)\)$")
+_NUMBERED = regex(r"\s*#\d{1,6} (?P<function>\S.*?) from (?P<file>.+?):(?P<line>\d{1,9})$")
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -18,18 +18,18 @@ Versions: any that use this protocol.
 Source: DLRover, xpu_timer/protos/hosting_service.proto.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
 MAX_FIELDS = 2_000_000
-_NAME = re.compile(r"(?:^|/)(\d{5})-(\d{5})\.stacktrace$")
-_LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})$")
+_NAME = regex(r"(?:^|/)(\d{5})-(\d{5})\.stacktrace$")
+_LINE = regex(r"(?P<file>.+):(?P<line>\d{1,9})$")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SEVEN_BITS = 0x7F
 

@@ -24,14 +24,15 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import opened, real
 from parsers.rules import integer
 from parsers.tables import Tables, conform, table
 
-_START = re.compile(r'"traceEvents"\s*:\s*\[')
-_RANK = re.compile(r'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})')
-_PROFILER_STEP = re.compile(r"ProfilerStep#(\d{1,12})")
-_COMM = re.compile(r"nccl|mccl|rccl|hccl|AllReduce|AllGather|ReduceScatter|SendRecv|all_to_all", re.I)
+_START = regex(r'"traceEvents"\s*:\s*\[')
+_RANK = regex(r'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})')
+_PROFILER_STEP = regex(r"ProfilerStep#(\d{1,12})")
+_COMM = regex(r"nccl|mccl|rccl|hccl|AllReduce|AllGather|ReduceScatter|SendRecv|all_to_all", re.I)
 _CHUNK = 1 << 18
 _EVENT_CHARACTERS = 1 << 22
 _EVENTS = 8_000_000

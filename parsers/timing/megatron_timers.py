@@ -6,6 +6,7 @@
     times across ranks (ms):
       forward-backward:
          rank  0: 1234.50
+    time to initialize megatron (seconds): 1046.900
     [2024-03-14 23:07:56] | MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | MnPwr/Rnk: 601796W/8 | …
     ^^^^ Bottom 4 Ranks with lowest  Etpt(TF): 296.02/0, 296.17/2,
     ^^^^ Top    4 Ranks with highest Etpt(TF): 297.28/15, 297.28/11,
@@ -26,24 +27,27 @@ import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import LINE_CHARACTERS, integer
 from parsers.tables import Tables, table
 
-_HEAD = re.compile(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
-_TIMER = re.compile(
+_HEAD = regex(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
+_TIMER = regex(
     r"(?P<name>[A-Za-z][\w/ -]{1,60}?) \.{2,}: "
     r"(?:\((?P<low>[\d.]{1,18}), (?P<high>[\d.]{1,18})\)|(?P<only>[\d.]{1,18}))"
 )
-_SECTION = re.compile(r"^\s+(?P<name>[A-Za-z][\w/-]{1,60}):\s*$")
-_RANK = re.compile(r"^\s+rank\s+(?P<rank>\d{1,9}): (?P<ms>[\d.]{1,18})")
-_PAIR = re.compile(
+_SECTION = regex(r"^\s+(?P<name>[A-Za-z][\w/-]{1,60}):\s*$")
+_RANK = regex(r"^\s+rank\s+(?P<rank>\d{1,9}): (?P<ms>[\d.]{1,18})")
+_PAIR = regex(
     r"(?P<end>Mn|Mx)(?P<name>[A-Za-z]{2,8})/Rnk: (?P<value>[\d.]{1,18})(?P<unit>ms|W|C|%|MHz|TF)?/(?P<rank>\d{1,9})"
 )
-_LIST = re.compile(
+_LIST = regex(
     r"\^{4} (?P<end>Bottom|Top)\s+\d+ Ranks with (?:lowest|highest)\s+Etpt\(TF\): (?P<ranks>[\d./, ]{3,4000})"
 )
-_ITERATION = re.compile(r"iteration\s+(?P<step>\d{1,12})/")
+_INITIALIZED = regex(r"\btime to initialize (?P<name>\w{1,40}) \(seconds\): (?P<seconds>[\d.]{1,18})")
+_ITERATION = regex(r"iteration\s+(?P<step>\d{1,12})/")
 _PHASES = (
+    ("init", ("-setup",)),
     ("data", ("batch-generator", "data", "batch")),
     ("comm", ("reduce", "gather", "send", "recv", "grads-sync", "communication", "sync")),
     ("forward_backward", ("forward-backward",)),
@@ -82,6 +86,8 @@ class _Reader:
             self.file, self.step, self.name, self.is_open = row["file"], None, None, False
         if found := _ITERATION.search(text):
             self.step = integer(found["step"])
+        if began := _INITIALIZED.search(text):
+            self._initialized(row, began)
         pairs = list(_PAIR.finditer(text))
         if pairs:
             self._straggler(row, pairs)
@@ -113,6 +119,20 @@ class _Reader:
         place = {"host": None, "file": who["file"], "line": who["line"], "time_ns": row["time_ns"], "step": self.step}
         phase = next((phase for phase, words in _PHASES if any(word in name for word in words)), "other")
         self.timings.append(place | {"phase": phase, "name": name, "level": 0} | columns)
+
+    def _initialized(self, row: Row, found: re.Match[str]) -> None:
+        seconds, who = _number(found["seconds"]), reporter(row)
+        if seconds is not None:
+            place = {
+                "rank": who["rank"],
+                "host": None,
+                "file": who["file"],
+                "line": who["line"],
+                "time_ns": row["time_ns"],
+            }
+            self.timings.append(
+                place | {"phase": "init", "name": found["name"], "value_ms": seconds * 1000, "level": 0}
+            )
 
     def _straggler(self, row: Row, pairs: list[re.Match[str]]) -> None:
         ends: dict[str, dict[str, Any]] = {}
@@ -153,9 +173,9 @@ PARSER = LineParser(
     name="megatron_timers",
     anchors=(
         b"across ranks (ms):", b"elapsed time per iteration", b"Rtt/Rnk: ", b"Ranks with lowest", b"Ranks with highest",
-        b"     rank ",
+        b"     rank ", b"time to initialize ",
     ),
     parse=parse,
     after=64,
-    follows=re.compile(rb"\.\.: |\brank\s+\d+: |:\s*$"),
+    follows=regex(rb"\.\.: |\brank\s+\d+: |:\s*$"),
 )  # fmt: skip

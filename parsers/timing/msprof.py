@@ -14,11 +14,11 @@ Versions: those that write the files above.
 Source: MindStudio's documentation of cluster analysis.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import all_bytes, csv_cells, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
@@ -27,7 +27,7 @@ _PHASES = {
     "Communication": "comm", "Free": "idle", "Stage": "all", "Bubble": "bubble", "Preparing": "preparing",
 }  # fmt: skip
 _BYTES = 512 << 20
-_STEP = re.compile(r"(\d{1,12})$")
+_STEP = regex(r"(\d{1,12})$")
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -15,25 +15,25 @@ Versions: 2.0 to 2.17; the column of wrong values was `error` until 2.11.
 Source: src/common.cu of nccl-tests.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import claimed, event, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
 _T = r"(?P<{0}time>\d+(?:\.\d+)?)\s+\d+(?:\.\d+)?\s+\d+(?:\.\d+)?\s+(?P<{0}wrong>N/A|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
-_ROW = re.compile(
+_ROW = regex(
     r"^\s+(?P<size>\d{1,15})\s+(?P<count>\d{1,15})\s+(?P<type>[a-z]\w{2,16})\s+(?P<op>[a-z]\w{2,10}|none)\s+-?\d{1,6}\s+"
     + _T.format("out_") + r"\s+" + _T.format("in_") + r"\s*$"
 )  # fmt: skip
-_RANK = re.compile(
+_RANK = regex(
     r"^#\s+Rank\s+(?P<rank>\d{1,7}) (?:Group\s+\d+ )?Pid\s+(?P<pid>\d{1,9}) on\s+(?P<host>\S{1,253}) device\s+(?P<device>\d{1,4}) "
     r"\[(?P<bus>[0-9a-fA-Fx:]{2,16})\]"
 )
-_TITLE = re.compile(
+_TITLE = regex(
     r"^#\s+(?:size\s+count\s+type|\(B\)\s+\(elements\))|^# (?:Out of bounds|Avg bus bandwidth|nThread|Using devices|nccl-tests)"
 )
 

@@ -25,6 +25,7 @@ from typing import Any
 import polars as pl
 
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables
 
@@ -50,21 +51,21 @@ def _one(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        re.compile(r"STRAGGLER DETECTION WARNING: (?P<what>.{0,200}?) ?[Aa]ffected ranks: (?P<ranks>[\[({][\d, ]{0,20000})"),
+        regex(r"STRAGGLER DETECTION WARNING: (?P<what>.{0,200}?) ?[Aa]ffected ranks: (?P<ranks>[\[({][\d, ]{0,20000})"),
         "straggler", "warning", refine=_affected,
     ),
     Rule(
-        re.compile(
+        regex(
             r"DETECTED (?P<kind_of>RELATIVE|INDIVIDUAL) STRAGGLER (?:GPU|SECTION=(?P<section>\S{1,80})) "
             r"RANK=(?P<who>\d{1,9})(?: NODE=(?P<node>[\w.-]{1,120}))?"
         ),
         "straggler", "warning", refine=_one,
     ),
     Rule(
-        re.compile(r"Rank=(?P<who>\d{1,9}) Node=(?P<node>[\w.-]{1,120}) Score=(?P<value>\d{1,6}(?:\.\d{1,12})?)"),
+        regex(r"Rank=(?P<who>\d{1,9}) Node=(?P<node>[\w.-]{1,120}) Score=(?P<value>\d{1,6}(?:\.\d{1,12})?)"),
         "straggler", "info", refine=_one,
     ),
-    Rule(re.compile(r"(?:Worst|Best) performing \d+/\d+ ranks|GPU (?:relative|individual) performance"), None),
+    Rule(regex(r"(?:Worst|Best) performing \d+/\d+ ranks|GPU (?:relative|individual) performance"), None),
 )  # fmt: skip
 
 

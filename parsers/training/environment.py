@@ -29,6 +29,7 @@ import polars as pl
 from parsers.group_prefix import GROUP
 from parsers.lines import Row, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.tables import Tables, table
 
 _CHARACTERS = 8192
@@ -38,18 +39,18 @@ _NAME = (
     r"|OMP_NUM_THREADS|MASTER_ADDR|MASTER_PORT|PYTHONFAULTHANDLER|FORCE_ACTIVE_WAIT"
 )
 _VALUE = r"(?:\"(?P<double>[^\"\n]*)\"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s'\";]*))"
-_LEAD = re.compile(r"\s*(?:\++ )?(?:(?:export|declare -x|typeset -x|env) )?(?=[A-Z])")
-_ASSIGNED = re.compile(rf"(?P<name>{_NAME})={_VALUE}(?=[\s;]|$);?\s*(?:export \w+)?\s*")
-_PASSED = re.compile(rf"(?<!\S)(?:-x|-e|--env)[ =](?P<name>{_NAME})={_VALUE}(?=\s|$)")
-_OPTIONS = re.compile(
+_LEAD = regex(r"\s*(?:\++ )?(?:(?:export|declare -x|typeset -x|env) )?(?=[A-Z])")
+_ASSIGNED = regex(rf"(?P<name>{_NAME})={_VALUE}(?=[\s;]|$);?\s*(?:export \w+)?\s*")
+_PASSED = regex(rf"(?<!\S)(?:-x|-e|--env)[ =](?P<name>{_NAME})={_VALUE}(?=\s|$)")
+_OPTIONS = regex(
     r"ProcessGroup[NM]CCL (?:initiali[sz]ation options|environments|initiali[sz]ed with following options) ?:"
 )
-_OPTION = re.compile(
+_OPTION = regex(
     r"(?P<name>[A-Z][A-Z0-9_]{3,60}|TIMEOUT\(ms\)|size|global rank|[NM]CCL version): (?P<value>[^,\n]{0,500})"
 )
-_FOLLOWING = re.compile(rf"\s*(?P<name>{_NAME}|TIMEOUT\(ms\)|USE_HIGH_PRIORITY_STREAM): (?P<value>\S{{1,200}})\s*$")
-_OTHER_GROUP = re.compile(r"\[PG (?:ID )?[1-9]\d*\b")
-_ARGUMENT = re.compile(
+_FOLLOWING = regex(rf"\s*(?P<name>{_NAME}|TIMEOUT\(ms\)|USE_HIGH_PRIORITY_STREAM): (?P<value>\S{{1,200}})\s*$")
+_OTHER_GROUP = regex(r"\[PG (?:ID )?[1-9]\d*\b")
+_ARGUMENT = regex(
     r"(?:^|\]|:)\s*(?P<name>[a-z][a-z0-9]*_\w{1,60}(?= \.{4})|[a-z]\w{1,60}(?= \.{8})) \.{4,60} ?(?P<value>\S.{0,500}?)\s*$"
 )
 
@@ -144,5 +145,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=8,  # an option per line, until 1.13
-    follows=re.compile(rb"^.{0,60}[A-Z][A-Z0-9_]{3,60}(?:\(ms\))?: \S{1,200}\s*$"),
+    follows=regex(rb"^.{0,60}[A-Z][A-Z0-9_]{3,60}(?:\(ms\))?: \S{1,200}\s*$"),
 )  # fmt: skip

@@ -13,21 +13,21 @@ Source: this project's own samples of such logs.
 """
 
 import json
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import event
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import LINE_CHARACTERS, integer
 from parsers.tables import Tables, table
 
-_SUBJECT = re.compile(r"(?i)\btokens[ _]per[ _]expert\b")
-_MOST = re.compile(r"(?i)\bmax(?:imum)?[ :=]{1,3}(\d{1,15})\b")
-_MEAN = re.compile(r"(?i)\b(?:mean|avg|average)[ :=]{1,3}(\d{1,15})(?:\.\d{1,15})?\b")
-_STEP = re.compile(r"(?i)\b(?:step|iteration|iter)[ :=]{1,3}(\d{1,15})\b")
-_AGAIN = re.compile(r"(?i)\brecompute(?:d|s)?[ :=]{1,3}(?:enabled|on|true|1)\b")
+_SUBJECT = regex(r"(?i)\btokens[ _]per[ _]expert\b")
+_MOST = regex(r"(?i)\bmax(?:imum)?[ :=]{1,3}(\d{1,15})\b")
+_MEAN = regex(r"(?i)\b(?:mean|avg|average)[ :=]{1,3}(\d{1,15})(?:\.\d{1,15})?\b")
+_STEP = regex(r"(?i)\b(?:step|iteration|iter)[ :=]{1,3}(\d{1,15})\b")
+_AGAIN = regex(r"(?i)\brecompute(?:d|s)?[ :=]{1,3}(?:enabled|on|true|1)\b")
 
 
 def parse(lines: pl.DataFrame) -> Tables:

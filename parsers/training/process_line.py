@@ -20,18 +20,19 @@ import polars as pl
 
 from parsers.lines import claimed, reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import integer
 from parsers.tables import Tables, table
 
 _CHARACTERS = 2000
-_RANK = re.compile(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
-_OF = re.compile(r"(?<![\w-])rank ?[=:]? ?(\d{1,7}) ?(?:of|/) ?(\d{1,7})\b", re.I)
-_PID = re.compile(r"(?<![\w-])pid ?[=: ] ?(\d{1,10})\b", re.I)
-_LOCAL = re.compile(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
-_WORLD = re.compile(r"(?<![\w-])world[_ ]?size ?[=:] ?(\d{1,7})\b", re.I)
-_HOST = re.compile(r"(?<![\w-])(?:host|hostname|node) ?[=: ] ?([A-Za-z][\w.-]{0,252})", re.I)
-_STARTS = re.compile(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
-_OTHERS = re.compile(r"kill|wait|exit|fail|died|dead|lost|timed? ?out|signal|clos|peer|terminat|error", re.I)
+_RANK = regex(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
+_OF = regex(r"(?<![\w-])rank ?[=:]? ?(\d{1,7}) ?(?:of|/) ?(\d{1,7})\b", re.I)
+_PID = regex(r"(?<![\w-])pid ?[=: ] ?(\d{1,10})\b", re.I)
+_LOCAL = regex(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
+_WORLD = regex(r"(?<![\w-])world[_ ]?size ?[=:] ?(\d{1,7})\b", re.I)
+_HOST = regex(r"(?<![\w-])(?:host|hostname|node) ?[=: ] ?([A-Za-z][\w.-]{0,252})", re.I)
+_STARTS = regex(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
+_OTHERS = regex(r"kill|wait|exit|fail|died|dead|lost|timed? ?out|signal|clos|peer|terminat|error", re.I)
 
 
 def parse(lines: pl.DataFrame) -> Tables:

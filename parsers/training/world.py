@@ -20,13 +20,13 @@ Versions: those of 2020 to 2026.
 Source: the start-up code of these projects.
 """
 
-import re
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import reporter
 from parsers.parser import LineParser
+from parsers.patterns import regex
 from parsers.rules import integer
 from parsers.tables import Tables, table
 
@@ -34,7 +34,7 @@ _CHARACTERS = 8192
 _N = r"(?P<{}>\d{{1,7}})\b"
 _RANK, _WORLD, _LOCAL = (_N.format(name) for name in ("rank", "world", "local"))
 _FORMS = tuple(
-    (re.compile(pattern), how)
+    (regex(pattern), how)
     for pattern, how in (
         (rf"\busing world size: {_WORLD}", "Megatron-LM"),
         (rf"GLOBAL_RANK: {_RANK}, MEMBER: \d{{1,7}}/{_WORLD}", "Lightning"),
@@ -72,11 +72,9 @@ _FORMS = tuple(
     )
 )
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
-_PID = re.compile(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
-_STARTS = re.compile(
-    r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b"
-)
-_OTHERS = re.compile(
+_PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
+_STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
+_OTHERS = regex(
     r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
 )
 

@@ -16,7 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from forensics.model.incident import Incident, Report
-from reports import answer, json, markdown, summary, terminal, words
+from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import drawings
 from reports.layout import count, ranks_phrase, size
 from reports.sanitize import clean
@@ -102,6 +102,7 @@ def _environment() -> Environment:
         "rank_count": count,
     }
     environment.globals |= {
+        "ledger": ledger,
         "words": words, "states": drawings.STATES, "shape": drawings.shape,
         "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
         "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo, "missing": summary.missing,

@@ -4,7 +4,12 @@ Where all members entered and none finished, link, adapter, switch and kernel lo
 kernel of one host tells them apart where it reports its link down or its adapter failed just before the wait began, no
 other host does, the stalled calls pass through that host, and nobody is silent anywhere else. A link that came back may
 still have broken the transfer, but that is weaker. Ranks are never named: they all waited.
+
+Where no line tells of a wait, but every process aborted, as watchdogs end one, a link that is still down then is the only
+trouble on record: the host is named, with the doubt that a program may abort for itself.
 """
+
+from collections.abc import Collection
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
@@ -15,6 +20,7 @@ from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
 
 
@@ -45,7 +51,7 @@ def _passes_through(case: Case, host: str) -> bool:
             return False
         members = [operation.all_ranks for operation in describe(case.states, case.roots.entered).values()]
     else:
-        members = [tuple(case.waited_ranks)]
+        members = [tuple(case.waited_ranks or case.aborted_ranks)]
     return bool(members) and all(
         {place.get(rank) == host for rank in ranks if place.get(rank) is not None} == {True, False} for ranks in members
     )
@@ -59,22 +65,24 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ((host, said),) = failed.items()
     if not _passes_through(case, host) or is_silence_elsewhere(case.waited_ranks, case.expected, case.identity, {host}):
         return ()
-    waited = case.waited_ranks or set(case.seen)
+    told, is_back = case.has_waited, _is_back(case, host, said)
+    if not told and is_back:
+        return ()
+    waited = case.waited_ranks or case.aborted_ranks or set(case.seen)
     complete = case.has_open_operations or bool(case.expected and case.expected <= waited)
-    timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
     adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
     text = f"the kernel of {host} reported a link or an adapter as failed just before the wait began"
-    who = f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+    timed_out, who = _wait(case, told, complete, waited)
     return (
         Finding(
             detector=DETECTOR.name,
             cause="network_fault",
             hosts=(host,),
             domain="infrastructure",
-            undecided=_doubts(complete, _is_back(case, host, said)),
+            undecided=_doubts(told, complete, is_back),
             claims=(
                 Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", refs(said)),
-                Claim(who, "for", refs(timed_out)),
+                Claim(who, "for", timed_out),
             ),
             first_anomaly=FirstAnomaly(
                 host=host,
@@ -89,8 +97,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
 
 
-def _doubts(complete: bool, is_back: bool) -> tuple[Reason, ...]:
-    """Somebody may be missing; or the link was there again when the wait went on."""
+def _wait(case: Case, told: bool, complete: bool, waited: Collection[int]) -> tuple[tuple[Ref, ...], str]:
+    """(where it is said, what is said) of those who waited."""
+    if not told:
+        ends = tuple(ref for rank in sorted(waited)[:2] for ref in case.ends[rank].refs[:1])
+        return ends, f"{ranks_text(waited)}, all that are told of, aborted as watchdogs end a wait"
+    timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
+    return refs(timed_out), f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+
+
+def _doubts(told: bool, complete: bool, is_back: bool) -> tuple[Reason, ...]:
+    """Nobody says that they waited; somebody may be missing; or the link was there again when the wait went on."""
+    if not told:
+        return ("tied_explanations",)
     return ("culprit_among_missing",) if not complete else ("conflicting_evidence",) if is_back else ()
 
 

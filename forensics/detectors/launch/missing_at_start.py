@@ -75,7 +75,9 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
 
 
 def _unseen(case: Case) -> tuple[int, ...]:
-    """Ranks that left nothing, where they are few enough to be worth a list."""
+    """Ranks that left nothing, where the size of the job is told and they are few enough to be worth a list."""
+    if not case.is_world_told:
+        return ()
     gone = case.expected - case.seen
     return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
 

@@ -10,7 +10,6 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_rows import Row, ref, where
-from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
 from forensics.model.commands import drain_node
@@ -165,25 +164,12 @@ def _place(case: Case, row: Row) -> tuple[str | None, str | None, float | None]:
     return host, pci, row["timestamp"]
 
 
-def checkpoint_before(case: Case, step: int) -> str:
-    """What to go back to: the newest checkpoint known to be persisted, else saved, before the step."""
-    events = case.events
-    for kind in ("checkpoint_persist", "checkpoint_save"):
-        steps = events.filter((pl.col("kind") == kind) & (pl.col("step") < step))["step"].drop_nulls()
-        if len(steps):
-            return f"the checkpoint of step {max(steps.to_list())}"
-    return before_step(step)
-
-
 def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
         yield Claim(f"step {max(before)} is the last one observed before it", "for")
-    later = case.events.filter(
-        pl.col("kind").is_in(["checkpoint_save", "checkpoint_persist"]) & (pl.col("step") >= row["step"])
-    )
-    if later.height:
-        first = later.sort("step").row(0, named=True)
-        reference = (Ref(file=first["file"], line=first["line"], text=first["text"] or ""),)
-        yield Claim(f"checkpoints from step {first['step']} on may hold the bad value", "for", reference)
+    later = next((one for one in case.checkpoints if one.step >= row["step"]), None)
+    if later is not None:
+        reference = () if later.ref is None else (later.ref,)
+        yield Claim(f"checkpoints from step {later.step} on may hold the bad value", "for", reference)

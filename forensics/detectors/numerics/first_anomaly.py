@@ -17,7 +17,6 @@ from forensics.detectors.numerics.anomaly_answer import (
     order,
 )
 from forensics.detectors.numerics.anomaly_context import (
-    checkpoint_before,
     growth_claims,
     hardware_near,
     repeat_claims,
@@ -25,6 +24,7 @@ from forensics.detectors.numerics.anomaly_context import (
 )
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
+from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
 from forensics.graph.numerics.taint import Root
@@ -121,7 +121,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         severity=_severity(births, lead),
         actions=(
             *hardware.actions,
-            *actions_for(answer.cause, lead.ended, who, row, checkpoint_before(case, row["step"])),
+            *actions_for(answer.cause, lead.ended, who, row, before_step(row["step"])),
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),

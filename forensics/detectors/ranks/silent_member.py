@@ -1,11 +1,11 @@
 """Whose watchdogs gave up, and who of their group did not say so?
 
 Whoever times out waited, and is a victim. Members that printed nothing of it are unknown, never absent: they are suspects
-where they are few; where the members of a group are not known, so are the few ranks of the job, if its size is told: the
-highest rank seen is only the least size. One is named only where it
-alone of a group of three and more gave up in nothing, all the others gave up in one and the same call, and its own watchdog
-saw the signal that somebody had: it was alive, and did not wait. If every member waits in the same operation, link, adapter,
-switch and kernel look alike.
+where they are few; where the members of a group are not known, so are the few ranks of the job, or, where its size is not
+told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
+three and more gave up in nothing, all the others gave up in one and the same call, and its own watchdog saw the signal that
+somebody had: it was alive, and did not wait. If every member waits in the same operation, link, adapter, switch and kernel
+look alike.
 """
 
 from collections import defaultdict
@@ -41,14 +41,34 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where neither records of operations nor counters tell more."""
     said = case.positions.filter(pl.col("source") == "watchdog")
     gave_up = said.filter(pl.col("state") == "timed_out")
-    if case.has_open_operations or not gave_up.height:
+    if case.has_open_operations:
         return ()
+    if not gave_up.height:
+        return _somebody(case)
     timed_out = frozenset(gave_up["rank"].drop_nulls().to_list())
     if free(standings(case.positions, "watchdog")) - timed_out:
         return ()  # somebody's own counter tells
     groups = _groups(said)
     absent = _absent(case, groups, timed_out)
     return (absent if absent is not None else _victims(case, groups, timed_out),)
+
+
+def _somebody(case: Case) -> tuple[Finding, ...]:
+    """Lines of waits that tell neither a rank nor a call: who waited is not known, and whom for still less."""
+    waits = rows(case.events, "collective_timeout")
+    if not waits or case.ends:
+        return ()
+    text = "a process whose rank is not told waited for others until a time-out"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            undecided=("membership_unknown",),
+            claims=(Claim(text, "for", refs(waits)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
+            collect=("logs and py-spy dumps of all processes, those that the line waits for above all",),
+            summary=f"Undecided: {text}; the lines do not say whom for.",
+        ),
+    )
 
 
 def _groups(said: pl.DataFrame) -> list[_Group]:
@@ -98,8 +118,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     group = max(groups, key=lambda one: (len(one.waits), bool(one.members), one.label))
     waits = group.waits
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
-    job = case.expected if case.is_world_told else frozenset()
-    reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), job)
+    reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
     who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks of a group"
     what = waits[0]["kind"] or "a collective"
     claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits)), *launched]
@@ -122,7 +141,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
 
 
 def _reading(
-    group: _Group, timed_out: frozenset[int], launched: bool, stuck: frozenset[int], job: frozenset[int]
+    group: _Group, timed_out: frozenset[int], launched: bool, stuck: frozenset[int], case: Case
 ) -> tuple[Reason, frozenset[int], str]:
     """(why nobody is named, suspects, the same in words)."""
     silent = group.members - timed_out
@@ -145,9 +164,10 @@ def _reading(
     if stuck and 2 * len(stuck) < len(timed_out):
         why = f"the watchdog of {ranks_text(stuck)} got stuck, and the lines do not say who else belongs to the group"
         return "membership_unknown", stuck, why
-    rest = job - timed_out
-    if rest and _FEW * len(rest) <= len(job) and len(timed_out) > 1:
-        why = f"of the whole job {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
+    rest = case.job_told_of - timed_out
+    if rest and _FEW * len(rest) <= len(case.job_told_of) and len(timed_out) > 1:
+        whole = "of the whole job" if case.is_world_told else "of those that left a line"
+        why = f"{whole} {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
         return "membership_unknown", rest, why
     why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
     return "membership_unknown", frozenset(), why

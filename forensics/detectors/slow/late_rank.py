@@ -44,6 +44,7 @@ def _finding(case: Case, slow: list[Outlier], is_late: bool) -> Finding:
         text = f"{who} with longer steps than its peers by its own clock, {peers.course(first)}."
     text += "" if cause else " What it loses the time with is not recorded."
     claims = [(peers.waiting if is_late else peers.longer)(one) for one in slow[:8]]
+    measured = peers.measured(case, ranks) if cause is None else []
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -51,9 +52,9 @@ def _finding(case: Case, slow: list[Outlier], is_late: bool) -> Finding:
         suspect_ranks=ranks if reason else (),
         first_anomaly=FirstAnomaly(rank=None if reason else first.rank, step=first.begin, signature="slow_rank"),
         undecided=(reason,) if reason else (),
-        claims=tuple(claims),
+        claims=(*claims, *measured[:4]),
         collect=("times of forward, backward, data loading and communication of every rank, stacks of the slow one",),
-        summary=f"Slow: {text}" + (f" Nobody is named: {why}." if reason else ""),
+        summary=f"Slow: {text}{peers.why(measured)}" + (f" Nobody is named: {why}." if reason else ""),
     )
 
 

@@ -95,6 +95,17 @@ def references(places: Iterable[tuple[str, int | None, str]]) -> tuple[Ref, ...]
     return tuple(Ref(file=file, line=line, text=name) for file, line, name in places)
 
 
+def measured(case: Case, ranks: Iterable[int]) -> list[Claim]:
+    """What was measured of the devices of these ranks that makes them slower: a monitor is another observer."""
+    chosen = set(ranks)
+    return [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "slows" and one.rank in chosen]
+
+
+def why(claims: Sequence[Claim]) -> str:
+    """The first of them, as a sentence of the summary."""
+    return f" What was measured fits: {claims[0].text.partition(';')[0]}." if claims else ""
+
+
 def price(slow: Sequence[Outlier]) -> str:
     """What the costliest of the ranks costs every rank, in words; empty where the length of a step is not known."""
     shares: dict[int, float] = {}

@@ -13,7 +13,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.facts.outliers import Outlier
-from forensics.model.finding import Finding
+from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 
 _EARLY = 0.5  # of the longer wait: so much less work before it explains it
@@ -58,6 +58,7 @@ def _is_early(case: Case, slow: Sequence[Outlier]) -> bool:
 def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> Finding:
     first, host = slow[0], place[slow[0].rank]
     ranks = sorted(one.rank for one in slow)
+    measured = [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "link" and one.host == host]
     text = (
         f"{first.phase} takes the ranks of {host} {first.level_ms + first.excess_ms:.4g} ms, all others {first.level_ms:.4g} ms "
         f"({100 * first.ratio:.0f} % longer), {peers.course(first)}; they do not come to it early"
@@ -68,12 +69,12 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
         domain="infrastructure",
         hosts=(host,),
         first_anomaly=FirstAnomaly(step=first.begin, phase="comm", op=first.phase, signature="slow_network"),
-        claims=tuple(peers.longer(one) for one in slow[:8]),
+        claims=(*(peers.longer(one) for one in slow[:8]), *measured[:4]),
         actions=(
             Action(kind="inspect_network", target=host, command=None, reason="its communication alone takes longer"),
         ),
         collect=("port counters and link speed of that host's adapters, and of its switch ports",),
-        summary=f"Slow: {text} (ranks {ranks[0]}-{ranks[-1]}).{peers.price(slow)}",
+        summary=f"Slow: {text} (ranks {ranks[0]}-{ranks[-1]}).{peers.price(slow)}{peers.why(measured)}",
     )
 
 

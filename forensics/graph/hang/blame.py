@@ -5,15 +5,15 @@ chain of closed connections began; if one host is an end of every report, it is 
 of a link; reports spread over many pairs of one rail mean its switch; over everything, the network.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import networkx as nx
 import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import Row, detail, host_of
+from forensics.graph.hang.digraph import Digraph
 from parsers.tables import TableName
 
 Where = Literal["host", "link", "rail", "network"]
@@ -56,8 +56,10 @@ def find_root(blames: Sequence[Blame]) -> Root | None:
     nodes = sorted({node for edge in edges for node in edge})
     if len(nodes) == 2:
         return Root("link", tuple(nodes), reporters)
-    graph = nx.DiGraph(edges)
-    sinks = [part for part in nx.strongly_connected_components(graph) if _is_sink(graph, part)]
+    graph: Digraph[str] = Digraph()
+    for reporter, named in edges:
+        graph.add_edge(reporter, named)
+    sinks = [part for part in graph.components() if _is_sink(graph, part)]
     if len(sinks) == 1 and len(sinks[0]) == 1:
         return Root("host", tuple(sinks[0]), reporters)
     common = [node for node in nodes if all(node in edge for edge in edges)]
@@ -67,18 +69,20 @@ def find_root(blames: Sequence[Blame]) -> Root | None:
     if len(sinks) == 1 and len(sinks[0]) == 2:
         return Root("link", tuple(sorted(sinks[0])), reporters)
     rails = {b.rail for b in blames if b.reporter != b.named}
-    if len(rails) == 1 and None not in rails and _pairs(graph) >= 3:
+    if len(rails) == 1 and None not in rails and _pairs(edges) >= 3:
         return Root("rail", (), reporters, rails.pop())
     return Root("network", (), reporters)
 
 
-def _is_sink(graph: "nx.DiGraph[str]", part: set[str]) -> bool:
+def _is_sink(graph: Digraph[str], part: Collection[str]) -> bool:
     return all(named in part for node in part for named in graph.successors(node))
 
 
-def _pairs(graph: "nx.DiGraph[str]") -> int:
+def _pairs(edges: Iterable[tuple[str, str]]) -> int:
     """Reports without a common end."""
-    return len(nx.max_weight_matching(graph.to_undirected(), maxcardinality=True))
+    import networkx as nx  # half as long to load as polars, and seldom needed
+
+    return len(nx.max_weight_matching(nx.Graph(edges), maxcardinality=True))
 
 
 def blames(

@@ -6,9 +6,8 @@ rank that is to explain every waiter lies on the walk of each.
 
 from collections.abc import Iterable, Mapping
 
-import networkx as nx
-
 from forensics.facts.states import States
+from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.logged import Waiting
 from forensics.graph.hang.replay import ANY, END, Node, Replay
 from forensics.graph.hang.roots import Roots
@@ -55,8 +54,9 @@ def _alone(replay: Replay, lonely: frozenset[int]) -> frozenset[int]:
 def _reached(replay: Replay, waiting: Iterable[int], wanted: frozenset[int]) -> dict[int, frozenset[int]]:
     """Waiting rank → which of the wanted ranks may hold it up. Those whose call is not known are left out."""
     starts: list[Node] = [("rank", rank, None) for rank in waiting if replay.waits.graph.out_degree(("rank", rank))]
-    graph: nx.DiGraph = nx.DiGraph()
-    graph.add_nodes_from(starts)
+    graph: Digraph[Node] = Digraph()
+    for start in starts:
+        graph.add_node(start)
     todo = list(starts)
     while todo:
         node = todo.pop()
@@ -65,19 +65,21 @@ def _reached(replay: Replay, waiting: Iterable[int], wanted: frozenset[int]) -> 
                 todo.append(other)
             graph.add_edge(node, other)
     bits = {rank: 1 << place for place, rank in enumerate(sorted(wanted))}
-    whole = nx.condensation(graph)
-    masks: dict[int, int] = {}
-    for part in reversed(list(nx.topological_sort(whole))):
+    masks: dict[Node, int] = {}
+    for part in graph.components():
         mask = 0
-        for later in whole.successors(part):
-            mask |= masks[later]
-        for node in whole.nodes[part]["members"]:
-            mask |= (1 << len(bits)) - 1 if node == ANY else bits.get(node[1], 0) if node[0] == "rank" else 0
-        masks[part] = mask
+        for node in part:
+            if node == ANY:
+                mask |= (1 << len(bits)) - 1
+            elif node[0] == "rank" and isinstance(node[1], int):
+                mask |= bits.get(node[1], 0)
+            for later in graph.successors(node):
+                mask |= masks.get(later, 0)
+        masks.update(dict.fromkeys(part, mask))
     sets: dict[int, frozenset[int]] = {}
     found: dict[int, frozenset[int]] = {}
     for start in starts:
-        rank, mask = start[1], masks[whole.graph["mapping"][start]]
+        rank, mask = start[1], masks[start]
         if mask not in sets:
             sets[mask] = frozenset(rank for rank, bit in bits.items() if mask & bit)
         if isinstance(rank, int):

@@ -8,9 +8,9 @@ if they explain every observed waiter; else the smallest list that must hold the
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-import networkx as nx
-
+from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.waits import Waits
 
 
@@ -49,7 +49,7 @@ def walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -
     return seen
 
 
-def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], list[Node]]:
+def _hosts_in(graph: Digraph[Any], waits: Waits) -> tuple[dict[str, list[int]], list[Node]]:
     """Members without a record whose host stands in communication: their device may be the one that stopped.
 
     (op → such members, of operations that need nobody else: all hosts have entered; all such members)."""
@@ -72,20 +72,20 @@ def _hosts_in(graph: nx.DiGraph, waits: Waits) -> tuple[dict[str, list[int]], li
     return alone, sorted(unsure)
 
 
-def _lonely(graph: nx.DiGraph) -> set[int]:
+def _lonely(graph: Digraph[Any]) -> set[int]:
     """Ranks alone in a collective of devices whose other members left no record: the others may have completed it, and
     this rank's own device may be the one that stopped."""
     found: set[int] = set()
-    for node, data in graph.nodes(data=True):
+    for node, data in graph.nodes.items():
         if node[0] == "op" and not data["host_bound"] and not str(node[1]).startswith("p2p:"):
             inside = list(graph.predecessors(node))
-            unknown = [edge["certain"] for _, _, edge in graph.out_edges(node, data=True)]
+            unknown = [graph.edges[node, rank]["certain"] for rank in graph.successors(node)]
             if len(inside) == 1 and unknown and not any(unknown):
                 found.add(inside[0][1])
     return found
 
 
-def _held_by_batch(graph: nx.DiGraph, message: Node) -> bool:
+def _held_by_batch(graph: Digraph[Any], message: Node) -> bool:
     """Does an end of this message belong to a batch that waits for somebody else, too? Its messages end together."""
     if not str(message[1]).startswith("p2p:"):
         return False
@@ -99,7 +99,7 @@ def find(waits: Waits) -> Roots:
     needed = {node for node in graph if node[0] == "rank" and graph.in_degree(node)}
     free = sorted(node for node in needed if status[node[1]] in ("free", "dead"))
     cycles = []
-    for component in nx.strongly_connected_components(graph):
+    for component in graph.components():
         if len(component) > 1:
             ranks = frozenset(value for kind, value in component if kind == "rank")
             cycles.append((ranks, frozenset(value for kind, value in component if kind == "op")))

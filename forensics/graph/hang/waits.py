@@ -7,13 +7,13 @@ it says nothing (run-ahead). Collectives are AND nodes: they wait for every such
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import networkx as nx
 import polars as pl
 
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.facts.states import States
+from forensics.graph.hang.digraph import Digraph
 
 # held: by a recorded operation. vague: waits in communication, its peers unknown. free: observed outside communication.
 # dead: a record says that its process ended by itself. lost: nothing tells.
@@ -33,7 +33,7 @@ class Waits:
     `certain` (False where the member's state is unknown). by_stack: ranks whose status rests on their stack alone.
     loose: free ranks that may wait in an unrecorded send or recv (gloo without a stack)."""
 
-    graph: nx.DiGraph
+    graph: Digraph[Any]
     status: Mapping[int, Status]
     by_stack: frozenset[int]
     loose: frozenset[int]
@@ -85,7 +85,7 @@ def _status(
 
 
 def _attach_by_stack(
-    graph: nx.DiGraph,
+    graph: Digraph[Any],
     status: dict[int, Status],
     sites: Mapping[int, tuple[str, str | None, str]],
     host_bound: frozenset[int],
@@ -126,7 +126,7 @@ def build(
     status, by_stack, loose = _status(states, sites, gave_up, dead, ranks)
     status.update(dict.fromkeys(sorted(ended), "free"))
     host_bound = frozenset(states.groups.filter(pl.col("backend").is_in(UNRECORDED_P2P))["gid"].to_list())
-    graph: nx.DiGraph = nx.DiGraph()
+    graph: Digraph[Any] = Digraph()
     for rank in sorted(status):
         graph.add_node(("rank", rank))
     held = states.open.unique("op", keep="first", maintain_order=True)

@@ -1,0 +1,50 @@
+"""What stands apart from its peers among all that was measured of devices and ports: shown, and blamed for nothing.
+
+Neither a hot device nor a lame link is at fault by itself (facts/telemetry.py); what explains somebody who is slow, or
+suspected, is cited there. This is the scan over all hosts that catches what nobody asked for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from forensics.case import Case, Detector
+from forensics.facts.telemetry import Apart
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import FirstAnomaly
+
+_SHOWN = 12
+_GRAVEST = ("fails", "silent", "slows", "link", "idle", "shows")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, about nobody: the gravest first."""
+    found = sorted(case.apart, key=lambda one: (_GRAVEST.index(one.effect), one.quantity, one.who))
+    if not found:
+        return ()
+    told = list(_by_host(found))
+    texts = [text for text, _ in told]
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            claims=tuple(
+                Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])
+                for text, listed in told[:_SHOWN]
+            ),
+            first_anomaly=FirstAnomaly(signature="telemetry"),
+            collect=("times of forward, backward and communication of every rank over some steps",),
+            summary=f"Measured apart from its peers, which accuses nobody by itself: {'. '.join(texts[:3])}.",
+        ),
+    )
+
+
+def _by_host(found: Iterable[Apart]) -> Iterable[tuple[str, list[Apart]]]:
+    """Several devices of one host that stand apart alike are told once: then it is the host's air, power or switch."""
+    groups: dict[tuple[str, str | None], list[Apart]] = defaultdict(list)
+    for one in found:
+        groups[one.quantity, one.host].append(one)
+    for (_, host), listed in groups.items():
+        more = f" ({len(listed)} of {host} alike)" if len(listed) > 1 else ""
+        yield f"{listed[0].text}{more}", listed
+
+
+DETECTOR = Detector("odd_telemetry", ("devices",), detect)

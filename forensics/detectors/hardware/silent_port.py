@@ -1,0 +1,37 @@
+"""Did the traffic of one host fall to zero before that of all others, while the job stands still?
+
+In a stall every adapter falls silent, one after another: the first may be the one that everybody waits for, or a victim like
+the others. Counters of bytes, at the distance at which they were read, make a host a suspect and no more.
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the only host whose ports fell silent first."""
+    found = [one for one in case.apart if one.effect == "silent" and one.host]
+    hosts = {str(one.host) for one in found}
+    if len(hosts) != 1 or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
+        return ()
+    (host,) = hosts
+    text = f"traffic of {host} fell to zero before that of the others; {found[0].seen}"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="network_fault",
+            suspect_hosts=(host,),
+            domain="infrastructure",
+            undecided=("tied_explanations",),
+            claims=tuple(Claim(one.text, "for", one.refs) for one in found[:4]),
+            first_anomaly=FirstAnomaly(host=host, step=step_in_progress(case.tables["steps"]), signature="silent_port"),
+            actions=(Action(kind="inspect_network", target=host, command=None, reason="its traffic ended first"),),
+            collect=(f"port counters, link state and kernel log of {host}, and stacks of its ranks",),
+            summary=f"Undecided: {text}. Its network failed, or its processes stopped to send.",
+        ),
+    )
+
+
+DETECTOR = Detector("silent_port", ("devices",), detect, "waiting")

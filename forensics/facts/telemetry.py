@@ -1,0 +1,355 @@
+"""Which device, port or host stands apart from its peers in what was measured of it, and whose traffic fell to zero.
+
+Peers are devices of the same model, and of the same pipeline stage where the layout is known; what carries no rank of the
+job (a spare host) is compared with its like. A device counts by its median over time, or over the later half, against the
+median of its peers: beyond a distance that matters for that quantity, and far beyond their spread. Of counters the growth
+counts, or the value where there is only one moment. What more than _COMMON of the peers show distinguishes nobody.
+
+Nobody is accused by this: devices differ, and one that works for others, or is placed at the hot end of its rack, stands
+apart, too. `interval_s`: a scrape every so many seconds shows nothing that is shorter.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.facts.hardware import Devices
+from forensics.facts.roles import Roles
+from forensics.model.ref import Ref
+from parsers.quantities import QUANTITIES
+from parsers.tables import TableName
+
+Effect = Literal["slows", "idle", "fails", "link", "silent", "shows"]
+
+_PEERS = 4  # at least, the device included
+_COMMON, _HOSTS = 0.3, 3
+_APART, _FEW = 4.0, 12.0  # times the peers' spread, more where there are few of them
+_SPREAD = 1.4826  # median absolute deviation → standard deviation
+_QUIET = 0.01  # of its own earlier level: no traffic
+_EARLIER = 2  # intervals before the others
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """`least`: the distance that matters; a share of the peers' median where `is_share`. `quiet`: no peers are believed to
+    agree better than this, in the same measure. `sign`: which way."""
+
+    least: float
+    quiet: float
+    sign: tuple[int, ...]
+    effect: Effect
+    is_share: bool = False
+
+
+_GAUGES: Mapping[str, _Rule] = {
+    "temperature_c": _Rule(12, 2, (1,), "shows"),
+    "memory_temperature_c": _Rule(12, 2, (1,), "shows"),
+    "sm_clock_mhz": _Rule(0.07, 0.01, (-1,), "slows", True),
+    "power_w": _Rule(0.3, 0.04, (-1, 1), "shows", True),
+    "power_limit_w": _Rule(0.05, 0.01, (-1,), "slows", True),
+    "utilization_pct": _Rule(40, 5, (-1,), "idle"),
+    "pcie_width": _Rule(0.4, 0.05, (-1,), "slows", True),
+    "port_gbps": _Rule(0.3, 0.05, (-1,), "link", True),
+    "nvlinks_active": _Rule(0.05, 0.01, (-1,), "link", True),
+    "port_active": _Rule(0.5, 0.05, (-1,), "link"),
+}
+# Flags: the share of moments in which they are set. Counters: how much more than the busiest of the others, and at least.
+_FLAGS: Mapping[str, Effect] = {
+    "throttle_thermal": "slows", "throttle_hardware": "slows", "remap_failed": "fails", "remap_pending": "fails",
+}  # fmt: skip
+_COUNTS: Mapping[str, tuple[float, Effect]] = {
+    "ecc_uncorrectable": (1, "fails"), "ecc_correctable": (1000, "shows"), "pcie_replays": (100, "link"),
+    "nvlink_errors": (100, "link"), "port_errors": (10, "link"), "port_downs": (1, "link"),
+}  # fmt: skip
+_MORE = 10.0  # times the others
+_OFTEN, _SELDOM = 0.5, 0.1  # of the moments: a flag of the one, of its peers
+_THERMAL, _HARDWARE = 0x60, 0x88  # bits of NVML's clock event reasons
+_BYTES = ("port_bytes_received", "port_bytes_sent")
+_WORDS = {
+    "temperature_c": "temperature", "memory_temperature_c": "memory temperature", "sm_clock_mhz": "SM clock", "power_w": "power",
+    "power_limit_w": "power limit", "utilization_pct": "utilisation", "pcie_width": "PCIe width", "port_gbps": "link rate",
+    "nvlinks_active": "active NVLinks", "port_active": "link state", "throttle_thermal": "thermal throttling",
+    "throttle_hardware": "hardware slowdown", "remap_failed": "failed row remapping", "remap_pending": "row remapping that is pending",
+    "ecc_uncorrectable": "uncorrectable ECC errors", "ecc_correctable": "correctable ECC errors", "pcie_replays": "PCIe replays",
+    "nvlink_errors": "NVLink errors", "port_errors": "port errors", "port_downs": "link downs", "last_xid": "last Xid",
+    "traffic": "traffic",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One device or port that stands apart. `effect`: slows (its work takes longer), idle, fails, link (its connection),
+    silent (its traffic fell to zero), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
+    at which it was as far away as later; `is_from_start`: as long as it was measured."""
+
+    host: str | None
+    pci: str | None
+    index: int | None
+    part: str | None
+    rank: int | None
+    quantity: str
+    effect: Effect
+    value: float
+    centre: float
+    peers: int
+    moments: int
+    interval_s: float | None
+    since_ns: int | None
+    is_from_start: bool
+    refs: tuple[Ref, ...]
+
+    @property
+    def who(self) -> str:
+        """The device or port, in words."""
+        device = self.pci or (str(self.index) if self.index is not None else None)
+        what = f"device {device}" if device else f"port {self.part}" if self.part else "a device"
+        place = f" of {self.host}" if self.host else ""
+        return f"{what}{place}" + (f" (rank {self.rank})" if self.rank is not None else "")
+
+    @property
+    def seen(self) -> str:
+        """What the sampling could show."""
+        if self.moments < 2:
+            return "seen at one moment"
+        every = f"sampled every {self.interval_s:.0f} s" if self.interval_s else f"{self.moments} samples"
+        return f"{every}: what is shorter could not be seen" if self.interval_s else every
+
+    @property
+    def text(self) -> str:
+        """The statement, with figures, peers and the sampling."""
+        words, unit = _WORDS[self.quantity], QUANTITIES.get(self.quantity, "")
+        if self.quantity == "traffic":
+            return f"{self.who}: its traffic fell to zero, that of {self.peers} others went on; {self.seen}"
+        if unit == "flag" and self.quantity != "port_active":
+            return f"{self.who}: {words}, of {self.peers} peers none or hardly any; {self.seen}"
+        unit = "" if unit in ("count", "flag", "links", "code", "lanes") else f" {unit}"
+        return f"{self.who}: {words} {self.value:.6g}{unit}, at the median of {self.peers} peers {self.centre:.6g}{unit}; {self.seen}"
+
+
+def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
+    """Rows of devices → who stands apart, by quantity and place."""
+    rows = samples(tables, identity, roles)
+    found: list[Apart] = []
+    for (quantity, *_), part in rows.group_by("quantity", "model", "stage", maintain_order=True):
+        found += _of_quantity(str(quantity), part)
+    found += _silent(rows)
+    idle = {(one.host, one.pci, one.index) for one in found if one.quantity == "utilization_pct"}
+    return tuple(one for one in found if one.quantity != "sm_clock_mhz" or (one.host, one.pci, one.index) not in idle)
+
+
+def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
+    """Measures with a quantity: host, pci, device_index, part, rank, model, stage, quantity, value, time_ns, place; bits of
+    throttling are taken apart."""
+    rows = tables["devices"].filter(pl.col("quantity").is_not_null() & pl.col("value").is_finite())
+    rows = rows.with_columns(host=pl.col("host").map_elements(short_host, return_dtype=pl.String))
+    bits = rows.filter(pl.col("quantity") == "throttle_reasons").with_columns(pl.col("value").cast(pl.Int64))
+    taken = [
+        bits.with_columns(quantity=pl.lit(name), value=((pl.col("value") & mask) > 0).cast(pl.Float64))
+        for name, mask in (("throttle_thermal", _THERMAL), ("throttle_hardware", _HARDWARE))
+    ]
+    rows = pl.concat([rows, *taken])
+    who = rows.select("host", "pci", "device_index", "uuid", "rank").unique(maintain_order=True)
+    devices, uuids = Devices(identity), _by_uuid(identity)
+    models = _models(tables["settings"])
+    placed = [
+        (*one, uuids.get(one[3], devices.rank_at(one[0], one[1], one[2])) if one[4] is None else one[4], models.get(one[:2], ""))
+        for one in who.iter_rows()
+    ]  # fmt: skip
+    stages = roles.stages([one[5] for one in placed if one[5] is not None])
+    known = pl.DataFrame(
+        [(*one, stages.get(one[5], -1)) for one in placed],
+        schema={**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()},
+        orient="row",
+    )
+    keys = ["host", "pci", "device_index", "uuid", "rank"]
+    joined = rows.join(known, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return (
+        joined.with_columns(rank=pl.coalesce("rank", "_rank"))
+        .drop("_rank")
+        .sort("time_ns", "file", "line", "record", nulls_last=True)
+    )
+
+
+def _by_uuid(identity: pl.DataFrame) -> dict[str | None, int]:
+    if not identity.height:
+        return {}
+    return dict(identity.select("uuid", "rank").drop_nulls().iter_rows())
+
+
+def _models(settings: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
+    """(host, PCI address) → name of the device's model."""
+    named = settings.filter((pl.col("name") == "gpu_name") & pl.col("scope").str.starts_with("gpu "))
+    rows = named.select("host", pl.col("scope").str.strip_prefix("gpu "), "value").drop_nulls("value")
+    return {(short_host(host) if host else None, pci): value for host, pci, value in rows.iter_rows()}
+
+
+# --- one quantity among peers ----------------------------------------------------------------------------------------
+
+_Series = tuple[tuple[str | None, str | None, int | None, str | None, int | None], pl.DataFrame]
+
+
+def _series(rows: pl.DataFrame) -> list[_Series]:
+    """Device or port → its rows, in order of time."""
+    keys = ["host", "pci", "device_index", "part", "rank"]
+    listed = rows.with_columns(pl.col("part").fill_null("")).group_by(keys, maintain_order=True)
+    return [((key[0], key[1], key[2], key[3] or None, key[4]), part) for key, part in listed]
+
+
+def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
+    series = _series(rows)
+    if len(series) < _PEERS:
+        return
+    if quantity in _GAUGES:
+        yield from _gauge(quantity, series)
+    elif quantity in _FLAGS:
+        levels = [max(float((own["value"] > 0).sum()) / own.height for own in _by_metric(part)) for _, part in series]
+        high = [level >= _OFTEN for level in levels]
+        if median(levels) <= _SELDOM and _is_few(high, series):
+            yield from _told(quantity, _FLAGS[quantity], series, levels, high)
+    elif quantity in _COUNTS:
+        least, effect = _COUNTS[quantity]
+        grown = [sum(map(_growth, _by_metric(part))) for _, part in series]
+        far = [value >= least and value > _MORE * median(grown) for value in grown]
+        if _is_few(far, series):
+            yield from _told(quantity, effect, series, grown, far)
+    elif quantity == "last_xid":
+        last = [float(part["value"][-1]) for _, part in series]
+        alone = [value > 0 and last.count(value) <= _COMMON * len(last) for value in last]
+        yield from _told(quantity, "fails", series, last, alone)
+
+
+def _is_few(far: list[bool], series: list[_Series]) -> bool:
+    """So few that they are odd: a small share of the peers, or one host of several."""
+    hosts, all_hosts = (
+        {one[0][0] for one, is_far in zip(series, far, strict=True) if is_far},
+        {one[0][0] for one in series},
+    )
+    return sum(far) <= max(1, _COMMON * len(series)) or (len(hosts) == 1 and len(all_hosts) >= _HOSTS)
+
+
+def _by_metric(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Rows of each metric that is of this quantity: memories have counters of their own, slowdowns several reasons."""
+    return [part for _, part in rows.group_by("metric", maintain_order=True)]
+
+
+def _growth(rows: pl.DataFrame) -> float:
+    """Of a count: how much it grew; a fall means that it began anew. One moment alone: its value. Files without times may
+    stand in any order."""
+    values = rows["value"].to_list()
+    if len(values) == 1:
+        return float(values[0])
+    if rows["time_ns"].null_count():
+        return float(max(values) - min(values))
+    return float(sum(later - earlier if later >= earlier else later for earlier, later in pairwise(values)))
+
+
+def _gauge(quantity: str, series: list[_Series]) -> Iterator[Apart]:
+    rule = _GAUGES[quantity]
+    later = [float(part["value"].slice(part.height // 2).median()) for _, part in series]  # type: ignore[arg-type]
+    whole = [float(part["value"].median()) for _, part in series]  # type: ignore[arg-type]
+    far_later, far_whole = _far(later, rule), _far(whole, rule)
+    shown = [a if is_later else b for a, b, is_later in zip(later, whole, far_later, strict=True)]
+    far = [a or b for a, b in zip(far_later, far_whole, strict=True)]
+    if _is_few(far, series):
+        yield from _told(quantity, rule.effect, series, shown, far)
+
+
+def _far(values: list[float], rule: _Rule) -> list[bool]:
+    centre = median(values)
+    size = abs(centre) if rule.is_share else 1.0
+    if not size:
+        return [False] * len(values)
+    spread = max(_SPREAD * median(abs(value - centre) for value in values) / size, rule.quiet)
+    limit = max(rule.least, (_APART + _FEW / len(values)) * spread)
+    return [any(sign * (value - centre) / size >= limit for sign in rule.sign) for value in values]
+
+
+def _told(
+    quantity: str, effect: Effect, series: list[_Series], values: list[float], far: Iterable[bool]
+) -> Iterator[Apart]:
+    for number, is_far in enumerate(far):
+        if is_far:
+            others = [value for at, value in enumerate(values) if at != number]
+            yield _one(quantity, effect, series[number], values[number], median(others), len(others))
+
+
+def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: float, peers: int) -> Apart:
+    (host, pci, index, part, rank), rows = one
+    unlike = pl.concat([rows.head(1), rows.tail(1)]).unique(maintain_order=True)
+    refs = tuple(
+        Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=f"{row['metric']} {row['text'] or row['value']}")
+        for row in unlike.iter_rows(named=True)
+    )  # fmt: skip
+    moments, interval_s = _sampling(rows)
+    since_ns, is_from_start = _since(rows, value, centre)
+    return Apart(
+        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs
+    )  # fmt: skip
+
+
+def _since(rows: pl.DataFrame, value: float, centre: float) -> tuple[int | None, bool]:
+    """The first moment at which a device was more than half as far from its peers as later; whether that is the first of all."""
+    halfway = (value + centre) / 2
+    far = rows["value"] >= halfway if value > centre else rows["value"] <= halfway
+    first = far.to_list().index(True) if far.any() else 0
+    return rows["time_ns"][first], first == 0
+
+
+def _sampling(rows: pl.DataFrame) -> tuple[int, float | None]:
+    """Moments, and the distance of two of them at the median."""
+    times = rows["time_ns"].drop_nulls().unique().sort()
+    gaps = times.diff().drop_nulls()
+    return max(len(times), rows.height if not len(times) else 0), float(gaps.median()) / 1e9 if len(gaps) else None  # type: ignore[arg-type]
+
+
+# --- traffic ---------------------------------------------------------------------------------------------------------
+
+
+def _silent(rows: pl.DataFrame) -> Iterator[Apart]:
+    """Ports whose traffic fell to zero and stayed there while most others went on, for two intervals at least."""
+    ends: dict[int, float] = {}
+    told: list[tuple[_Series, float, float]] = []
+    moving = rows.filter(
+        pl.col("quantity").is_in([*_BYTES, *(f"{name}_per_s" for name in _BYTES)]) & pl.col("time_ns").is_not_null()
+    )
+    for who, part in _series(moving):
+        points = _rates(part)
+        if len(points) < 3:
+            continue
+        level = median(rate for _, rate in points)
+        level = max(level, median(rate for _, rate in points[: max(1, len(points) // 3)]))
+        if level <= 0:
+            continue
+        last = max((time for time, rate in points if rate > _QUIET * level), default=None)
+        if last is not None:
+            ends[len(told)] = points[-1][0] - last
+            told.append(((who, part), level, points[1][0] - points[0][0]))
+    quiet = [number for number, silence in ends.items() if silence >= _EARLIER * told[number][2] > 0]
+    if len(told) >= _PEERS and quiet:
+        usual = median(ends.values())
+        early = [number for number in quiet if ends[number] - usual >= _EARLIER * told[number][2]]
+        if len(early) <= _COMMON * len(told):
+            for number in early:
+                one, level, _ = told[number]
+                yield _one("traffic", "silent", one, 0.0, level, len(told) - len(early))
+
+
+def _rates(rows: pl.DataFrame) -> list[tuple[float, float]]:
+    """(seconds, bytes per second), both directions added; of a counter the difference to the moment before."""
+    found: dict[float, float] = {}
+    for _, part in rows.group_by("quantity", "metric", maintain_order=True):
+        times = [time / 1e9 for time in part["time_ns"].to_list()]
+        values = part["value"].to_list()
+        if str(part["quantity"][0]).endswith("_per_s"):
+            points = list(zip(times, values, strict=True))
+        else:
+            steps = zip(times, times[1:], values, values[1:], strict=False)
+            points = [(b, max(v - u, 0.0) / (b - a)) for a, b, u, v in steps if b > a]
+        for time, rate in points:
+            found[time] = found.get(time, 0.0) + rate
+    return sorted(found.items())

@@ -1,0 +1,203 @@
+"""A bundle → the same one without its owner's names, as a tar.zst in which every member has the place that it had.
+
+Text is renamed line by line, pickles opcode by opcode (nothing of them is executed), Parquet by its text columns.
+Archives inside become folders of their name, compressed members are written unfolded, and both are read alike. What can
+be none of these is left out: nobody knows what it holds.
+"""
+
+import io
+import os
+import pickletools
+import re
+import struct
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import polars as pl
+import zstandard
+
+from forensics.redact.names import Found, Renaming, find
+from parsers.bundle import open_bundle
+from parsers.limits import Limits
+from parsers.parser import Source
+from parsers.secrets import MASK
+from parsers.tables import TableName
+
+PIECE = 1 << 20  # bytes of text looked at together, whole lines
+MEMBER = 256 << 20  # bytes of a member that can be rewritten only whole
+_DAMAGE = (OSError, EOFError, RuntimeError, NotImplementedError, ValueError)
+_PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
+_PEM_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s*\Z")
+_STRINGS = {"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"}
+
+
+@dataclass(slots=True)
+class Written:
+    """What became of the members."""
+
+    files: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)  # path → reason
+
+
+def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+    """Every host that the evidence tables know."""
+    columns = [frame["host"] for frame in tables.values() if "host" in frame.columns and frame.height]
+    named = tables["events"]["names_hosts"].explode() if tables["events"].height else pl.Series([], dtype=pl.String)
+    return frozenset(name for column in (*columns, named) for name in column.cast(pl.String).drop_nulls().unique())
+
+
+def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> Found:
+    """What the texts and the member paths of a bundle tell, hosts aside. Raises parsers.BundleError."""
+    found = Found()
+    with open_bundle(path, limits) as bundle:
+        for source in bundle.sources:
+            found |= find(source.path, keep)
+            try:
+                for text in _texts(source):
+                    found |= find(text, keep)
+            except _DAMAGE:
+                continue
+    return found
+
+
+def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None = None) -> Written:
+    """Write the renamed bundle to `out`. Same bundle, same bytes. Raises parsers.BundleError."""
+    written = Written()
+    packer = zstandard.ZstdCompressor(level=10)
+    with open_bundle(path, limits) as bundle, packer.stream_writer(out, closefd=False) as folded:
+        with tarfile.open(fileobj=folded, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+            for source in bundle.sources:
+                _write(archive, source, renaming, written)
+        for row in bundle.unread:
+            written.left_out[str(row["file"])] = str(row["reason"])
+    return written
+
+
+def _write(archive: tarfile.TarFile, source: Source, renaming: Renaming, written: Written) -> None:
+    with tempfile.TemporaryFile() as kept:
+        try:
+            with source.open() as stream:
+                head = stream.read(512)
+            _rewriter(head)(source, kept, renaming)
+        except _Unknown as error:
+            written.left_out[source.path] = str(error)
+            return
+        except _DAMAGE as error:  # what stands before the damage is kept, as a reader of the original has it
+            written.left_out[source.path] = f"from byte {kept.tell()} on: {error or type(error).__name__}"
+        info = tarfile.TarInfo(renaming.text(source.path))
+        info.size = kept.tell()
+        kept.seek(0)
+        archive.addfile(info, kept)
+        written.files += 1
+
+
+class _Unknown(ValueError):
+    """Neither text nor a form that can be rewritten."""
+
+
+def _rewriter(head: bytes) -> Callable[[Source, BinaryIO, Renaming], None]:
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+        return _pickle
+    if head[:4] == b"PAR1":
+        return _parquet
+    return _text
+
+
+def _texts(source: Source) -> Iterator[str]:
+    """What a member says, to look for names in."""
+    with source.open() as stream:
+        head = stream.read(512)
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+        for name, text, _, _ in _opcodes(_whole(source)):
+            if name in _STRINGS:
+                yield text
+    elif head[:4] == b"PAR1":
+        for column in _text_columns(pl.read_parquet(io.BytesIO(_whole(source)))).values():
+            yield from column.drop_nulls().unique()
+    elif b"\x00" not in head:
+        for piece in _pieces(source):
+            yield piece.decode("utf-8", "surrogateescape")
+
+
+def _pieces(source: Source) -> Iterator[bytes]:
+    with source.open() as stream:
+        while piece := stream.read(PIECE):
+            yield piece + stream.readline(PIECE)
+
+
+def _whole(source: Source) -> bytes:
+    with source.open() as stream:
+        data = stream.read(MEMBER + 1)
+    if len(data) > MEMBER:
+        raise _Unknown(f"larger than {MEMBER} bytes, and it cannot be rewritten in pieces")
+    return data
+
+
+def _text(source: Source, out: BinaryIO, renaming: Renaming) -> None:
+    in_key = False
+    for piece in _pieces(source):
+        if b"\x00" in piece:
+            raise _Unknown("binary, and of no form that can be rewritten")
+        if in_key or (_PEM_BEGIN in piece and b"PRIVATE KEY" in piece):
+            piece, in_key = _without_keys(piece, in_key)
+        out.write(renaming.text(piece.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+
+
+def _without_keys(piece: bytes, in_key: bool) -> tuple[bytes, bool]:
+    """The lines of private keys become a mask each, so that lines keep their numbers."""
+    lines = []
+    for line in piece.splitlines(keepends=True):
+        if in_key and line.lstrip().startswith(_PEM_END):
+            in_key = False
+        if in_key:
+            line = MASK.encode() + line[len(line.rstrip(b"\r\n")) :]
+        in_key = in_key or bool(_PEM_KEY.search(line))
+        lines.append(line)
+    return b"".join(lines), in_key
+
+
+def _opcodes(data: bytes) -> Iterator[tuple[str, str, int, int]]:
+    """Name, text argument, first byte and end of each opcode, until the pickle ends or breaks. Nothing is executed."""
+    before: tuple[str, str, int] | None = None
+    try:
+        for opcode, argument, position in pickletools.genops(data):
+            if before is not None:
+                yield *before, int(position or 0)
+            before = (opcode.name, argument if isinstance(argument, str) else "", int(position or 0))
+    except Exception:  # cut or no pickle at all: what stands before is given
+        pass
+    if before is not None and before[0] == "STOP":
+        yield *before, before[2] + 1
+
+
+def _pickle(source: Source, out: BinaryIO, renaming: Renaming) -> None:
+    data, known = _whole(source), {"": ""}
+    for name, text, start, end in _opcodes(data):
+        if name == "FRAME":
+            continue  # its length would be wrong, and nobody needs it
+        if name not in _STRINGS:
+            out.write(data[start:end])
+            continue
+        if text not in known:
+            known[text] = renaming.text(text)
+        encoded = known[text].encode("utf-8", "surrogatepass")
+        out.write(b"X" + struct.pack("<I", len(encoded)) + encoded)
+
+
+def _text_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    return {name: frame[name] for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)}
+
+
+def _parquet(source: Source, out: BinaryIO, renaming: Renaming) -> None:
+    try:
+        frame = pl.read_parquet(io.BytesIO(_whole(source)))
+    except pl.exceptions.PolarsError as error:
+        raise _Unknown(f"damaged Parquet: {error}") from error
+    for name, column in _text_columns(frame).items():
+        texts = {text: renaming.text(text) for text in column.cast(pl.String).drop_nulls().unique()}
+        frame = frame.with_columns(column.cast(pl.String).replace(texts).alias(name))
+    frame.write_parquet(out)
+    out.seek(0, os.SEEK_END)

@@ -1,0 +1,46 @@
+"""What an incident cost, and the checkpoint to go on from, by its name."""
+
+import msgspec
+
+from forensics.case import Case
+from forensics.facts.checkpoints import BACK, Checkpoint, checkpoint_before, safe
+from forensics.facts.cost import cost
+from forensics.model.finding import Finding
+from forensics.model.incident import Action, Lost
+from forensics.model.names import Kind
+
+
+def price(case: Case, finding: Finding, kind: Kind) -> Lost:
+    """What is lost; NaN and Inf stall nobody."""
+    found = cost(case.tables, case.events, case.clocks)
+    back, last, pace = to_load(case, finding, kind), found.last_completed_step, case.spent.step_s
+    steps = max(0, last - back.step) if back is not None and last is not None and kind != "healthy" else None
+    return msgspec.structs.replace(
+        found,
+        stalled_s=None if kind == "numerics" else found.stalled_s,
+        checkpoint=back.name if back is not None else None,
+        lost_steps=steps,
+        redo_s=round(steps * pace, 3) if steps is not None and pace is not None else None,
+    )
+
+
+def to_load(case: Case, finding: Finding, kind: Kind) -> Checkpoint | None:
+    """The checkpoint to go on from: the newest safe one; of bad numbers one before the first of them, and well before it
+    where their birth was not observed."""
+    if kind != "numerics":
+        return max(safe(case.checkpoints), key=lambda one: one.step, default=None)
+    first = finding.first_anomaly
+    if first.step is None:
+        return None
+    return checkpoint_before(case.checkpoints, first.step, 0 if first.tensor is not None else BACK)
+
+
+def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:
+    """To load an older checkpoint becomes to load the one, by its name."""
+    one = to_load(case, finding, kind) if action.kind == "rollback" else None
+    if one is None:
+        return action
+    first, reason = finding.first_anomaly.step, action.reason
+    if kind == "numerics" and first is not None and first - one.step < BACK and finding.first_anomaly.tensor is None:
+        reason = f"{reason}; none is known that lies {BACK} steps before it"
+    return msgspec.structs.replace(action, target=one.name, reason=reason)

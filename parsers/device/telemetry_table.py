@@ -1,0 +1,94 @@
+"""Telemetry as JSON Lines or CSV that a site's own collector writes: of devices, adapters and ports, over time.
+
+A row names somebody by one of `rank`, `host` or `node`, and optionally `gpu` (also `index`, `device_index`), `pci`, `uuid`,
+and `port` or `nic` for a part of the host; `time` (also `timestamp`) is seconds since 1970 or ISO 8601. What was measured
+stands either in columns, each named as one of parsers/quantities.py or as a tool that is known there prints it, or in the two
+columns `metric` and `value`.
+
+    time,host,gpu,temperature_c,sm_clock_mhz,power_w
+    1740669002,gpu-017,3,97,1185,311.2
+    {"time": "2025-02-27T15:10:02", "host": "gpu-017", "port": "mlx5_0", "metric": "port_bytes_sent", "value": 91823311}
+
+Printed by: a site's own collector.
+Versions: 1 of this table.
+Source: this project's own definition of the format.
+"""
+
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.quantities import QUANTITIES, quantity_of
+from parsers.reading import HEADER, json_object, real, table_rows, utc_ns, whole
+from parsers.rules import pci
+from parsers.tables import Tables, table
+
+_TIME = ("time", "timestamp", "ts")
+_HOST = ("host", "node", "hostname")
+_INDEX = ("gpu", "index", "device_index", "gpu_index", "gpu_id", "local_rank")
+_ADDRESS = ("pci", "pci_bus_id", "bus_id")
+_PART = ("port", "nic", "hca", "device", "interface")
+_WHO = {*_TIME, *_HOST, *_INDEX, *_ADDRESS, *_PART, "rank", "uuid", "metric", "value"}
+
+
+def _known(name: str) -> str | None:
+    return name if name in QUANTITIES else quantity_of(name)[0]
+
+
+def _is_header(names: set[str]) -> bool:
+    measured = {"metric", "value"} <= names or any(_known(name) for name in names - _WHO)
+    return measured and bool(names & {"rank", *_HOST}) and bool(names & {*_TIME, *_INDEX, *_ADDRESS, *_PART, "uuid"})
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the columns of the first row: most of those that say nothing of who and when must be known measures."""
+    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+    names = {name.strip() for name in (json_object(first) or {} if first.startswith("{") else first.split(","))}
+    others = names - _WHO
+    return _is_header(names) and 2 * sum(_known(name) is not None for name in others) >= len(others)
+
+
+def parse(source: Source) -> Tables:
+    """devices, a row per measure; `unread` for rows that name nobody."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for number, _text, said in table_rows(source):
+        place = {"file": source.path, "line": number}
+        if said is HEADER:
+            claimed.append(place)
+            continue
+        made = _measures(said, source) if said is not None else []
+        if made:
+            rows += [place | one for one in made]
+        else:
+            unread.append(place | {"reason": "no row of telemetry"})
+    return {"devices": table("devices", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+
+
+def _first(said: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((said[name] for name in names if said.get(name) not in (None, "")), None)
+
+
+def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
+    host, address, uuid = _first(said, _HOST), _first(said, _ADDRESS), said.get("uuid")
+    parts = [str(said[name]) for name in _PART if said.get(name) not in (None, "")]
+    who = {
+        "host": str(host) if host is not None else source.host,
+        "rank": whole(said.get("rank")),
+        "device_index": whole(_first(said, _INDEX)),
+        "pci": pci(str(address)) if address else None,
+        "uuid": str(uuid) if uuid else None,
+        "part": "/".join(parts) or None,
+        "time_ns": utc_ns(_first(said, _TIME)),
+    }
+    if who["host"] is None and who["rank"] is None:
+        return []
+    pairs = [(str(said["metric"]), said.get("value"))] if said.get("metric") else list(said.items())
+    return [
+        who | {"metric": name, "quantity": _known(name), "value": real(value), "text": str(value)[:200]}
+        for name, value in pairs
+        if (said.get("metric") or name not in _WHO) and value not in (None, "")
+    ]
+
+
+PARSER = FileParser(name="telemetry_table", accepts=accepts, parse=parse)

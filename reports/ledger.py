@@ -1,0 +1,112 @@
+"""The ledger in words: where the time went, attempt by attempt what was lost, and how often to save."""
+
+from collections.abc import Sequence
+
+from forensics.model.incident import Report
+from forensics.model.ledger import AttemptRow, Interval, PhaseTime
+from reports.layout import duration, plural
+from reports.summary import Row
+from reports.words import CAUSE, KIND
+
+_SHOWN, _NOTES = 6, 3  # attempts, and notes on checkpoints
+HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
+
+
+def facts(report: Report) -> list[Row]:
+    """Rows for the terminal: of the newest attempt where the time went, of several what each ended by."""
+    ledger = report.ledger
+    rows = [Row("time", phases(ledger.attempts[-1].phases))] if ledger.attempts else []
+    if len(ledger.attempts) > 1:
+        shown = ledger.attempts[-_SHOWN:]
+        rows += [Row("attempts" if not number else "", _line(one)) for number, one in enumerate(shown)]
+    return [row for row in (*rows, *totals(report)) if row.text]
+
+
+def totals(report: Report) -> list[Row]:
+    """What holds for all attempts together."""
+    ledger = report.ledger
+    rows = [Row("training kept", kept(report)), Row("save every", advice(ledger.interval))]
+    return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
+
+
+def table(attempts: Sequence[AttemptRow]) -> list[tuple[str, ...]]:
+    """A row per attempt, under HEADINGS."""
+    return [
+        (
+            str(one.attempt),
+            ended_by(one),
+            ", ".join(one.accused),
+            _steps(one),
+            _lost(one),
+            _hosts(one),
+            phases(one.phases),
+        )
+        for one in attempts
+    ]
+
+
+def ended_by(one: AttemptRow) -> str:
+    """The cause in words; a planned end is told as such."""
+    cause = CAUSE[one.cause] if one.cause else KIND[one.kind].lower()
+    return f"{cause} (no fault)" if one.planned else cause
+
+
+def phases(times: Sequence[PhaseTime]) -> str:
+    """ "launch 17 min 27 s, training 20.0 s"; nothing where training is all that is known."""
+    told = [one for one in times if one.seconds >= 0.05]
+    return ", ".join(f"{one.phase} {duration(one.seconds)}" for one in told) if len(told) > 1 else ""
+
+
+def kept(report: Report) -> str:
+    """What of the time was training whose result was kept."""
+    ledger = report.ledger
+    if ledger.wall_s is None or ledger.effective_s is None or ledger.wall_s <= 0:
+        return ""
+    share = 100 * ledger.effective_s / ledger.wall_s
+    lost = sorted(ledger.lost_gpu_hours.items(), key=lambda pair: -pair[1])
+    by = "; lost GPU hours: " + ", ".join(f"{cause} {hours:,.2f}" for cause, hours in lost) if lost else ""
+    return f"{duration(ledger.effective_s)} of {duration(ledger.wall_s)} ({share:.0f} %){by}"
+
+
+def advice(interval: Interval | None) -> str:
+    """Daly's interval, and what it rests on."""
+    if interval is None:
+        return ""
+    steps = f" ({plural(interval.steps, 'step')})" if interval.steps else ""
+    now = f"; the job saves every {plural(interval.now_steps, 'step')}" if interval.now_steps else ""
+    return (
+        f"{duration(interval.daly_s)}{steps} by Daly, {duration(interval.young_s)} by Young: {interval.failures} failures, one in "
+        f"{duration(interval.between_failures_s)}, a checkpoint costs {duration(interval.save_s)}{now}"
+    )
+
+
+def _line(one: AttemptRow) -> str:
+    parts = [f"attempt {one.attempt}: {ended_by(one)}", ", ".join(one.accused), _steps(one), _lost(one), _hosts(one)]
+    return "; ".join(part for part in parts if part)
+
+
+def _steps(one: AttemptRow) -> str:
+    if one.first_step is None:
+        return ""
+    return f"steps {one.first_step}-{one.last_step}"
+
+
+def _lost(one: AttemptRow) -> str:
+    parts = [
+        plural(one.lost_steps, "step") if one.lost_steps else "",
+        duration(one.lost_s) if one.lost_s else "",
+    ]
+    told = ", ".join(part for part in parts if part)
+    return f"lost {told}" if told else ""
+
+
+def _hosts(one: AttemptRow) -> str:
+    back = set(one.hosts_returned)
+    new = [host for host in one.hosts_joined if host not in back]
+    parts = [
+        f"{', '.join(new)} joined as new" if new else "",
+        f"{', '.join(one.hosts_returned)} returned" if one.hosts_returned else "",
+        f"{', '.join(one.hosts_left)} left" if one.hosts_left else "",
+        "processes restarted on the same hosts" if one.restarted == "processes" else "",
+    ]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,158 @@
+"""Who stands apart from its peers in what was measured, under whatever name a tool prints it."""
+
+from typing import Any
+
+import pytest
+
+from forensics.case import Case
+from forensics.facts.telemetry import Apart
+from parsers.quantities import quantity_of
+from tests.log_cases import case
+
+SECOND = 1_000_000_000
+CODES = ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "DCGM_FI_DEV_XID_ERRORS")
+RANKS: list[dict[str, Any]] = [
+    {"rank": rank, "how": "init", "host": f"n{rank // 8}", "local_rank": rank % 8, "device_index": rank % 8, "world_size": 16}
+    for rank in range(16)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "quantity", "part"),
+    [
+        ("temperature.gpu", "temperature_c", None),
+        ("Temperature/GPU Current Temp", "temperature_c", None),
+        ("DCGM_FI_DEV_GPU_TEMP", "temperature_c", None),
+        ('DCGM_FI_DEV_SM_CLOCK{modelName="H100"}', "sm_clock_mhz", None),
+        ("dcgm/gputl", "utilization_pct", None),
+        ("dmon/pwr", "power_w", None),
+        ("power.draw [W]", "power_w", None),
+        ("clocks event reasons/hw slowdown/hw thermal slowdown", "throttle_thermal", None),
+        ("ib/mlx5_0/1/rate", "port_gbps", "mlx5_0/1"),
+        ('node_infiniband_port_data_received_bytes_total{device="mlx5_2",port="1"}', "port_bytes_received", "mlx5_2/1"),
+        ("port_xmit_data", "port_words_sent", None),
+        ("memory clock of the moon", None, None),
+    ],
+)
+def test_one_name_for_what_tools_call_differently(metric: str, quantity: str | None, part: str | None) -> None:
+    assert quantity_of(metric) == (quantity, part)
+
+
+def measured(metric: str, values: dict[int, float | list[float]], usual: float = 0.0, noise: float = 0.01) -> Case:
+    """Sixteen devices on two hosts, a moment every 15 s; who has no values of its own shows what is usual, give or take its noise."""
+    longest = max([4, *(len(one) for one in values.values() if isinstance(one, list))])
+    rows: list[dict[str, Any]] = []
+    for moment in range(longest):
+        for rank in range(16):
+            own = values.get(rank, usual * (1 + noise * ((rank * 7 + moment) % 3 - 1)))
+            value = own[moment] if isinstance(own, list) else own
+            rows.append({"host": f"n{rank // 8}", "device_index": rank % 8, "metric": metric, "value": value,
+                         "text": f"{value}", "time_ns": moment * 15 * SECOND})  # fmt: skip
+    return case(ranks=RANKS, devices=rows)
+
+
+def told(whole: Case) -> list[tuple[int | None, str, str]]:
+    return [(one.rank, one.quantity, one.effect) for one in whole.apart]
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "odd", "effect"),
+    [
+        ("temperature.gpu", 62, 97.0, "shows"),
+        ("clocks.sm", 1980, 1185.0, "slows"),
+        ("DCGM_FI_DEV_POWER_USAGE", 650, 210.0, "shows"),
+        ("utilization.gpu", 98, 3.0, "idle"),
+        ("pcie.link.width.current", 16, 8.0, "slows"),
+        ("clocks_throttle_reasons.hw_thermal_slowdown", 0, 1.0, "slows"),
+        ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", 4, 0x44, "slows"),
+        ("DCGM_FI_DEV_ROW_REMAP_FAILURE", 0, 1.0, "fails"),
+        ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 0, [0.0, 0.0, 2.0, 2.0], "fails"),
+        ("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", 3, [10.0, 5000.0, 9000.0, 9000.0], "shows"),
+        ("DCGM_FI_DEV_XID_ERRORS", 145, 149.0, "fails"),
+    ],
+)
+def test_the_odd_one_out(metric: str, usual: float, odd: float | list[float], effect: str) -> None:
+    (found,) = measured(metric, {11: odd}, usual, 0 if metric in CODES else 0.01).apart
+    assert (found.rank, found.host, found.effect, found.interval_s) == (11, "n1", effect, 15.0)
+    assert "sampled every 15 s: what is shorter could not be seen" in found.text
+
+
+@pytest.mark.parametrize(
+    ("metric", "usual", "values"),
+    [
+        ("temperature.gpu", 62, {11: 70.0}),
+        ("temperature.gpu", 62, {rank: 50.0 + 3 * rank for rank in range(16)}),
+        ("clocks.sm", 1980, {11: 1930.0}),
+        ("clocks.sm", 1980, dict.fromkeys(range(0, 12, 2), 1300.0)),
+        ("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", 0, dict.fromkeys(range(7), 90000.0)),
+        ("clocks_throttle_reasons.hw_thermal_slowdown", 0, dict.fromkeys(range(10), 1.0)),
+        ("clocks_throttle_reasons.sw_power_cap", 0, {11: 1.0}),
+        ("clocks_throttle_reasons.hw_thermal_slowdown", 0, {11: [1.0, 0.0, 0.0, 0.0]}),
+        ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 0, {11: 0.0}),
+    ],
+    ids=["a little hotter", "spread out", "a little slower", "six of sixteen", "correctable errors on 40 %", "most throttle",
+         "a power cap is usual", "throttled for a moment", "nothing"],
+)  # fmt: skip
+def test_what_tells_nobody_apart(metric: str, usual: float, values: dict[int, float | list[float]]) -> None:
+    assert told(measured(metric, values, usual)) == []
+
+
+def test_an_idle_device_has_a_low_clock_and_is_not_slow() -> None:
+    loads = measured("utilization.gpu", {11: 0.0}, 98).tables["devices"].drop("file", "line", "record").to_dicts()
+    clocks = measured("clocks.sm", {11: 345.0}, 1980).tables["devices"].drop("file", "line", "record").to_dicts()
+    assert told(case(ranks=RANKS, devices=[*loads, *clocks])) == [(11, "utilization_pct", "idle")]
+
+
+def test_a_host_of_its_own_heat_among_three() -> None:
+    rows = [
+        {"host": f"n{rank // 8}", "device_index": rank % 8, "metric": "temperature.gpu", "value": 95.0 if rank < 8 else 60.0}
+        for rank in range(24)
+    ]  # fmt: skip
+    assert {one.host for one in case(devices=rows).apart} == {"n0"}
+    assert case(devices=rows[:16]).apart == ()  # of two halves none is odd
+
+
+def test_devices_of_another_model_are_no_peers() -> None:
+    models = [
+        {"name": "gpu_name", "value": "small" if index < 2 else "large", "scope": f"gpu 0000:{index:02x}:00.0", "host": "n0"}
+        for index in range(10)
+    ]  # fmt: skip
+    rows = [
+        {"host": "n0", "pci": f"0000:{index:02x}:00.0", "metric": "clocks.sm", "value": 900.0 if index < 2 else 1980.0}
+        for index in range(10)
+    ]  # fmt: skip
+    assert case(settings=models, devices=rows).apart == ()
+    assert len(case(devices=rows).apart) == 2
+
+
+def traffic(ends: dict[int, int], metric: str = "port_bytes_sent_per_s", moments: int = 12) -> tuple[Apart, ...]:
+    """Eight hosts with a port each; from the moment that is theirs on, nothing is sent."""
+    rows: list[dict[str, Any]] = []
+    for host in range(8):
+        sent = 0.0
+        for moment in range(moments):
+            rate = 0.0 if moment >= ends.get(host, ends.get(-1, moments)) else 2e10
+            sent += rate * 15
+            value = rate if metric.endswith("_per_s") else sent
+            rows.append(
+                {
+                    "host": f"n{host}",
+                    "part": "mlx5_0",
+                    "metric": metric,
+                    "value": value,
+                    "time_ns": moment * 15 * SECOND,
+                }
+            )
+    return case(devices=rows).apart
+
+
+@pytest.mark.parametrize("metric", ["port_bytes_sent_per_s", "rdma_tx_bytes"])
+def test_whose_traffic_fell_to_zero_first(metric: str) -> None:
+    (found,) = traffic({3: 5, -1: 9}, metric)
+    assert (found.host, found.effect) == ("n3", "silent")
+    assert "7 others went on" in found.text
+
+
+@pytest.mark.parametrize("ends", [{}, {-1: 7}, {3: 7, -1: 8}, {3: 5, 4: 5, 5: 5, -1: 9}])
+def test_all_fall_silent_together(ends: dict[int, int]) -> None:
+    assert traffic(ends) == ()
