@@ -3,6 +3,7 @@
 from forensics.case import Detector
 from forensics.detectors.hardware import (
     device_fault,
+    failed_check_of_host,
     failed_node_check,
     idle_device,
     link_before_wait,
@@ -67,6 +68,7 @@ DETECTORS: tuple[Detector, ...] = (
     did_not_give_up.DETECTOR,
     lost_heartbeat.DETECTOR,
     failed_node_check.DETECTOR,
+    failed_check_of_host.DETECTOR,
     shared_storage.DETECTOR,
     received_size.DETECTOR,
     absent.DETECTOR,
