@@ -31,7 +31,7 @@ _TABLES: tuple[TableName, ...] = (
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
-_NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
+_NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
 Place = tuple[str, int | None]
 
 

@@ -52,7 +52,9 @@ def _is_net(case: Case, one: Outlier) -> bool:
 
 def _load(case: Case, one: Outlier) -> Claim | None:
     """The excess of tokens that explains an excess of time: by the rows of phases, or by what the rank prints."""
-    rows = case.phase_times.filter((pl.col("phase") == one.phase) & pl.col("tokens").is_not_null())
+    rows = case.phase_times.filter(
+        (pl.col("phase") == one.phase) & pl.col("tokens").is_not_null() & pl.col("step").is_between(one.begin, one.end)
+    )
     tokens = rows.group_by("rank").agg(pl.col("tokens").median())
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()

@@ -16,7 +16,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import held_back
-from forensics.facts.phase_times import SORT
+from forensics.facts.phase_times import with_sort
 from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
@@ -62,10 +62,8 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
 
 def _with_lengths(steps: pl.DataFrame, timings: pl.DataFrame) -> pl.DataFrame:
     """Steps whose lines print their length among the times of their parts get it from there."""
-    whole = timings.filter(
-        pl.col("phase").str.to_lowercase().replace_strict(SORT, default=None, return_dtype=pl.String) == "whole"
-    )
-    lengths = whole.filter(pl.col("value_ms") > 0).group_by("file", "line").agg(pl.col("value_ms").max().alias("_ms"))
+    lengths = with_sort(timings).filter((pl.col("sort") == "whole") & (pl.col("value_ms") > 0))
+    lengths = lengths.group_by("file", "line").agg(pl.col("value_ms").max().alias("_ms"))
     joined = steps.join(lengths, on=["file", "line"], how="left", maintain_order="left")
     return joined.with_columns(elapsed_ms=pl.coalesce("elapsed_ms", "_ms")).drop("_ms")
 
