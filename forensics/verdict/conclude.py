@@ -34,6 +34,7 @@ from forensics.model.names import Kind, Reason
 from forensics.model.texts import UNNAMED_GROUP, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
+from forensics.verdict.beside import beside
 from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
@@ -176,7 +177,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
@@ -217,15 +218,6 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
     return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
-
-
-def _measured(case: Case, finding: Finding) -> list[Claim]:
-    """What stands apart in the telemetry of the devices and hosts that a finding is about: beside the proof, no part of it."""
-    told = {claim.text for claim in finding.claims}
-    hosts = finding.places or frozenset(_hosts_of(case, finding.subjects))
-    own = [one for one in case.apart if (one.rank in finding.subjects if one.rank is not None else one.host in hosts)]
-    own += [one for one in case.apart if one.rank is not None and not finding.subjects and one.host in hosts]
-    return [Claim(one.text, "for", one.refs) for one in own if one.text not in told][:_HOSTS]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
