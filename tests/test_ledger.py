@@ -136,14 +136,14 @@ def test_a_checkpoint_of_which_a_part_is_missing_is_none() -> None:
     rows = [_save("checkpoint_persist", 10, rank, phase) for rank in (0, 1) for phase in ("begin", "end")]
     rows += [_save("checkpoint_persist", 20, 0, "begin"), _save("checkpoint_persist", 20, 0, "end")]
     rows += [_save("checkpoint_persist", 20, 1, "begin")]
-    assert [(one.step, one.name) for one in checkpoints(table("events", rows))] == [
+    assert [(one.step, one.name) for one in checkpoints(table("events", rows)).complete] == [
         (10, "the checkpoint of step 10 (/ckpt)")
     ]
 
 
 def test_where_only_one_rank_tells_the_end_the_beginnings_of_others_owe_nothing() -> None:
     rows = [_save("checkpoint_save", 10, rank, "begin") for rank in (0, 1)] + [_save("checkpoint_save", 10, 0, "end")]
-    assert [one.step for one in checkpoints(table("events", rows))] == [10]
+    assert [one.step for one in checkpoints(table("events", rows)).complete] == [10]
 
 
 def test_who_owes_a_part_is_told_with_what_it_raised(tmp_path: Path) -> None:

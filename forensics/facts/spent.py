@@ -10,8 +10,9 @@
 Fooled by: steps whose work grows (a batch that is ramped up), which show as pauses late in the run.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
@@ -125,8 +126,9 @@ def _divided(
     return dict(phases), tuple(costs)
 
 
-def _within(times: Iterable[int], first: int, last: int) -> bool:
-    return any(first <= time < last for time in times)
+def _within(times: Sequence[int], first: int, last: int) -> bool:
+    at = bisect_left(times, first)
+    return at < len(times) and times[at] < last
 
 
 def _times(rows: pl.DataFrame, basis: str) -> list[int]:
