@@ -50,15 +50,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
-    if first is not None and first.row["step"] in _bad_steps(case):
-        return ()  # the statistics of that step say more
-    return (_nan_finding(case, first, asserts),)
+    if first is not None and first.row["step"] in _told_by_statistics(case):
+        return ()  # these say more
+    return (_nan_finding(case, first, asserts, _first_ranks(case, nans)),)
 
 
-def _bad_steps(case: Case) -> set[int]:
-    """Steps in which tensor statistics show a bad value."""
+def _told_by_statistics(case: Case) -> set[int]:
+    """Steps in which tensor statistics show a bad value, and the one after their end: it went by what was bad then."""
     rows = read_rows(case.tables["tensors"]).frame
-    return set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    bad = set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    last = rows["step"].max()
+    return bad | {last + 1} if isinstance(last, int) and last in bad else bad
 
 
 def _streams(steps: pl.DataFrame) -> list[list[Row]]:
@@ -106,7 +108,7 @@ def _asserts(events: pl.DataFrame) -> Sequence[Row]:
     """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
     anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
     kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
-    return events.filter(kinds | anomaly).sort("file", "line", nulls_last=True).to_dicts()
+    return events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
 
 
 def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
@@ -150,20 +152,35 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     )
 
 
+def _first_ranks(case: Case, nans: Sequence[_Bad]) -> tuple[int, ...]:
+    """The ranks whose own loss was bad while others' were still finite in that step; none where they share values."""
+    steps = {bad.row["rank"]: bad.row["step"] for bad in nans if None not in (bad.row["rank"], bad.row["step"])}
+    if not steps or not case.is_data_parallel:
+        return ()
+    first = min(steps.values())
+    train = case.tables["steps"].filter((pl.col("step") == first) & pl.col("loss").is_finite())
+    ranks = tuple(sorted(rank for rank, step in steps.items() if step == first))
+    return ranks if 2 * train["rank"].n_unique() > len(case.job_told_of) else ()
+
+
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = len(reporters) == 1 and set(reporters.values()) <= set(_LOCAL) and not received
+    local = len(reporters) == 1 and not received
+    if local and case.is_data_parallel:
+        return tuple(reporters)
+    local &= set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
 
-def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Finding:
+def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: tuple[int, ...]) -> Finding:
     claims = []
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
-    alone = _lone(case, asserts, reporters, suspects)
+    alone = ahead or _lone(case, asserts, reporters, suspects)
+    suspects |= set(ahead)
     for row in asserts[:20]:
         claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
@@ -171,10 +188,17 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Find
         claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
     if why:
         claims.append(Claim(why, "for"))
-    value = first.value if first is not None else "nan"
+    value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
-    passed = bool(alone) and case.expected - set(alone) <= case.waited_ranks  # they came through their own check
+    # They came through their own check, or share nothing before gradients are averaged.
+    passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
+    if alone and case.is_data_parallel:
+        claims.append(
+            Claim(
+                "the layout is plain data parallel: each rank's values are its own until gradients are averaged", "for"
+            )
+        )
     mates_too = "" if why or passed else ", whose tensor-parallel mates may share it"
     which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
