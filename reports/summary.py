@@ -6,10 +6,10 @@ from typing import NamedTuple
 from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 from reports.answer import code, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
-from reports.words import CAUSE, SITE, VALUE
+from reports.words import CAUSE, VALUE
 
 
 class Row(NamedTuple):

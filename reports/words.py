@@ -50,21 +50,6 @@ CAUSE: Mapping[Cause, str] = {
     "missing_ranks": "ranks never arrived",
     "config_drift": "settings differ between ranks",
 }
-SITE: Mapping[Site, str] = {
-    "data_loading": "in data loading",
-    "checkpoint_io": "reading or writing a checkpoint",
-    "storage_io": "waiting for storage",
-    "compute": "computing",
-    "lock": "waiting for a lock",
-    "compile": "compiling",
-    "gpu_sync": "waiting for its GPU",
-    "logging": "writing logs",
-    "evaluation": "evaluating",
-    "teardown": "shutting down",
-    "unresponsive": "not answering",
-    "communication": "in communication",
-    "unknown": "not known",
-}
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
     "checkpoint_io": "in reading or writing a checkpoint",

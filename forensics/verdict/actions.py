@@ -140,7 +140,7 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    asked = "" if actions else "this would decide what the bundle does not"
+    asked = "" if actions or finding.is_named else "needed to decide who is at fault"
     actions += [Action(kind="collect_more", target=what, command=None, reason=asked) for what in finding.collect]
     if finding.cause in _WAITS and not known.has_records and finding.undecided:
         what = "Flight Recorder dumps in the next run, with these settings"
@@ -161,12 +161,7 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
         shown = dict(list(pids.items())[:_PROCESSES])
         target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)})"
         command = commands.stacks(host, list(shown.values()), known.around)
-        reason = (
-            "shows where they are, if the job still runs"
-            if len(shown) > 1
-            else "shows where it is, if the job still runs"
-        )
-        actions.append(Action(kind="collect_more", target=target, command=command, reason=reason))
+        actions.append(Action(kind="collect_more", target=target, command=command, reason="only while the job runs"))
     return actions
 
 
@@ -184,7 +179,7 @@ def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
             kind="collect_more",
             target=f"the kernel log of {host}",
             command=commands.kernel_log(host, known.around),
-            reason="shows whether the kernel ended the process",
+            reason="it shows whether the kernel ended the process",
         )
         for host in sorted(hosts)[:_HOSTS]
     ]

@@ -16,6 +16,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
     Action,
     Alternative,
+    BlastRadius,
     Coordinates,
     Device,
     Evidence,
@@ -29,7 +30,7 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.texts import ranges
+from forensics.model.texts import UNNAMED_GROUP, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.complaints import complaints
@@ -80,11 +81,11 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
         lines = (
-            "One error line, which no rule explains"
+            "One error line that no rule explains"
             if len(said) == 1
-            else f"{len(said)} error lines, which no rule explains; the gravest"
+            else f"{len(said)} error lines that no rule explains; the gravest"
         )
-        summary = f"{lines}: {said[0].text}"
+        summary = f"{lines}: “{said[0].text}”"
     elif choice.symptoms:
         summary = "Something went wrong, and no rule explains it."
     else:
@@ -164,7 +165,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         verdict=verdict,
         evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
-        blast_radius=finding.blast_radius,
+        blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
         lost=price(case, finding, one.kind),
         actions=[
@@ -258,8 +259,14 @@ def _coordinates(case: Case, rank: int) -> Coordinates:
     return Coordinates(**case.coordinates.get(rank, {}))
 
 
+def _affected(blast: BlastRadius) -> BlastRadius:
+    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
+
+
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
-    """Host and device of the first anomaly from the identity table."""
+    """Host and device of the first anomaly from the identity table; a group that no line names has no name."""
+    if anomaly.group == UNNAMED_GROUP:
+        anomaly = msgspec.structs.replace(anomaly, group=None)
     who = _who(case, () if anomaly.rank is None else (anomaly.rank,))
     if not who.height:
         return anomaly
@@ -287,7 +294,7 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)}: {finding.summary.removeprefix('Undecided: ')}",
+        why_not=f"{_why_not(best, other)} (“{finding.summary.removeprefix('Undecided: ').rstrip('.')}”)",
     )
 
 
@@ -296,10 +303,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"{more} {'symptom stays' if more == 1 else 'symptoms more stay'} unexplained"
+        return f"it leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
     if not other.explained:
         return "it explains no symptom"
-    return "says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
+    return "it says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

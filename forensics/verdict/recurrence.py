@@ -76,7 +76,7 @@ def _marked(
     for kind, name in again:
         attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
         word = "accused" if (kind, name) in named else "suspected"
-        claims.append(f"{kind} {name} was already {word} in attempt {attempts}, whatever ranks it held then")
+        claims.append(f"{kind} {name} was {word} in attempt {attempts} as well, whichever ranks ran there")
         if kind == "host" and (kind, name) in named:
             command = drain_node(name, "repeat_offender", around)
             actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))

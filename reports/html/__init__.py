@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 
 from forensics.model.drawn import Views
 from forensics.model.incident import Incident, Report
+from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
@@ -144,7 +145,7 @@ def _environment() -> Environment:
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,

@@ -182,7 +182,9 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
     alone = ahead or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     for row in asserts[:20]:
-        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
+        claims.append(
+            Claim(f"a check of the program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
+        )
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
         claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
@@ -199,7 +201,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
                 "the layout is plain data parallel: each rank's values are its own until gradients are averaged", "for"
             )
         )
-    mates_too = "" if why or passed else ", whose tensor-parallel mates may share it"
+    mates_too = "" if why or passed else ", and other ranks of its tensor-parallel group may have it too"
     which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
