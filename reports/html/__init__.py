@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -54,6 +54,22 @@ def render(report: Report, *, generated: str | None = None) -> str:
         generated=generated,
         **(_pictures(incident) if incident else {}),
     )  # fmt: skip
+
+
+class Table(NamedTuple):
+    """A table of a plain page; `nothing`: what stands there where it has no rows."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    nothing: str
+
+
+def render_tables(title: str, tables: Sequence[Table]) -> str:
+    """A page of tables alone: no script, and nothing else is asked for."""
+    style = _asset("style.css")
+    page = _environment().get_template("history.html.j2")
+    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
 
 
 def _pictures(incident: Incident) -> dict[str, Any]:
