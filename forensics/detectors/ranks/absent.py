@@ -151,7 +151,8 @@ def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: froz
 
 def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
     if source.name == "barrier":
-        return f"{ranks_text(named) if named else 'members of a group'} did not come to a monitored barrier"
+        who = ranks_text(named) if named else "members of a group"
+        return f"{who} did not come to {'a monitored barrier' if main.kind == 'barrier' else f'{main.kind}, {main.label} says'}"
     call = f"number {main.front} of {main.label}" + (f" ({main.kind})" if main.kind else "")
     who = ranks_text(main.ahead) if main.ahead else f"{main.known - main.late} members"
     if not named:

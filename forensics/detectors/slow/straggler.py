@@ -85,6 +85,12 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
     reason, why = peers.doubt(case, chosen)
+    if sort == "work" and case.roles.is_tensor_group(ranks):
+        slowed = {one.rank for one in case.apart if one.effect == "slows"}
+        if held := [one for one in chosen if slowed & set(ranks) == {one.rank}]:
+            chosen, ranks, first = held, (held[0].rank,), held[0]
+        else:
+            reason, why = "tied_explanations", "they share each layer, so that one of them holds the others up in it"
     text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
     words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}"
     return Finding(
