@@ -243,6 +243,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,
         "tflops": _FLOAT,
+        "per_s": _FLOAT,  # samples or tokens in a second, whichever is printed
         "samples": _INT,
         "tokens": _INT,
         "framework": _TEXT,

@@ -43,8 +43,8 @@ def _bar(count: int, total: int = 100) -> str:
                      [{"step": 10, "skipped": None}, {"step": 20, "skipped": 2}], id="skipped-counts-from-the-start"),
         pytest.param("epoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=12.3, CurrSamplesPerSec=1",
                      [{"step": 10}], id="timer"),
-        pytest.param("step=10, skipped=0, lr=[1]\nepoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=1",
-                     [{"step": 10, "skipped": 0}], id="timer-beside-report"),
+        pytest.param("step=10, skipped=0, lr=[1]\nepoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=1, CurrSamplesPerSec=12.5",
+                     [{"step": 10, "skipped": 0, "per_s": 12.5}], id="timer-beside-report"),
         pytest.param("steps: 100 lo", [], id="cut"),
     ],
 )  # fmt: skip
@@ -54,6 +54,18 @@ def test_deepspeed(text: str, expected: list[dict[str, Any]]) -> None:
     for row, wanted in zip(rows, expected, strict=True):
         assert row["framework"] == "deepspeed"
         assert repr({key: row[key] for key in wanted}) == repr(wanted)
+
+
+def test_deepspeed_says_what_a_step_is_spent_with() -> None:
+    text = (
+        "time (ms) | fwd: 1.0\n[Rank 0] step=10, skipped=0, lr=[1]\n"
+        "[Rank 0] time (ms) | fwd: 300.5 | bwd: 750.25 | bwd_allreduce: 110.5 | step_microstep: 71.5\n"
+        "elapsed time (ms) | nothing"
+    )
+    timings = DEEPSPEED.parse(lines(text))["timings"]
+    assert timings.select("rank", "step", "phase", "level", "value_ms", "line").rows() == [
+        (0, 10, "fwd", 0, 300.5, 3), (0, 10, "bwd", 0, 750.25, 3), (0, 10, "bwd_allreduce", 1, 110.5, 3), (0, 10, "optimizer", 0, 71.5, 3),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -70,6 +82,8 @@ def test_deepspeed(text: str, expected: list[dict[str, Any]]) -> None:
                      [{"step": 40, "loss": 1.2}], id="llama-factory"),
         pytest.param(f"{_bar(30)}\n{_bar(30)}{{'loss': 2.0, 'learning_rate': 1e-5, 'epoch': 0.3}}\n{_bar(31)}",
                      [{"step": 30, "loss": None}, {"step": 30, "loss": 2.0}, {"step": 31, "loss": None}], id="bars"),
+        pytest.param(f"{_bar(30)}{{'loss': 2.0, 'learning_rate': 1e-5, 'epoch': 0.3}}\n{_bar(31).replace('2.00s/it', '4.00it/s, loss=2')}",
+                     [{"step": 30, "elapsed_ms": 2000.0}, {"step": 31, "elapsed_ms": 250.0}], id="pace-of-the-bar"),
         pytest.param(f"{_bar(30)}\n{_bar(5, 8)}\n{{'eval_loss': 2.0, 'epoch': 0.3}}",
                      [{"step": 30, "loss": None}, {"step": 30, "loss": 2.0}], id="shorter-bar-of-evaluation"),
         pytest.param(f"{_bar(30)}\n{_bar(31)}", [], id="bars-alone-prove-nothing"),
