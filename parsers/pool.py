@@ -18,7 +18,7 @@ from concurrent.futures.process import BrokenProcessPool
 import polars as pl
 
 from parsers.parser import Source
-from parsers.tables import Tables
+from parsers.tables import Tables, slim
 
 LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
 MOST = 8  # processes
@@ -75,7 +75,7 @@ def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future
 
 def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
     try:
-        return work(unit) if future is None else future.result()
+        return work(unit) if future is None else {name: slim(frame) for name, frame in future.result().items()}
     except BrokenProcessPool:
         return work(unit)
 

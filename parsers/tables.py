@@ -454,6 +454,13 @@ def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def slim(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows where they come from outside: a column of one value as a literal again."""
+    return frame.with_columns(
+        pl.lit(value, dtype=frame.schema[name]).alias(name) for name, value in _only_values(frame).items()
+    )
+
+
 def _only_values(frame: pl.DataFrame) -> dict[str, Any]:
     """Column → the one value that all rows have, null included; lists and structures aside."""
     if frame.height < 2:  # nothing to be saved
