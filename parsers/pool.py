@@ -45,6 +45,7 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
     pl.thread_pool_size()  # this process keeps its own number of threads
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = "1"
+    others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin)
     waiting: deque[tuple[Unit, Future[Tables] | None]] = deque()
     try:
@@ -55,7 +56,7 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
         while waiting:
             yield _result(work, *waiting.popleft())
     finally:
-        for process in (executor._processes or {}).values() if any(future for _, future in waiting) else ():
+        for process in set(multiprocessing.active_children()) - others if any(future for _, future in waiting) else ():
             process.kill()
         executor.shutdown(wait=True, cancel_futures=True)
         os.environ.pop(_THREADS) if before is None else os.environ.update({_THREADS: before})
