@@ -364,6 +364,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "comm_warning": "any other warning of a collective library",
     "config_error": "a configuration cannot work (duplicate device, version mismatch, …); code says which",
     "nan_assert": "a check found NaN or Inf; names_ranks = where",
+    "replica_mismatch": "a check of the job found replicas of its weights to differ; names_ranks = who differs",
     "loss_scale": "a dynamic loss scale changed; value = new scale",
     "bad_loss": "a script stopped because its loss was NaN or Inf",
     "checkpoint_save": "a checkpoint was written; step set",

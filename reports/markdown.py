@@ -41,6 +41,7 @@ def render(report: Report, language: Language = "en") -> str:
         "## Alternatives",
         _alternatives(incident),
         *_ledger(report),
+        *_settings(report),
         "## Do now",
         *_actions(incident, VOICES["en"]),
         postmortem(report),
@@ -166,6 +167,21 @@ def _ledger(report: Report) -> list[str]:
     """Where the time went, attempt by attempt; the sums stand in the text at the top."""
     rows = [tuple(cell(text) for text in row) for row in ledger.table(report.ledger.attempts[-_ROWS:])]
     return ["## Time and attempts", _table(ledger.HEADINGS, rows)] if rows else []
+
+
+def _settings(report: Report) -> list[str]:
+    """Settings that differ, or cannot work."""
+    rows = [
+        (cell(row.name), cell("; ".join(f"{value}: {who}" for value, who in row.values.items())), cell(row.note))
+        for row in report.environment[:_ROWS]
+    ]
+    if not rows:
+        return []
+    return [
+        "## Settings",
+        _table(("setting", "values, and who has them", "note"), rows),
+        *_more(len(report.environment), "settings"),
+    ]
 
 
 def _alternatives(incident: Incident) -> str:

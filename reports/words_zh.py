@@ -206,6 +206,10 @@ LABEL: Mapping[str, str] = {  # of rows
     "first anomaly": "首个异常", "affected": "影响范围", "progress": "训练进度", "decision": "决策", "suspects": "可疑", "": "",
 }  # fmt: skip
 HEADING: Mapping[str, str] = {
+    "Where the suspects are": "可疑 rank 的位置", "Where in the job": "在作业中的位置", "When it stopped": "何时停止", "When": "何时",
+    "Why this and not that": "为何如此判定",
+    "Why not another": "为何不是其他解释", "Numbers": "数值", "First bad value, by module and rank": "首个异常值（按模块与 rank）",
+    "Who stands out in which phase": "各阶段的离群 rank",
     "Collect": "待收集", "Cannot tell": "无法判定",  # of Markdown and page
     "Evidence": "证据", "Coverage": "已读取", "Alternatives": "其他解释", "Do now": "立即处理", "Postmortem": "复盘",
     "Impact": "影响", "Trigger": "触发", "Cause": "原因", "Detection": "发现", "Resolution": "处置",

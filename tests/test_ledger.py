@@ -6,7 +6,8 @@ import pytest
 
 from forensics import analyze
 from forensics.facts.checkpoints import Checkpoint, before_step, checkpoint_before, checkpoints
-from forensics.model.incident import Report
+from forensics.model.incident import BlastRadius, Incident, Lost, Report, Verdict
+from forensics.verdict.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
 from parsers.tables import table
 from reports import ledger as words
@@ -170,3 +171,49 @@ def test_bad_numbers_go_back_a_hundred_steps_before_the_onset(tmp_path: Path) ->
     assert report.verdict.cause == "loss_spike"
     assert "the checkpoint of step 1000 (/ckpt)" in [one.target for one in report.incident.actions]
     assert report.incident.lost.lost_steps == 159
+
+
+# --- who took part ---------------------------------------------------------------------------------------------------
+
+
+def test_hosts_that_joined_left_and_returned(tmp_path: Path) -> None:
+    """n2 is away in the second attempt and back in the third; in the fourth only processes are begun anew."""
+    members = [("n1", "n2"), ("n1", "n3"), ("n1", "n2"), ("n1", "n2")]
+    for number, hosts in enumerate(members):
+        for rank, host in enumerate(hosts):
+            path = tmp_path / f"attempt_{number}" / host / f"rank_{rank}.log"
+            path.parent.mkdir(parents=True)
+            lines = [
+                f"{stamp(0)} [rank{rank}] INFO train: init done rank={rank} world_size=2 local_rank=0 host={host} pid=7"
+            ]
+            lines += [f"{stamp(2 + at)} [rank{rank}] INFO train: step {at} loss 2.0" for at in range(5)]
+            path.write_text("\n".join(lines) + "\n")
+    report = analyze(tmp_path)
+    told = [(row.restarted, row.hosts_joined, row.hosts_left, row.hosts_returned) for row in report.ledger.attempts]
+    assert told == [
+        (None, [], [], []),
+        ("hosts", ["n3"], ["n2"], []),
+        ("hosts", ["n2"], ["n3"], ["n2"]),
+        ("processes", [], [], []),
+    ]
+    text = terminal.render(report, color=False, width=None)
+    assert "n3 joined as new, n2 left" in text and "n2 returned, n3 left" in text
+    assert "processes restarted on the same hosts" in text
+
+
+@pytest.mark.parametrize(("away", "word"), [(True, "back again"), (False, "new")])
+def test_a_suspected_host_that_was_not_there_before_is_told(away: bool, word: str) -> None:
+    verdict = Verdict(kind="hang", cause="rank_absent", status="supported", ranks=[3], hosts=["n2"])
+    one = Incident(
+        attempt=2, verdict=verdict, evidence=[], alternatives=[], blast_radius=BlastRadius(), severity=None, lost=Lost(), actions=[]
+    )  # fmt: skip
+    hosts = {0: frozenset({"n1", "n2"} if away else {"n1"}), 1: frozenset({"n1", "n3"}), 2: frozenset({"n1", "n2"})}
+    [told] = mark_repeats([one], 0, 4, hosts)
+    assert [claim.claim for claim in told.evidence] == [f"host n2 is {word} in attempt 2"]
+    assert told.verdict == verdict
+
+
+def test_places_have_coordinates_by_the_persons_layout() -> None:
+    bundle = Path(__file__).resolve().parents[1] / "samples" / "data_loader_stall" / "bundle"
+    [place] = analyze(bundle, topology={"tp": 2, "dp": 2, "pp": 2}).verdict.places
+    assert (place.rank, place.coordinates.tp, place.coordinates.dp, place.coordinates.pp) == (5, 1, 0, 1)

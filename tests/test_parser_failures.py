@@ -80,6 +80,9 @@ def test_an_end_says_its_process() -> None:
         (f"{AT} ERROR no heartbeat from node 3", [("heartbeat_lost", None, "error", None)]),
         ("heartbeat sent to node 3", []),
         (f"{AT} WARNING the input pipeline has stalled", [("other", "stalled", "warning", None)]),
+        ("Hang detected: no step for 1800 s", [("other", "stalled", "warning", None)]),
+        (f"{AT} ERROR monitor: hang was detected on 3 ranks", [("other", "stalled", "error", None)]),
+        ("the change in phang detected by us", []),
         ("installed 3 packages", []),
     ],
 )

@@ -47,6 +47,13 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
             id="nemo-is-not-megatron",
         ),
         pytest.param(
+            "{ Epoch:[  1/  2], step:[   57/ 1000], loss: 3.126, per_step_time: 880ms, lr: 9e-06, overflow cond: True, "
+            "loss_scale: 4.0, global_norm: [inf], train_throughput_per_npu: 171.7T",
+            {"step": 57, "loss": 3.126, "elapsed_ms": 880.0, "loss_scale": 4.0, "grad_norm": math.inf, "skipped": 1},
+            id="mindformers",
+        ),
+        pytest.param("rank=3 step=812 local_loss=nan lr=1e-4", {"step": 812, "loss_seen": True}, id="own-loss"),
+        pytest.param(
             "valid loss at iteration 45000 | lm loss value: 2.327091E+00 | lm loss PPL: 1.024808E+01 |",
             {"step": 45000, "phase": "eval", "loss": 2.327091},
             id="evaluation",

@@ -13,6 +13,11 @@ from parsers.parser import Source
 from parsers.tables import Tables, table
 
 
+@pytest.fixture(autouse=True)
+def several_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 100)
+
+
 def bundle(folder: Path, count: int = 300) -> str:
     for number in range(count):
         (folder / f"rank_{number}.log").write_text(f"[rank{number}]: started\nRuntimeError: boom {number}\n")

@@ -19,6 +19,7 @@ from forensics.detectors.launch import bad_config, init_never_completed, missing
 from forensics.detectors.numerics import (
     exhausted_range,
     first_anomaly,
+    hash_mismatch,
     loss_log,
     loss_scale,
     replica_divergence,
@@ -57,6 +58,7 @@ DETECTORS: tuple[Detector, ...] = (
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
     rerun_verdict.DETECTOR,
+    hash_mismatch.DETECTOR,
     process_ended.DETECTOR,
     mismatch.DETECTOR,
     deadlock_cycle.DETECTOR,

@@ -188,6 +188,8 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         known = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         size = len(members) or max(len(expected), len(memberships.seen)) or None
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
+        if row["code"] == "horovod_stall":
+            same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=known.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)

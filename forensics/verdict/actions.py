@@ -17,6 +17,7 @@ from forensics.model.names import Status
 from forensics.model.texts import ranks_text
 
 _HOSTS = 3  # of which stacks are asked for, one command each
+_AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _WAITS = ("rank_absent", "kernel_stuck", "deadlock_cycle", "store_timeout", None)
@@ -30,6 +31,7 @@ class Known(NamedTuple):
     dead: frozenset[int] = frozenset()
     around: Surroundings = NOWHERE
     has_records: bool = True  # flight records are there
+    hosts: int = 0  # of the job, 0 where unknown
 
 
 NOTHING = Known()
@@ -38,7 +40,8 @@ NOTHING = Known()
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
-    actions += _checks(finding) + _drains(finding, known)
+    actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
+    actions += _shared(finding)
     if finding.collect or finding.undecided or status == "unknown":
         actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
@@ -76,6 +79,32 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
         )
         for host in hosts
     ]
+
+
+def _shared(finding: Finding) -> list[Action]:
+    """Of several hosts at once: one cause that they share is likelier than as many faults on the same day."""
+    hosts = sorted({*finding.hosts, *finding.suspect_hosts})
+    if len(hosts) < _AT_ONCE or finding.domain == "workload":
+        return []
+    target = f"what {', '.join(hosts[:_LISTED])}{', …' if len(hosts) > _LISTED else ''} share: rack, switch, power, image, driver"
+    reason = f"{len(hosts)} hosts at once have rather one cause than {len(hosts)}"
+    return [Action(kind="inspect_hardware", target=target, command=None, reason=reason)]
+
+
+def _by_halves(finding: Finding, known: Known) -> list[Action]:
+    """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
+    if finding.cause != "throughput_drop" or finding.subjects or finding.places:
+        return []
+    rounds = (
+        f"at most {(known.hosts - 1).bit_length()} rounds for {known.hosts} hosts"
+        if known.hosts > 1
+        else "log2 of the hosts in rounds"
+    )
+    reason = (
+        f"exchange half of the suspected hosts for spares, measure, and go on in the half whose exchange brings the speed back: {rounds} "
+        "per slow host; a host that is well alone is not cleared, it may slow down only among the others"
+    )
+    return [Action(kind="inspect_hardware", target="job", command=None, reason=reason)]
 
 
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:

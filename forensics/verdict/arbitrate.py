@@ -288,9 +288,9 @@ def _of_two(one: Candidate, other: Candidate) -> Candidate:
     if not (one.finding.is_named and other.finding.is_named):
         more = (other.finding.is_named, bool(_subjects(other))) > (one.finding.is_named, bool(_subjects(one)))
         return other if more else one
-    if _subjects(one) & _subjects(other):
+    if _subjects(one) <= _subjects(other):
         return one
-    return _tied(one, other)
+    return other if _subjects(other) < _subjects(one) else _tied(one, other)
 
 
 def _subjects(one: Candidate) -> frozenset[int | str]:

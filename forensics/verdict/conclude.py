@@ -186,7 +186,7 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records)
+    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
@@ -245,10 +245,10 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
     for rank in shown:
         row = known.get(rank)
         if row is None:
-            yield Place(rank=rank)
+            yield Place(rank=rank, coordinates=_coordinates(case, rank))
             continue
         device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
-        where = Coordinates(**{name: row[name] for name in ("tp", "pp", "dp", "ep", "cp")})
+        where = _coordinates(case, rank)
         yield Place(
             rank=rank, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device, coordinates=where
         )
@@ -256,6 +256,11 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
 
 def _affected(blast: BlastRadius) -> BlastRadius:
     return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
+
+
+def _coordinates(case: Case, rank: int) -> Coordinates:
+    """As printed, else as the person's topology has it."""
+    return Coordinates(**case.coordinates.get(rank, {}))
 
 
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:

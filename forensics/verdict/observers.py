@@ -31,7 +31,7 @@ _TABLES: tuple[TableName, ...] = (
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
-_NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
+_NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
 Place = tuple[str, int | None]
 
 
@@ -124,8 +124,8 @@ class Observers:
             return "others_record"
         if one.role == "launcher":  # what it says of somebody else, or of nobody, names nobody
             return "hint" if finding.ranks else "others_record"
-        if one.role == "monitor":
-            return "hint"
+        if one.role == "monitor":  # a slower device makes its rank slow; why somebody waits, it does not tell
+            return "others_record" if finding.cause and CAUSES[finding.cause].kinds == ("slow",) else "hint"
         # That others waited proves the wait, of which suspects are what is left; a name needs more.
         told = not subjects or (one.is_of_victim and not finding.is_named)
         return "others_record" if one.role == "process" and told else "hint"

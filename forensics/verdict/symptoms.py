@@ -13,7 +13,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
-from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
@@ -217,9 +217,9 @@ def _stopped(case: Case) -> Iterator[Symptom]:
     """Somebody or something outside ended the job."""
     scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
     by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
-    rows = case.events.filter(scheduler | by_hand).sort("file", "line")
-    if rows.height:
-        yield Symptom("ended", STOPPED, frozenset(), tuple(reference(r) for r in rows.head(2).iter_rows(named=True)))
+    rows = [*case.events.filter(scheduler | by_hand).sort("file", "line").iter_rows(named=True)]
+    if rows := rows or stopped_launchers(case.events):
+        yield Symptom("ended", STOPPED, frozenset(), tuple(map(reference, rows[:2])))
 
 
 def _hosts_alone(case: Case) -> Iterator[Symptom]:

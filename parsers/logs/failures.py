@@ -61,7 +61,7 @@ _COLLECTIVE = regex(
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
 _STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
-_STALLED = regex(r"(?i)\bstalled\b")
+_STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
 _HEARTBEAT = regex(
     r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
@@ -80,7 +80,7 @@ _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
+    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
 )
 
 

@@ -41,14 +41,34 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where neither records of operations nor counters tell more."""
     said = case.positions.filter(pl.col("source") == "watchdog")
     gave_up = said.filter(pl.col("state") == "timed_out")
-    if case.has_open_operations or not gave_up.height:
+    if case.has_open_operations:
         return ()
+    if not gave_up.height:
+        return _somebody(case)
     timed_out = frozenset(gave_up["rank"].drop_nulls().to_list())
     if free(standings(case.positions, "watchdog")) - timed_out:
         return ()  # somebody's own counter tells
     groups = _groups(said)
     absent = _absent(case, groups, timed_out)
     return (absent if absent is not None else _victims(case, groups, timed_out),)
+
+
+def _somebody(case: Case) -> tuple[Finding, ...]:
+    """Lines of waits that tell neither a rank nor a call: who waited is not known, and whom for still less."""
+    waits = rows(case.events, "collective_timeout")
+    if not waits or case.ends:
+        return ()
+    text = "a process whose rank is not told waited for others until a time-out"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            undecided=("membership_unknown",),
+            claims=(Claim(text, "for", refs(waits)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
+            collect=("logs and py-spy dumps of all processes, those that the line waits for above all",),
+            summary=f"Undecided: {text}; the lines do not say whom for.",
+        ),
+    )
 
 
 def _groups(said: pl.DataFrame) -> list[_Group]:

@@ -15,8 +15,11 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.detectors.slow import held_back
+from forensics.facts.phase_times import with_sort
+from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.ref import Ref
 
 _LEAST = 5  # points of a printed throughput; of plain step times
@@ -37,6 +40,7 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
         pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
     )
     printer = ["file", "rank", "local_rank"]
+    steps = _with_lengths(steps, case.tables["timings"])
     measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
@@ -48,12 +52,20 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
             ("samples per second", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
             ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
-            points = one.select("step", rate.alias("rate"), "file", "line", "record")
+            points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
             if points.height >= least:
                 result.append((name, points))
                 break
     return result
+
+
+def _with_lengths(steps: pl.DataFrame, timings: pl.DataFrame) -> pl.DataFrame:
+    """Steps whose lines print their length among the times of their parts get it from there."""
+    lengths = with_sort(timings).filter((pl.col("sort") == "whole") & (pl.col("value_ms") > 0))
+    lengths = lengths.group_by("file", "line").agg(pl.col("value_ms").max().alias("_ms"))
+    joined = steps.join(lengths, on=["file", "line"], how="left", maintain_order="left")
+    return joined.with_columns(elapsed_ms=pl.coalesce("elapsed_ms", "_ms")).drop("_ms")
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
@@ -111,39 +123,71 @@ def detect(case: Case) -> tuple[Finding, ...]:
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
         text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
-        return (_finding(case, text, onset, points.slice(max(at - 1, 0), 2), name),)
+        shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
+        reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, onset)
+        return (_finding(case, text, onset, shown, name, reason),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
     (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
     first, last = int(points["step"][0]), int(points["step"][-1])
     text = f"from step {first} to {last} {name} sank little by little from {high:.4g} to {low:.4g} ({_less(high, low)})"
-    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name),)
+    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name, None),)
 
 
 def _less(high: float, low: float) -> str:
     return f"{100 * (high - low) / high:.0f} % less"
 
 
-def _finding(case: Case, text: str, onset: int, shown: pl.DataFrame, name: str) -> Finding:
-    """Whose device was measured to be held back is a suspect: nothing shows that the others waited for it."""
+def _finding(
+    case: Case, text: str, onset: int, shown: pl.DataFrame, name: str, explained: Sequence[Apart] | None
+) -> Finding:
+    """`explained`: what was measured of the one device or host that accounts for the fall. Else whose device is held back is
+    a suspect: nothing shows that the others waited for it."""
+    claim = Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True)))
+    if explained:
+        return _explained(text, onset, claim, explained)
     slowed = [one for one in case.apart if one.effect == "slows"]
-    held_back = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
+    beside = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
     reason = "one slow device or host slows all"
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
-        claims=(
-            Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),
-            *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
-        ),
+        claims=(claim, *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
         actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
         collect=("timers per rank, clocks and temperatures of all devices",),
-        summary=f"Slow: {text}. One log does not tell which rank holds the others up.{held_back}",
+        summary=f"Slow: {text}. One log does not tell which rank holds the others up.{beside}",
     )
+
+
+def _explained(text: str, onset: int, claim: Claim, reason: Sequence[Apart]) -> Finding:
+    """The one device or host whose measures account for the fall."""
+    first = reason[0]
+    is_link = first.effect == "link"
+    target = first.who if not is_link else str(first.host)
+    device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
+    return Finding(
+        detector=DETECTOR.name,
+        cause="straggler_network" if is_link else "straggler_compute",
+        ranks=(first.rank,) if first.rank is not None and not is_link else (),
+        hosts=(first.host,) if first.host else (),
+        devices=device,
+        domain="infrastructure",
+        claims=(claim, *(Claim(one.text, "for", one.refs) for one in reason[:4])),
+        first_anomaly=FirstAnomaly(
+            step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
+        ),
+        actions=(
+            Action(
+                kind="inspect_network" if is_link else "inspect_hardware", target=target, command=None,
+                reason="it became slower as the job did, in the same measure" if not is_link else "all wait for its link",
+            ),
+        ),
+        summary=f"Slow: {text}. {first.text.partition(';')[0]}: all ranks wait for it.",
+    )  # fmt: skip
 
 
 def _ref(row: dict[str, Any], name: str) -> Ref:
