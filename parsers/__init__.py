@@ -86,13 +86,24 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_records, step_times
+from parsers.timing import (
+    kineto,
+    megatron_timers,
+    msprof,
+    nccl_tests,
+    nvrx,
+    phases,
+    step_json,
+    step_records,
+    step_times,
+)
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
+    kineto.PARSER,  # before the flight recorder: a trace tells the groups of its job, too
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
@@ -120,7 +131,6 @@ PARSERS: tuple[Parser, ...] = (
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,
-    kineto.PARSER,
     msprof.PARSER,
     phases.PARSER,
     step_records.PARSER,
@@ -167,6 +177,7 @@ PARSERS: tuple[Parser, ...] = (
     megatron_timers.PARSER,
     nvrx.PARSER,
     step_times.PARSER,
+    step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
@@ -203,7 +214,7 @@ def read(
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
     limits: Limits | None = None,
 ) -> Evidence:
-    """Read a bundle: folder, file, archive, or "-" for a tar on standard input. Raises BundleError.
+    """Read a bundle: folder, file, archive, or "-" for a tar on standard input; or what `store` kept. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
     `limits`: what the bundle may cost.

@@ -1,9 +1,16 @@
 """Fitting text into columns, and rank ranges into words. Widths are terminal cells: a Chinese character takes two."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import lru_cache
 
+_WIDE = "\u3000-\u9fff\uff01-\uff60"
+_CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
+# A word with the spaces behind it, or a Chinese character with the marks that belong to it.
+_PIECE = re.compile(rf"[{_WIDE}][{_CLOSING}]* *|[^ {_WIDE}]+[{_CLOSING}]* *| +")
+_GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
 
@@ -31,15 +38,15 @@ def cut_left(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int | None) -> list[str]:
-    """`text` in lines of `width` columns, broken at spaces only: nothing is cut, and no word. None: one line."""
-    words = text.split(" ") if width is not None else [text]
+    """`text` in lines of `width` columns, broken at spaces and behind Chinese characters: nothing is cut, and no word.
+    None: one line."""
+    pieces = _PIECE.findall(text) if width is not None else [text]
     out = [""]
-    for word in words:
-        if out[-1] and width is not None and cells(out[-1]) + 1 + cells(word) > width:
-            out.append(word)
-        else:
-            out[-1] = f"{out[-1]} {word}" if out[-1] else word
-    return [line for line in out if line]
+    for piece in pieces:
+        if out[-1] and width is not None and cells(out[-1]) + cells(piece.rstrip(" ")) > width:
+            out.append("")
+        out[-1] += piece if out[-1] else piece.lstrip(" ")
+    return [line.rstrip(" ") if width is not None else line for line in out if line.strip(" ")]
 
 
 def wrap_command(command: str, width: int | None) -> list[str]:
@@ -82,6 +89,11 @@ def ranks_phrase(ranges: str, runs: int = 6) -> str:
     return f"{noun} {', '.join(parts[:runs])}, … ({count(ranges):,} in all)"
 
 
+def plain(text: str) -> str:
+    """ "all_gather on DATA_PARALLEL_GROUP (3)" → "all_gather on data parallel (3)", for drawings."""
+    return _GROUP.sub(lambda found: found[1].replace("_", " ").lower(), text)
+
+
 def plural(number: int, noun: str) -> str:
     """ "1 rank", "2,005 ranks"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -103,6 +115,17 @@ def time_text(iso: str) -> str:
     """ "2026-11-20T21:25:33.575567Z" → "2026-11-20 21:25:33 UTC"; what is no such text stays as it is."""
     day, _, clock = iso.partition("T")
     return f"{day} {clock[:8]} UTC" if iso.endswith("Z") and len(clock) > 8 else iso
+
+
+def seconds(text: str | None) -> float | None:
+    """ISO 8601 → seconds since 1970; without a zone as if it were UTC. None for anything else."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def size(count_bytes: int) -> str:

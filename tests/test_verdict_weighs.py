@@ -18,7 +18,12 @@ EXIT = {"kind": "exit", "rank": 1, "code": "-6"}
 
 def cited(**subjects: Any) -> Finding:
     """A finding that points to the first line of the log."""
-    return Finding(detector="any", claims=(Claim("so it says", "for", (Ref(file="a.log", line=1, text=""),)),), summary="", **subjects)
+    return Finding(
+        detector="any",
+        claims=(Claim("so it says", "for", (Ref(file="a.log", line=1, text=""),)),),
+        summary="",
+        **subjects,
+    )
 
 
 @pytest.mark.parametrize(

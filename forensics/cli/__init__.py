@@ -20,13 +20,13 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import history, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
+from forensics.cli import history, keeping, questions, redaction
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
-    from parsers import Evidence
+    from reports.language import Language
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -36,7 +36,7 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
     "Over months": ("history",),
-    "Look closer": ("show", "stacks", "events", "inspect"),
+    "Look closer": ("show", "stacks", "events", "inspect", "parse"),
     "Hand on": ("redact", "schema"),
 }
 
@@ -172,6 +172,9 @@ def _primary(report: "Report") -> "Incident":
     "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
 )
 @click.option(
+    "--trace", metavar="FILE", help='Write the timeline for Perfetto or chrome://tracing; "-" = standard output alone.'
+)
+@click.option(
     "--expected-ranks",
     type=click.IntRange(1),
     callback=_of_bearable_size,
@@ -188,17 +191,12 @@ def _primary(report: "Report") -> "Incident":
     help="What earlier incidents say of who is accused now; not with --redact.",
 )
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
-@click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    metavar="NAME=N",
-    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
-)
+@LIMIT
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
 )
+@questions.language
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
@@ -213,6 +211,7 @@ def analyze(
     html: str | None,
     json_file: str | None,
     markdown: str | None,
+    trace: str | None,
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
@@ -220,6 +219,7 @@ def analyze(
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    language: "Language",
     redact: bool,
     profile: bool,
     tables: str | None,
@@ -236,10 +236,10 @@ def analyze(
         raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
-    targets = [target for target in (html, json_file, markdown) if target]
+    targets = [target for target in (html, json_file, markdown, trace) if target]
     if targets.count("-") > 1:
-        raise click.UsageError("only one of --html -, --json - and --markdown - can have standard output")
-    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or _refused_tables(bundle, tables)
+        raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
+    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or keeping.refused(bundle, tables)
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
@@ -263,13 +263,13 @@ def analyze(
         with steps("redact"):
             report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
-        wrote = _outputs(report, html, json_file, markdown)
+        wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
-            wrote += _write_tables(evidence, tables)
+            wrote += keeping.write_tables(evidence, tables)
     if "-" not in targets:
         from reports import terminal
 
-        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
+        click.echo(terminal.render(report, color=_has_color(), width=_width(), language=language), nl=False)
     if opened and html:
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
@@ -289,13 +289,20 @@ def _has_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _outputs(report: "Report", html: str | None, json_file: str | None, markdown: str | None) -> list[str]:
+def _outputs(
+    report: "Report",
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    trace: str | None,
+    language: "Language",
+) -> list[str]:
     """Write what was asked for; the names of the files written."""
     wrote = []
     if html:
         from reports import html as page
 
-        outputs.write(html, page.render(report, generated=_stamp()).encode())
+        outputs.write(html, page.render(report, generated=_stamp(), language=language).encode())
         wrote.append(html)
     if json_file:
         from reports import json
@@ -305,24 +312,14 @@ def _outputs(report: "Report", html: str | None, json_file: str | None, markdown
     if markdown:
         from reports import markdown as text
 
-        outputs.write(markdown, text.render(report).encode())
+        outputs.write(markdown, text.render(report, language).encode())
         wrote.append(markdown)
+    if trace:
+        from reports import trace as events
+
+        outputs.write(trace, events.render(report))
+        wrote.append(trace)
     return [name for name in wrote if name != "-"]
-
-
-def _refused_tables(bundle: str, folder: str | None) -> str | None:
-    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
-
-
-def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
-    for name, frame in evidence.tables.items():
-        with outputs.replacing(str(Path(folder) / f"{name}.parquet")) as stream:
-            frame.write_parquet(stream)
-    return [folder]
 
 
 @cli.command(epilog="Example: forensics inspect bundle/")
@@ -352,5 +349,6 @@ for _command in (
     questions.explain,
     history.history,
     redaction.redact,
+    keeping.parse,
 ):
     cli.add_command(_command)

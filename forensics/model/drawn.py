@@ -109,6 +109,46 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref | None  # where the value at the onset stands, else the last one
 
 
+class MeshAxis(msgspec.Struct, frozen=True, kw_only=True):
+    """One way in which the job is split: a rank's index on it is rank // stride % size."""
+
+    name: str  # tp, pp, …, or what the group is called
+    size: int
+    stride: int
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation as one rank recorded it."""
+
+    start_utc: str  # began, else was enqueued
+    end_utc: str | None  # None: not recorded
+    label: str
+    is_open: bool  # never completed
+
+
+class Track(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks that stand alike, and the last operations of one of them."""
+
+    state: RankState
+    ranks: str  # ranges
+    of: int  # whose record is drawn
+    held: str  # the operation that it waits in, or ""
+    spans: list[Span]
+    stopped_utc: str | None  # of who is named or suspected: the last step or completed operation
+
+
+class Votes(msgspec.Struct, frozen=True, kw_only=True):
+    """A rank that stands out from its peers in one phase of the steps."""
+
+    rank: int
+    phase: str
+    sort: Literal["slower", "late", "waits", "whole"]  # late: its wait is the shortest, so the others wait for it
+    votes: int  # steps in which it stood out
+    steps: int
+    excess_ms: float
+    level_ms: float  # the median of its peers
+
+
 class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str | None
     host: str | None
@@ -124,6 +164,9 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     timeline: list[TimelineItem] = []
     grid: list[GridCell] = []
     hosts: list[GridHost] = []
+    mesh: list[MeshAxis] = []  # the fastest first; empty where numbering and groups do not tell
+    tracks: list[Track] = []
+    votes: list[Votes] = []
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
     stacks: list[StackClass] = []

@@ -17,6 +17,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
     Action,
     Alternative,
+    BlastRadius,
     Coordinates,
     Device,
     Evidence,
@@ -30,9 +31,10 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.texts import ranges
+from forensics.model.texts import UNNAMED_GROUP, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
+from forensics.verdict.beside import beside
 from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
@@ -82,11 +84,11 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
         lines = (
-            "One error line, which no rule explains"
+            "One error line that no rule explains"
             if len(said) == 1
-            else f"{len(said)} error lines, which no rule explains; the gravest"
+            else f"{len(said)} error lines that no rule explains; the gravest"
         )
-        summary = f"{lines}: {said[0].text}"
+        summary = f"{lines}: “{said[0].text}”"
     elif choice.symptoms:
         said = _shown(choice.symptoms)
         summary = "Something went wrong, and no rule explains it" + (f": {said[0].text}" if said else ".")
@@ -175,9 +177,9 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
-        blast_radius=finding.blast_radius,
+        blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
         lost=price(case, finding, one.kind),
         actions=[
@@ -216,15 +218,6 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
     return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
-
-
-def _measured(case: Case, finding: Finding) -> list[Claim]:
-    """What stands apart in the telemetry of the devices and hosts that a finding is about: beside the proof, no part of it."""
-    told = {claim.text for claim in finding.claims}
-    hosts = finding.places or frozenset(_hosts_of(case, finding.subjects))
-    own = [one for one in case.apart if (one.rank in finding.subjects if one.rank is not None else one.host in hosts)]
-    own += [one for one in case.apart if one.rank is not None and not finding.subjects and one.host in hosts]
-    return [Claim(one.text, "for", one.refs) for one in own if one.text not in told][:_HOSTS]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
@@ -271,8 +264,14 @@ def _coordinates(case: Case, rank: int) -> Coordinates:
     return Coordinates(**case.coordinates.get(rank, {}))
 
 
+def _affected(blast: BlastRadius) -> BlastRadius:
+    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
+
+
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
-    """Host and device of the first anomaly from the identity table."""
+    """Host and device of the first anomaly from the identity table; a group that no line names has no name."""
+    if anomaly.group == UNNAMED_GROUP:
+        anomaly = msgspec.structs.replace(anomaly, group=None)
     who = _who(case, () if anomaly.rank is None else (anomaly.rank,))
     if not who.height:
         return anomaly
@@ -300,7 +299,7 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)}: {finding.summary.removeprefix('Undecided: ')}",
+        why_not=f"{_why_not(best, other)} (“{finding.summary.removeprefix('Undecided: ').rstrip('.')}”)",
     )
 
 
@@ -309,10 +308,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"{more} {'symptom stays' if more == 1 else 'symptoms more stay'} unexplained"
+        return f"it leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
     if not other.explained:
         return "it explains no symptom"
-    return "says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
+    return "it says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

@@ -1,13 +1,19 @@
 """The wait-for graph as the page draws it: classes of ranks and of operations."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from forensics.case import Case
+from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.operations import Operation, describe
 from forensics.model.drawn import GraphEdge, GraphNode
 from forensics.model.finding import Finding
+from forensics.model.names import RankState
 from forensics.model.texts import ranges
 from forensics.views.grid import state_of
 
 _NODES = 30
+_FINE = 14  # classes that still read as a picture
 
 
 def _base(label: str) -> str:
@@ -15,32 +21,23 @@ def _base(label: str) -> str:
 
 
 def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge], list[str]]:
-    """Classes of ranks and of operations: operations alike in kind, group description and the roots that they need."""
+    """Classes of ranks and of operations: operations alike in kind, group description and the roots that they need; where
+    these would be many, in the states of the roots that they need."""
     if case.waits is None or case.states is None or not case.states.open.height:
         return [], [], []
     graph = case.waits.graph
-    roots = {*finding.ranks, *finding.cycle, *finding.suspect_ranks}
+    states = {node[1]: state_of(case, finding, node[1]) for node in graph if node[0] == "rank"}
     operations = describe(case.states, case.states.open["op"].unique().to_list())
-    op_class: dict[str, str] = {}
+    for is_fine in (True, False):
+        op_class = _op_classes(graph, finding, operations, states, is_fine=is_fine)
+        rank_class = _rank_classes(graph, states, op_class)
+        if len({*op_class.values(), *rank_class.values()}) <= _FINE:
+            break
     classes: dict[str, list[Operation]] = {}
     for op, operation in sorted(operations.items()):
-        needs = ranges(rank for _, rank in graph.successors(("op", op)) if rank in roots)
-        kind = "send/recv" if op.startswith("p2p:") else operation.kind
-        key = f"{kind} on {_base(operation.group)}|{needs if len(needs) < 60 else 'many'}"
-        op_class[op] = key
-        classes.setdefault(key, []).append(operation)
-    rank_class: dict[int, str] = {}
+        classes.setdefault(op_class[op], []).append(operation)
     members: dict[str, list[int]] = {}
-    for node in graph:
-        if node[0] != "rank":
-            continue
-        rank = node[1]
-        state = state_of(case, finding, rank)
-        held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
-        if state in ("ok", "no_data") and not (graph.in_degree(node) or graph.out_degree(node)):
-            continue
-        key = f"{state}|{held}"
-        rank_class[rank] = key
+    for rank, key in rank_class.items():
         members.setdefault(key, []).append(rank)
     edges: dict[tuple[str, str], tuple[str, bool]] = {}
     for a, b in ((node, other) for node in graph for other in graph.successors(node)):
@@ -63,6 +60,37 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
         if s in kept and t in kept
     ]
     return [node for node in nodes if node.id in kept], drawn, notes
+
+
+def _op_classes(
+    graph: Digraph[Any],
+    finding: Finding,
+    operations: Mapping[str, Operation],
+    states: Mapping[int, RankState],
+    *,
+    is_fine: bool,
+) -> dict[str, str]:
+    """Operation → its class. `is_fine`: by which roots it needs, else by what has become of them."""
+    roots = {*finding.ranks, *finding.cycle, *finding.suspect_ranks}
+    found = {}
+    for op, operation in operations.items():
+        needed = [rank for _, rank in graph.successors(("op", op)) if rank in roots]
+        needs = ranges(needed) if is_fine else ",".join(sorted({states[rank] for rank in needed}))
+        kind = "send/recv" if op.startswith("p2p:") else operation.kind
+        found[op] = f"{kind} on {_base(operation.group)}|{needs if len(needs) < 60 else 'many'}"
+    return found
+
+
+def _rank_classes(graph: Digraph[Any], states: Mapping[int, RankState], op_class: Mapping[str, str]) -> dict[int, str]:
+    """Rank → its class: its state and what holds it."""
+    found = {}
+    for node in graph:
+        if node[0] == "rank" and (
+            graph.in_degree(node) or graph.out_degree(node) or states[node[1]] not in ("ok", "no_data")
+        ):
+            held = ",".join(sorted({op_class[op] for _, op in graph.successors(node)}))
+            found[node[1]] = f"{states[node[1]]}|{held}"
+    return found
 
 
 def _rank_node(key: str, ranks: list[int]) -> GraphNode:

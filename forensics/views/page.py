@@ -7,9 +7,12 @@ from forensics.views.collectives import collectives
 from forensics.views.graph import graph
 from forensics.views.grid import grid
 from forensics.views.hardware import hardware
+from forensics.views.mesh import mesh
 from forensics.views.numbers import numbers
 from forensics.views.stacks import stacks
 from forensics.views.timeline import timeline
+from forensics.views.tracks import tracks
+from forensics.views.votes import votes
 
 
 def views(case: Case, finding: Finding) -> Views:
@@ -21,6 +24,9 @@ def views(case: Case, finding: Finding) -> Views:
         timeline=timeline(case, finding),
         grid=cells,
         hosts=hosts,
+        mesh=mesh(case),
+        tracks=tracks(case, finding),
+        votes=votes(case, finding),
         nodes=nodes,
         edges=edges,
         stacks=stacks(case),

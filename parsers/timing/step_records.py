@@ -1,10 +1,8 @@
-"""A row per rank and step, a column per part of the step: JSON Lines or CSV that training scripts write by themselves.
+"""A row per rank and step, a column per part of the step: CSV that training scripts write by themselves.
 
-A column is a duration if its name ends in its unit: `_ms`, `_us`, `_s`, `_sec`, `_seconds` or `_time` (seconds). The count of
-the step is `step`, `global_step`, `iter` or `iteration`; who, when and how much: `rank` (else the file's path), `host` or
+A column is a duration if its name says so (parsers/timing/words.py), in seconds where it shows no unit. The count of the step is `step`, `global_step`, `iter` or `iteration`; who, when and how much: `rank` (else the file's path), `host` or
 `hostname` or `node`, `time` or `ts` or `timestamp`, `tokens`; `loss` and `grad_norm` are read along.
 
-    {"time": "2026-11-18T09:12:27.415Z", "rank": 3, "host": "worker-0", "step": 7, "data_ms": 12.0, "forward_ms": 108.7, "step_ms": 415.3}
     rank,step,loader_s,compute_s,iter_s
     3,7,0.0118,0.331,0.428
 
@@ -13,21 +11,16 @@ Versions: 1 of this table.
 Source: this project's own definition of the format.
 """
 
-import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, json_object, real, table_rows, utc_ns, whole
+from parsers.reading import HEADER, real, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
+from parsers.timing import words
 
 _STEP = ("step", "global_step", "iteration", "iter")
 _HOST = ("host", "hostname", "node")
 _TIME = ("time", "timestamp", "ts")
-_DURATION = re.compile(r"(?P<phase>[A-Za-z][A-Za-z0-9_]{0,60}?)_(?P<unit>ms|us|s|sec|secs|seconds|time)$")
-_FACTORS = {"ms": 1.0, "us": 1e-3}
-_NO_PART = re.compile(
-    r"(?i)^(?:eta|avg|mean|max|min|remaining|elapsed|start|end|wall|epoch|total_elapsed)(?:_|$)|_per_"
-)
 _WHOLE = ("step", "iter", "iteration", "total", "batch")
 _LEAST = 2  # durations in the first row
 
@@ -36,18 +29,18 @@ def _durations(said: dict[str, Any]) -> list[tuple[str, str, float]]:
     """(name, phase, milliseconds) of each column that is a duration."""
     found = []
     for name, value in said.items():
-        match = _DURATION.match(name)
-        if match and not _NO_PART.search(match["phase"]) and (number := real(value)) is not None:
-            found.append((name, match["phase"].lower(), number * _FACTORS.get(match["unit"], 1e3)))
+        told = None if name in _TIME else words.figure(name)
+        if told is not None and told.is_time and (number := real(value)) is not None:
+            found.append((name, told.phase, number * (told.factor or 1e3)))
     return found
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the names in the first row: a count of steps and durations, and no phase or measure in a column of its own."""
     first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    names = [name.strip() for name in (json_object(first) or {} if first.startswith("{") else first.split(","))]
-    parts = sum(1 for name in names if _DURATION.match(name) and name not in _TIME)
-    return bool(set(names) & set(_STEP)) and parts >= _LEAST and not set(names) & {"phase", "metric", "tensor"}
+    names = [] if first.startswith("{") else [name.strip() for name in first.split(",")]
+    parts = _durations(dict.fromkeys(names, 0))
+    return bool(set(names) & set(_STEP)) and len(parts) >= _LEAST and not set(names) & {"phase", "metric", "tensor"}
 
 
 def parse(source: Source) -> Tables:

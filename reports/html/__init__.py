@@ -5,56 +5,99 @@ script are allowed by their hashes alone. The same report gives the same bytes.
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from forensics.model.drawn import Views
 from forensics.model.incident import Incident, Report
+from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
-from reports.html import drawings
-from reports.layout import count, ranks_phrase, size
+from reports.html import folding
+from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
+from reports.html.drawings.shapes import STATES, shape
+from reports.language import Language
+from reports.layout import cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
+from reports.voice import VOICES
 
-_ROWS = 500
-_EMBEDDED_BYTES = 2_000_000
+_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 5, 20, 8, 40, 60  # of each list on the page
+_EMBEDDED_BYTES = 300_000
 
 
-def render(report: Report, *, generated: str | None = None) -> str:
+def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
-    incident = summary.primary(report)
+    incident, voice = summary.primary(report), VOICES[language]
     style, script = _asset("style.css"), _asset("script.js")
-    embedded, is_whole = _embedded(report)
+    embedded, left_out = _embedded(report)
     return _environment().get_template("page.html.j2").render(
         report=report,
         incident=incident,
-        said=answer.answer(incident) if incident else None,
-        facts=summary.facts(incident) if incident else [],
-        coverage=summary.coverage(report),
+        voice=voice,
+        said=voice.answer(incident) if incident else None,
+        facts=voice.facts(incident) if incident else [],
+        coverage=voice.coverage(report),
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
-        summary_text=terminal.render(report, color=False, width=100),
+        summary_text=terminal.render(report, color=False, width=100, language=language),
         postmortem=markdown.postmortem(report),
-        grid=drawings.grid(incident.views.grid, incident.views.hosts) if incident else None,
-        timeline=_timeline(incident) if incident else None,
-        graph=drawings.graph(incident.views.nodes, incident.views.edges) if incident else None,
+        files=folding.file_classes(report.files),
         anchors=_Anchors(incident),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
         embedded=embedded,
-        is_whole=is_whole,
+        left_out=left_out,
         generated=generated,
+        **(_pictures(incident) if incident else {}),
     )  # fmt: skip
 
 
-def _timeline(incident: Incident) -> drawings.Timeline | None:
-    return drawings.timeline(incident.views.timeline, incident.verdict.first_anomaly.time_utc)
+class Table(NamedTuple):
+    """A table of a plain page; `nothing`: what stands there where it has no rows."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    nothing: str
+
+
+def render_tables(title: str, tables: Sequence[Table]) -> str:
+    """A page of tables alone: no script, and nothing else is asked for."""
+    style = _asset("style.css")
+    page = _environment().get_template("history.html.j2")
+    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
+
+
+def _pictures(incident: Incident) -> dict[str, Any]:
+    """Everything that is drawn or folded, by its name in the templates."""
+    views = incident.views
+    return {
+        "place": place.place(incident),
+        "stop": place.stop(incident),
+        "has_stopped": place.has_stopped(incident),
+        "timeline": timeline.timeline(
+            views.timeline,
+            views.tracks,
+            incident.verdict.first_anomaly.time_utc,
+            has_stopped=place.has_stopped(incident),
+        ),
+        "grid": ranks.by_host(views.grid, views.hosts),
+        "mesh": ranks.by_axes(views.grid, views.mesh),
+        "graph": graph.graph(views.nodes, views.edges),
+        "tree": stacks.tree(views.stacks),
+        "curves": numbers.curves(views.series),
+        "first_bad": numbers.first_bad(views.first_bad),
+        "collectives": folding.collectives(views.collectives),
+        "hardware": folding.hardware(views.hardware),
+        "choices": folding.choices(incident),
+    }
 
 
 class _Anchors:
@@ -99,15 +142,16 @@ def _environment() -> Environment:
         "phrase": ranks_phrase,
         "size": size,
         "place": summary.place,
-        "rank_count": count,
+        "is_one": str.isdecimal,
+        "clock": _clock,
+        "shortened": cut_left,
+        "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger,
-        "words": words, "states": drawings.STATES, "shape": drawings.shape,
-        "box": (drawings.BOX_WIDTH, drawings.BOX_HEIGHT),
-        "ROWS": _ROWS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo, "missing": summary.missing,
-        "nobody_missing": summary.nobody_missing,
-        "numbers": _numbers,
+        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
+        "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
+        "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,
     }  # fmt: skip
     return environment
 
@@ -129,6 +173,19 @@ def _numbers(rows: Sequence[Sequence[int]]) -> str:
     return ";".join(",".join(map(str, row)) for row in rows)
 
 
+def _clock(time: str, day: str = "") -> str:
+    """2026-11-20T21:25:33.575567Z → 2026-11-20 21:25:33.575, without the day `day`; what is no such text stays as it is."""
+    date, _, clock = time.partition("T")
+    if not (time.endswith("Z") and len(clock) > 8):
+        return time
+    return clock[:12].rstrip("Z") if date == day else f"{date} {clock[:12].rstrip('Z')}"
+
+
+def _milliseconds(value: float) -> str:
+    """350.4 → "350 ms", 7.25 → "7.25 ms", 21500 → "21.5 s"."""
+    return duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms"
+
+
 def _policy(style: str, script: str) -> str:
     return (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
@@ -140,12 +197,44 @@ def _digest(text: str) -> str:
     return b64encode(sha256(text.encode()).digest()).decode()
 
 
-def _embedded(report: Report) -> tuple[Markup, bool]:
-    """incident.json for a script element: `<`, `>` and `&` as \\u escapes, so that no text can end it. Of a very large
-    report the list of files is left out, and the page says so."""
+def _embedded(report: Report) -> tuple[Markup, list[str]]:
+    """incident.json for a script element: `<`, `>` and `&` as \\u escapes, so that no text can end it. Of a large report
+    the longest parts are left out, one after the other, and the page says which."""
+    left_out = []
     raw = json.compact(report)
-    is_whole = len(raw) <= _EMBEDDED_BYTES
-    if not is_whole:
-        raw = json.compact(msgspec.structs.replace(report, files=[]))
+    for name, without in _LESS:
+        if len(raw) <= _EMBEDDED_BYTES:
+            break
+        report = without(report)
+        left_out.append(name)
+        raw = json.compact(report)
     text = raw.decode().replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(text), is_whole
+    return Markup(text), left_out
+
+
+def _every(report: Report, change: Callable[[int, Incident], Incident]) -> Report:
+    return msgspec.structs.replace(report, incidents=[change(at, one) for at, one in enumerate(report.incidents)])
+
+
+def _without_views(incident: Incident, *names: str) -> Incident:
+    return msgspec.structs.replace(
+        incident, views=msgspec.structs.replace(incident.views, **{name: [] for name in names})
+    )
+
+
+_LESS: tuple[tuple[str, Callable[[Report], Report]], ...] = (
+    ("the list of files", lambda report: msgspec.structs.replace(report, files=[])),
+    (
+        "evidence and drawings of other incidents",
+        lambda report: _every(
+            report,
+            lambda at, one: one if at == report.primary else msgspec.structs.replace(one, views=Views(), evidence=[]),
+        ),
+    ),
+    (
+        "the graph and the operations of tracks",
+        lambda report: _every(report, lambda _, one: _without_views(one, "nodes", "edges", "tracks")),
+    ),
+    ("records of hardware", lambda report: _every(report, lambda _, one: _without_views(one, "hardware"))),
+    ("tensors", lambda report: _every(report, lambda _, one: _without_views(one, "tensors", "first_bad", "series"))),
+)

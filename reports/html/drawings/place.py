@@ -1,0 +1,157 @@
+"""The small pictures of the first screen: where in the machine the named ranks are, and when it stopped."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from forensics.model.drawn import TimelineItem
+from forensics.model.incident import Incident, Place
+from reports.html.drawings.axis import is_coarse, relative
+from reports.html.drawings.ranks import short
+from reports.layout import cut, ranks_phrase, seconds, spans
+
+_WIDTH = 340
+_CELLS = 40  # more are one bar
+_STRIPS = 6
+
+
+class Strip(NamedTuple):
+    """One way to say where: the hosts, the GPUs of the host, an axis of the job. `cells`: the path of all, `marked`: of
+    those that hold a named rank."""
+
+    name: str
+    value: str
+    y: int
+    cells: str
+    marked: str
+
+
+class Picture(NamedTuple):
+    width: int
+    height: int
+    strips: list[Strip]
+    is_suspected: bool
+
+
+class Step(NamedTuple):
+    relative: str
+    text: str
+    is_stop: bool
+
+
+def place(incident: Incident) -> Picture | None:
+    """Where the named ranks are, else the suspects; nothing where neither hosts nor axes say more than the rank."""
+    verdict, views = incident.verdict, incident.views
+    ranks = sorted({*verdict.ranks, *verdict.cycle} or set(verdict.suspects.ranks))
+    rows = [*_hosts(incident, ranks), *_devices(verdict.places, ranks)]
+    for axis in views.mesh if ranks else ():
+        at = sorted({rank // axis.stride % axis.size for rank in ranks})
+        rows.append((short(axis.name), axis.size, at, _some(at, axis.size)))
+    if not ranks and not rows:
+        return None
+    world = max((last for cell in views.grid for _, last in spans(cell.ranks)), default=0) + 1
+    if ranks and not views.mesh and world > 1:
+        rows.insert(0, ("rank", world, ranks, _some(ranks, world)))
+    strips = [
+        Strip(name, value, 4 + 24 * number, _cells(size, range(size)), _cells(size, at))
+        for number, (name, size, at, value) in enumerate(rows[:_STRIPS])
+    ]
+    return (
+        Picture(_WIDTH, 24 * len(strips) + 4, strips, not (verdict.ranks or verdict.cycle or verdict.hosts))
+        if strips
+        else None
+    )
+
+
+def _hosts(incident: Incident, ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
+    hosts = incident.views.hosts
+    named = set(incident.verdict.hosts)
+    at = [
+        number
+        for number, host in enumerate(hosts)
+        if (
+            any(first <= rank <= last for first, last in spans(host.ranks) for rank in ranks)
+            if ranks
+            else host.host in named
+        )
+    ]
+    if not at:
+        return []
+    value = hosts[at[0]].host if len(at) == 1 else f"{len(at):,}"
+    return [("host", len(hosts), at, f"{cut(value, 18)} of {len(hosts):,}" if len(hosts) > 1 else cut(value, 22))]
+
+
+def _devices(places: Iterable[Place], ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
+    at = sorted({place.device.index for place in places if place.rank in ranks and place.device.index is not None})
+    return [("GPU", max(8, at[-1] + 1), at, _some(at, 0))] if at and at[-1] < 64 else []
+
+
+def _some(at: Sequence[int], size: int) -> str:
+    text = ", ".join(map(str, at[:3])) + (", …" if len(at) > 3 else "")
+    return f"{text} of {size:,}" if size else text
+
+
+def _cells(size: int, at: Iterable[int]) -> str:
+    """Squares side by side, or, of many, their share of one bar; at least three pixels of it."""
+    left, width = 64, 150
+    if size <= _CELLS:
+        step = min(15, width // size)
+        return "".join(
+            f"M{left + step * index} 0h{step - 2 if step > 3 else step - 1}v13h-{step - 2 if step > 3 else step - 1}z"
+            for index in at
+        )
+    if isinstance(at, range):
+        return f"M{left} 0h{width}v13h-{width}z"
+    return "".join(f"M{left + min(width * index // size, width - 3)} 0h3v13h-3z" for index in at)
+
+
+def has_stopped(incident: Incident) -> bool:
+    """Does the verdict say that the job stood still or ended?"""
+    return incident.verdict.kind in ("hang", "crash")
+
+
+def stop(incident: Incident) -> list[Step]:
+    """When it stopped: what came just before, the stop itself, and what came of it; at most five, in order of time.
+
+    Of a crash the stop is what happened to the named rank; else its last step or completed operation."""
+    items = [(at, item) for item in _telling(incident) if (at := seconds(item.time_utc)) is not None]
+    own = next(((at, _told(item)) for at, item in items if item.lane == "culprit"), None)
+    if own is None or incident.verdict.kind != "crash":
+        own = _last_sign(incident)
+    if own is None:
+        return [_step(at, item, items[0][0]) for at, item in items[-4:]] if len(items) > 1 else []
+    zero, text = own
+    others = [(at, item) for at, item in items if (at, _told(item)) != own]
+    before = [_step(at, item, zero) for at, item in others if at < zero][-2:]
+    after = [_step(at, item, zero) for at, item in others if at >= zero][:2]
+    return [*before, Step("0", text, True), *after]
+
+
+def _last_sign(incident: Incident) -> tuple[float, str] | None:
+    """Of a job that hung or crashed: when the first of the named or suspected ranks last did something, and its name."""
+    if not has_stopped(incident):
+        return None
+    stops = [(at, track) for track in incident.views.tracks if (at := seconds(track.stopped_utc)) is not None]
+    if not stops:
+        return None
+    at, track = min(stops, key=lambda stop: stop[0])
+    name = ranks_phrase(track.ranks, 2)
+    return at, f"{name[:1].upper()}{name[1:]}: last step or operation completed"
+
+
+def _step(at: float, item: TimelineItem, zero: float) -> Step:
+    return Step(relative(at - zero, is_coarse=is_coarse(item.time_utc)), _told(item), False)
+
+
+def _telling(incident: Incident) -> list[TimelineItem]:
+    """What ranks did, and records of hardware that hold a named rank; what others' hardware did is no part of the story."""
+    verdict = incident.verdict
+    named = {*verdict.ranks, *verdict.cycle}
+    return [
+        item
+        for item in incident.views.timeline
+        if item.lane != "system" or any(first <= rank <= last for first, last in spans(item.ranks) for rank in named)
+    ]
+
+
+def _told(item: TimelineItem) -> str:
+    return (f"{item.count:,} × " if item.count > 1 else "") + item.label

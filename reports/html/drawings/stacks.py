@@ -1,0 +1,77 @@
+"""The merged prefix tree of stacks (STAT, 2007): frames that follow each other without a branch are one box."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from forensics.model.drawn import StackClass
+from reports.layout import spans
+
+CLASSES = 24  # the rarest ones; more would not be read
+_RUNS = 400  # of ranks in a text
+
+
+@dataclass(slots=True)
+class Branch:
+    """`frames`: outermost first. `count`: processes here. `ranks`: here; `others`: in the same call, but not here."""
+
+    frames: list[str]
+    count: int
+    ranks: str
+    others: int
+    is_rare: bool
+    children: list["Branch"] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Tree:
+    branches: list[Branch]
+    shown: int  # classes
+    cut_off: int
+
+
+def tree(classes: Sequence[StackClass]) -> Tree | None:
+    """Classes of equal stacks → their common frames, then where they part; rare branches first."""
+    if not classes:
+        return None
+    shown = sorted(classes, key=lambda item: (item.count, item.top))[:CLASSES]
+    total = sum(item.count for item in shown)
+    rows = [(list(reversed(item.frames)) or [item.top], item) for item in shown]
+    return Tree(_branches(rows, 0, total), len(shown), len(classes) - len(shown))
+
+
+def _branches(rows: list[tuple[list[str], StackClass]], depth: int, whole: int) -> list[Branch]:
+    here = sum(item.count for _, item in rows)
+    parted: dict[str, list[tuple[list[str], StackClass]]] = {}
+    for frames, item in rows:
+        if depth < len(frames):
+            parted.setdefault(frames[depth], []).append((frames, item))
+    found = [_branch(some, depth, here, whole) for some in parted.values()]
+    return sorted(found, key=lambda branch: (branch.count, branch.frames))
+
+
+def _branch(rows: list[tuple[list[str], StackClass]], depth: int, beside: int, whole: int) -> Branch:
+    """As many frames as all rows share."""
+    shortest = min(len(frames) for frames, _ in rows)
+    end = depth + 1
+    while end < shortest and len({frames[end] for frames, _ in rows}) == 1:
+        end += 1
+    count = sum(item.count for _, item in rows)
+    return Branch(
+        frames=rows[0][0][depth:end],
+        count=count,
+        ranks=_together([item.ranks for _, item in rows]),
+        others=beside - count,
+        is_rare=count * 3 < whole and count < beside,
+        children=_branches(rows, end, whole),
+    )
+
+
+def _together(texts: Sequence[str]) -> str:
+    """Range texts as one, in order; neighbours joined."""
+    runs: list[tuple[int, int]] = []
+    for first, last in sorted(run for text in texts for run in spans(text)):
+        if runs and first <= runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], max(last, runs[-1][1]))
+        else:
+            runs.append((first, last))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:_RUNS])

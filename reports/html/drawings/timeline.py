@@ -1,0 +1,168 @@
+"""The timeline: a track per class of ranks with its last operations, and events on the same axis."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from forensics.model.drawn import TimelineItem, Track
+from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
+from reports.layout import count, cut, plain, ranks_phrase, seconds
+
+ITEMS = 40
+_TRACKS = 7
+_LEFT, _RIGHT, _TOP, _LANE = 222, 962, 30, 38
+_MARK = 20  # pixels between two numbers
+
+
+class Bar(NamedTuple):
+    """An operation: from x, `width` wide; an open one runs into the gap after it."""
+
+    x: int
+    width: int
+    text: str
+    is_open: bool
+
+
+class Moment(NamedTuple):
+    number: int
+    item: TimelineItem
+    relative: str
+    x: int  # of the mark
+    at: int  # on the axis
+    y: int
+    is_drawn: bool
+
+
+class Lane(NamedTuple):
+    y: int
+    state: str
+    first: str
+    second: str
+    bars: list[Bar]
+    stopped: int | None
+
+
+class Timeline(NamedTuple):
+    width: int
+    height: int
+    lanes: list[Lane]
+    moments: list[Moment]
+    ticks: list[Tick]
+    breaks: list[Break]
+    zero: str
+    day: str  # of all events, or ""
+    cut_off: int
+
+
+def timeline(
+    items: Sequence[TimelineItem], tracks: Sequence[Track], zero: str | None, *, has_stopped: bool
+) -> Timeline | None:
+    """Ticks count from `zero`, the first anomaly; else, where the job stopped, from when the first of who is named did;
+    else from the first event."""
+    shown = list(items[:ITEMS])
+    drawn = [track if has_stopped else msgspec.structs.replace(track, stopped_utc=None) for track in tracks[:_TRACKS]]
+    stops = [stop for track in drawn if (stop := seconds(track.stopped_utc)) is not None]
+    told = [at for item in shown if (at := seconds(item.time_utc)) is not None]
+    origin = next((at for at in (seconds(zero), *stops[:1], *told[:1]) if at is not None), None)
+    if origin is None:
+        return None
+    axis = Axis([*told, *stops, *_moments(drawn), origin], origin, _LEFT + 12, _RIGHT - 12)
+    lanes, rows = _lanes(drawn, shown, axis)
+    numbered = _numbered(shown, axis, rows, origin)
+    label = "first anomaly" if seconds(zero) is not None else "stop" if stops else "first event"
+    height = _TOP + _LANE * len(lanes) + 4
+    days = {item.time_utc.partition("T")[0] for item in shown}
+    day = days.pop() if len(days) == 1 else ""
+    return Timeline(
+        _RIGHT + 12, height, lanes, numbered, axis.ticks(), axis.breaks(), label, day, len(items) - len(shown)
+    )
+
+
+def _moments(tracks: Sequence[Track]) -> list[float]:
+    texts = [text for track in tracks for span in track.spans for text in (span.start_utc, span.end_utc)]
+    return [at for text in texts if (at := seconds(text)) is not None]
+
+
+def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -> tuple[list[Lane], dict[str, int]]:
+    """Tracks from the named rank down to those that wait, then hardware and system; which lane takes which events."""
+    lanes = [
+        Lane(
+            _TOP + _LANE * at,
+            track.state,
+            cut(_who(track.ranks), 24),
+            cut(plain(f"in {track.held}") if track.held else "", 40),
+            _bars(track, axis),
+            None if (stop := seconds(track.stopped_utc)) is None else axis.at(stop),
+        )
+        for at, track in enumerate(tracks)
+    ]
+    rows = {
+        "culprit": 0,
+        "peers": min(next((at for at, one in enumerate(tracks) if one.state in ("waiting", "ok")), 0), len(lanes)),
+    }
+    if not lanes or (
+        rows["peers"] == 0
+        and any(item.lane == "peers" for item in items)
+        and lanes[0].state in ("culprit", "dead", "suspect")
+    ):
+        rows["peers"] = len(lanes)
+        lanes.append(Lane(_TOP + _LANE * len(lanes), "waiting", "other ranks", "", [], None))
+    if any(item.lane == "system" for item in items):
+        rows["system"] = len(lanes)
+        lanes.append(Lane(_TOP + _LANE * len(lanes), "system", "hardware, system", "", [], None))
+    return lanes, rows
+
+
+def _who(ranks: str) -> str:
+    total = count(ranks)
+    return ranks_phrase(ranks) if total == 1 or len(ranks) <= 12 else f"{total:,} ranks"
+
+
+def _bars(track: Track, axis: Axis) -> list[Bar]:
+    bars = []
+    starts = [seconds(span.start_utc) for span in track.spans]
+    for at, (span, start) in enumerate(zip(track.spans, starts, strict=True)):
+        if start is None:
+            continue
+        end = seconds(span.end_utc)
+        follower = next((later for later in starts[at + 1 :] if later is not None), None)
+        x = axis.at(start)
+        if span.is_open:
+            width = axis.end - x
+        elif end is not None:
+            width = max(2, axis.at(end) - x)
+        else:  # its end is not recorded: no longer than until the next began
+            width = max(2, min(6, axis.at(follower) - x - 1)) if follower is not None else 4
+        bars.append(Bar(x, width, span.label + (": never completed" if span.is_open else ""), span.is_open))
+        if span.is_open:
+            break  # what was enqueued behind it had not begun
+    return bars
+
+
+def _numbered(items: Sequence[TimelineItem], axis: Axis, rows: dict[str, int], origin: float) -> list[Moment]:
+    """Marks of one lane stand apart, in order of time; a line leads to the moment itself."""
+    found, last = [], dict.fromkeys(rows, 0)
+    for number, item in enumerate(items, 1):
+        at = seconds(item.time_utc)
+        lane = item.lane if item.lane in rows else "peers"
+        x = 0 if at is None else max(axis.at(at), last[lane] + _MARK)
+        if at is not None:
+            last[lane] = x
+        text = "" if at is None else relative(at - origin, is_coarse=is_coarse(item.time_utc))
+        y = _TOP + _LANE * rows[lane] + _LANE // 2
+        found.append(Moment(number, item, text, x, 0 if at is None else axis.at(at), y, at is not None))
+    return _pulled_back(found)
+
+
+def _pulled_back(moments: list[Moment]) -> list[Moment]:
+    """Marks that were pushed beyond the right edge push the others of their lane to the left."""
+    edge: dict[int, int] = {}
+    out = []
+    for moment in reversed(moments):
+        if moment.is_drawn:
+            x = min(moment.x, edge.get(moment.y, _RIGHT))
+            edge[moment.y] = x - _MARK
+            moment = moment._replace(x=x)
+        out.append(moment)
+    return out[::-1]
