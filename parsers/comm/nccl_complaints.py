@@ -134,7 +134,8 @@ def complaint(row: Row) -> dict[str, Any] | None:
     code, severity = groups.pop("code", None) or family.code, family.severity
     detail |= groups | {"blames": family.blames}
     if family.kind == "completion_error":
-        code, status = _status(text)
+        number, status = _status(text)
+        code = number or code
         detail |= status
         severity = "info" if code == "5" else severity
     peer = _PEER.search(text)
