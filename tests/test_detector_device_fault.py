@@ -128,7 +128,7 @@ def test_the_drivers_words_are_told_and_its_line_once() -> None:
     rows = [xid(text=line, line=1), xid(text=line, line=1) | {"kind": "gpu_lost"}]
     job = case([*rows, *WAITS], ranks=RANKS)
     (found,) = DETECTOR.detect(job)
-    assert "xid 79, GPU has fallen off the bus" in found.summary
+    assert "Xid 79, “GPU has fallen off the bus”" in found.summary
     assert [ref.line for ref in found.claims[0].refs] == [1]
     assert [row.text for row in views(job, found).hardware] == [line]
 

@@ -132,6 +132,13 @@ def test_more_tokens_are_an_imbalance_and_no_slow_rank() -> None:
     assert verdict(timed(job)).ranks == (6,)
 
 
+def test_tokens_count_in_the_steps_that_take_longer() -> None:
+    """The load of one rank grows late in the run: over all steps its median is as its peers'."""
+    job = Timed(8).slower(6, "backward", 3.0, lambda step: step >= 40)
+    rows = [row | {"tokens": 90000 if row["rank"] == 6 and row["step"] >= 40 else 30000} for row in job.rows()]
+    assert (verdict(case(timings=rows)).cause, verdict(case(timings=rows)).ranks) == ("imbalance", ())
+
+
 def test_experts_without_token_counts_leave_a_suspect() -> None:
     whole = timed(Timed(8).slower(5, "backward", 1.4), settings=[{"name": "num_experts", "value": "64"}])
     found = verdict(whole)

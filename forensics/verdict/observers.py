@@ -199,5 +199,5 @@ def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -
             return ""  # that somebody waits says nothing of a host or a link
         own = one.who in subjects or (not subjects and one.host is not None and one.host in places)
         return "the process itself" if own else "its peers" if subjects or places else "processes"
-    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a sampler", "monitor": "a monitor"}
+    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a stack sampler", "monitor": "a monitor"}
     return words.get(one.role, "a tool")

@@ -92,7 +92,7 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
     for row in rows.iter_rows(named=True):
         rank = row["rank"] if row["rank_space"] == "global" else None
         if rank is None or rank not in held:
-            ranks, refs = found[f"time-out in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
+            ranks, refs = found[f"timeout in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
             ranks |= set() if rank is None else {rank}
             refs.append(reference(row))
     for key, (ranks, refs) in found.items():
