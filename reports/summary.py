@@ -55,7 +55,7 @@ def facts(incident: Incident) -> list[Row]:
 
 def _decision(incident: Incident) -> str:
     told = incident.decision
-    price = f"; the stall cost {told.lost_gpu_hours:,.1f} GPU hours" if told.lost_gpu_hours else ""
+    price = f"; it cost {told.lost_gpu_hours:,.1f} GPU hours" if told.lost_gpu_hours else ""
     return f"{told.do}: {told.reason}{price}" if told.do != "cannot_tell" else ""
 
 
