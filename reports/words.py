@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
+from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
 
 KIND: Mapping[Kind, str] = {
     "hang": "HANG",
@@ -108,7 +108,14 @@ ACTION: Mapping[ActionKind, tuple[str, str, str]] = {  # what to do, the same ab
 DOMAIN: Mapping[Domain, str] = {
     "workload": "workload: model, data or configuration",
     "infrastructure": "infrastructure: GPU, host or network",
-    "unknown": "workload or infrastructure: not known",
+    "unknown": "not known whether workload or infrastructure",
+}
+DECISION: Mapping[DecisionKind, str] = {
+    "restart": "restart",
+    "stop": "do not restart yet",
+    "evict": "restart without this host",
+    "wait": "let it run",
+    "cannot_tell": "",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}
 ROLE: Mapping[str, str] = {"root": "first", "echo": "again", "infected": "spread"}

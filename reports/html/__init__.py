@@ -22,27 +22,30 @@ from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
+from reports.language import Language
 from reports.layout import cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
+from reports.voice import VOICES
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 5, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
 
 
-def render(report: Report, *, generated: str | None = None) -> str:
+def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
-    incident = summary.primary(report)
+    incident, voice = summary.primary(report), VOICES[language]
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
     return _environment().get_template("page.html.j2").render(
         report=report,
         incident=incident,
-        said=answer.answer(incident) if incident else None,
-        facts=summary.facts(incident) if incident else [],
-        coverage=summary.coverage(report),
+        voice=voice,
+        said=voice.answer(incident) if incident else None,
+        facts=voice.facts(incident) if incident else [],
+        coverage=voice.coverage(report),
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
-        summary_text=terminal.render(report, color=False, width=100),
+        summary_text=terminal.render(report, color=False, width=100, language=language),
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
         anchors=_Anchors(incident),

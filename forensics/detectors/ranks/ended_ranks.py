@@ -169,7 +169,7 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
         )
     kind, why = _TO_DO[str(cause)]
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = f"the logs of {target}, of its host's kernel and of the scheduler" if kind == "collect_more" else target
+    target = f"the logs of {target}, its host's kernel and the scheduler" if kind == "collect_more" else target
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(
