@@ -96,7 +96,7 @@ def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[
     for detector in detectors:
         lacking = [name for name in detector.needs if not case.tables[name].height]
         if lacking:
-            missing[detector.name] = f"not run: the bundle holds no {', '.join(lacking)}"
+            missing[detector.name] = f"not run: the bundle holds no {' and no '.join(lacking)}"
         else:
             findings.extend(detector.detect(case))
     return findings, missing

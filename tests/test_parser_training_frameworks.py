@@ -99,6 +99,30 @@ def test_hf_trainer(text: str, expected: list[dict[str, Any]]) -> None:
         assert repr({key: row[key] for key in wanted}) == repr(wanted)
 
 
+def _dict(loss: float, epoch: str) -> str:
+    return f"{{'loss': '{loss}', 'learning_rate': '0.001', 'epoch': '{epoch}'}}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "steps"),
+    [
+        # a fast training: the bar is drawn again after each dict, and seldom besides
+        ([_bar(0), _dict(3.0, "0.1"), _bar(10), _dict(2.0, "0.2"), _bar(20), _bar(27), _dict(1.0, "0.3"), _bar(30)], (10, 20, 30)),
+        # a slow one: at each step
+        ([_bar(10), _dict(3.0, "0.1"), _bar(10), _bar(20), _dict(2.0, "0.2"), _bar(20)], (10, 20)),
+        # dicts by a logger, which draws no bar: the one after is the next step's
+        ([_bar(10), _dict(3.0, "0.1"), _bar(11), _bar(20), _dict(2.0, "0.2"), _bar(21), _bar(30), _dict(1.0, "0.3")], (10, 20, 30)),
+    ],
+    ids=["fast", "slow", "logger"],
+)  # fmt: skip
+def test_a_dicts_step_is_that_of_the_bar_which_keeps_step_with_the_epochs(
+    pieces: list[str], steps: tuple[int, ...]
+) -> None:
+    rows = _steps(HF, "\n".join(pieces))
+    assert tuple(row["step"] for row in rows if row["loss"] is not None) == steps
+    assert [row["step"] for row in rows] == sorted(row["step"] for row in rows)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -3,7 +3,6 @@
 Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
 """
 
-import gc
 import os
 import shutil
 import signal
@@ -27,6 +26,7 @@ from reports import outputs
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
+    from reports.language import Language
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -68,7 +68,6 @@ def cli(quiet: bool, verbose: bool) -> None:
 def main() -> NoReturn:
     """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
     outputs.reopen_closed()
-    gc.set_threshold(200_000, 20, 50)  # rows and tables hold no cycles: to look for some takes a tenth of the time
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
     try:
         status = _run()
@@ -197,6 +196,7 @@ def _primary(report: "Report") -> "Incident":
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
 )
+@questions.language
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
@@ -219,6 +219,7 @@ def analyze(
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    language: "Language",
     redact: bool,
     profile: bool,
     tables: str | None,
@@ -262,13 +263,13 @@ def analyze(
         with steps("redact"):
             report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
-        wrote = _outputs(report, html, json_file, markdown, trace)
+        wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
             wrote += keeping.write_tables(evidence, tables)
     if "-" not in targets:
         from reports import terminal
 
-        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
+        click.echo(terminal.render(report, color=_has_color(), width=_width(), language=language), nl=False)
     if opened and html:
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
@@ -289,14 +290,19 @@ def _has_color() -> bool:
 
 
 def _outputs(
-    report: "Report", html: str | None, json_file: str | None, markdown: str | None, trace: str | None
+    report: "Report",
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    trace: str | None,
+    language: "Language",
 ) -> list[str]:
     """Write what was asked for; the names of the files written."""
     wrote = []
     if html:
         from reports import html as page
 
-        outputs.write(html, page.render(report, generated=_stamp()).encode())
+        outputs.write(html, page.render(report, generated=_stamp(), language=language).encode())
         wrote.append(html)
     if json_file:
         from reports import json
@@ -306,7 +312,7 @@ def _outputs(
     if markdown:
         from reports import markdown as text
 
-        outputs.write(markdown, text.render(report).encode())
+        outputs.write(markdown, text.render(report, language).encode())
         wrote.append(markdown)
     if trace:
         from reports import trace as events

@@ -3,6 +3,7 @@
 from forensics.case import Detector
 from forensics.detectors.hardware import (
     device_fault,
+    failed_check_of_host,
     failed_node_check,
     idle_device,
     link_before_wait,
@@ -34,6 +35,7 @@ from forensics.detectors.ranks import (
     mismatch,
     never_entered,
     no_answer,
+    no_heartbeat,
     novel_line,
     odd_stack,
     process_ended,
@@ -70,10 +72,12 @@ DETECTORS: tuple[Detector, ...] = (
     did_not_give_up.DETECTOR,
     lost_heartbeat.DETECTOR,
     failed_node_check.DETECTOR,
+    failed_check_of_host.DETECTOR,
     shared_storage.DETECTOR,
     received_size.DETECTOR,
     absent.DETECTOR,
     no_answer.DETECTOR,
+    no_heartbeat.DETECTOR,
     device_fault.DETECTOR,
     stopped_from_outside.DETECTOR,
     network.DETECTOR,

@@ -11,7 +11,7 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Code
 from forensics.model.names import Site
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 
 
 def _rows(stacks: pl.DataFrame, ranks: Iterable[int]) -> list[dict[str, Any]]:
@@ -81,6 +81,6 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         elif site == "unknown":
             claims.append(Claim(f"the stack of {who} is not in communication{beside}", "for", refs))
         else:
-            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication{beside}"
+            text = f"the stack shows {who} {SITE[site]}, not in communication{beside}"
             claims.append(Claim(text, "for", refs))
     return claims

@@ -7,6 +7,7 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, detail, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
+from forensics.model.texts import UNNAMED_GROUP
 from parsers.tables import TableName
 
 _MS_NS = 1_000_000
@@ -215,7 +216,7 @@ def _of_fingerprints(events: pl.DataFrame, memberships: Memberships, expected: f
         for one in prints:
             call = None if one["incomplete"] else _announced(one)
             yield _place(
-                row, "fingerprint", rank=(known or {}).get(one["rank"]), group="compared", label="the group", size=size,
+                row, "fingerprint", rank=(known or {}).get(one["rank"]), group="compared", label=UNNAMED_GROUP, size=size,
                 kind=one["op"], number=found[0][0]["seq"], state="unknown" if call is None else "entered", call=call,
             )  # fmt: skip
 
@@ -227,4 +228,4 @@ def _prints(row: Row) -> list[dict[str, Any]]:
 
 def _announced(one: Mapping[str, Any]) -> str:
     parts = [str(one[name]) for name in ("op", "shape", "dtypes") if one[name]]
-    return f"{' '.join(parts)} (number {one['seq']})"
+    return f"{' '.join(parts)} (#{one['seq']})"

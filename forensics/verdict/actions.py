@@ -19,6 +19,7 @@ from forensics.model.texts import ranks_text
 _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
+_NAMED_PIDS = 2  # in a sentence
 _WAITS = ("rank_absent", "kernel_stuck", "deadlock_cycle", "store_timeout", None)
 
 
@@ -140,9 +141,8 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    asked = "" if actions else "this would decide what the bundle does not"
-    actions += [Action(kind="collect_more", target=what, command=None, reason=asked) for what in finding.collect]
-    if finding.cause in _WAITS and not known.has_records and finding.undecided:
+    actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in finding.collect]
+    if finding.cause in _WAITS and not known.has_records and set(finding.undecided) - {"no_hang"}:
         what = "Flight Recorder dumps in the next run, with these settings"
         actions.append(Action(kind="collect_more", target=what, command=commands.recorder(), reason=""))
     return actions
@@ -161,16 +161,14 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
         shown = dict(list(pids.items())[:_PROCESSES])
         target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)})"
         command = commands.stacks(host, list(shown.values()), known.around)
-        reason = (
-            "shows where they are, if the job still runs"
-            if len(shown) > 1
-            else "shows where it is, if the job still runs"
-        )
-        actions.append(Action(kind="collect_more", target=target, command=command, reason=reason))
+        actions.append(Action(kind="collect_more", target=target, command=command, reason="only while the job runs"))
     return actions
 
 
 def _pids(pids: Mapping[int, int]) -> str:
+    """The command has them all."""
+    if len(pids) > _NAMED_PIDS:
+        return f"{len(pids)} processes"
     return f"pid{'' if len(pids) == 1 else 's'} {', '.join(map(str, pids.values()))}"
 
 
@@ -184,7 +182,7 @@ def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
             kind="collect_more",
             target=f"the kernel log of {host}",
             command=commands.kernel_log(host, known.around),
-            reason="shows whether the kernel ended the process",
+            reason="it shows whether the kernel ended the process",
         )
         for host in sorted(hosts)[:_HOSTS]
     ]

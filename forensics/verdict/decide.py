@@ -48,16 +48,16 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, st
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
         return "wait", "the job was running when this was taken"
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
-        return "cannot_tell", "nothing is proven; what would decide is listed"
+        return "cannot_tell", "nothing is proven; what to collect is listed"
     hosts = sorted({*verdict.hosts} & {*again})
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
-        return "evict", f"{', '.join(hosts)} was accused in an earlier attempt, too"
+        return "evict", f"{', '.join(hosts)} was at fault in an earlier attempt as well"
     if verdict.kind == "slow":
-        return "wait", "the job goes on; nothing shows that who is slow will stay so on another start"
+        return "wait", "the job goes on, and nothing shows that a restart would change it"
     if _is_lasting(verdict):
         return "evict", f"the driver reports an error of a device on {_host(verdict)} that a restart does not clear"
     if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
-        return "stop", "the next start meets it again: code or configuration must change first"
+        return "stop", "the next start would fail in the same way; code or configuration must change first"
     if verdict.kind == "numerics":
         return "cannot_tell", "what the values came from decides whether they come back"
     if verdict.cause in _AGAIN:

@@ -92,7 +92,7 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
     for row in rows.iter_rows(named=True):
         rank = row["rank"] if row["rank_space"] == "global" else None
         if rank is None or rank not in held:
-            ranks, refs = found[f"time-out in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
+            ranks, refs = found[f"timeout in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
             ranks |= set() if rank is None else {rank}
             refs.append(reference(row))
     for key, (ranks, refs) in found.items():
@@ -202,6 +202,12 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
 def _never_started(case: Case) -> Iterator[Symptom]:
     if case.has_begun:
         return
+    checked = case.events.filter((pl.col("kind") == "node_check") & (pl.col("severity") == "error")).sort(
+        "file", "line"
+    )
+    if checked.height and not case.seen:
+        refs = tuple(reference(r) for r in checked.head(2).iter_rows(named=True))
+        yield Symptom("never_started", "check of nodes", frozenset(), refs)
     kinds = case.events["kind"]
     begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
     failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info")).sort(

@@ -31,10 +31,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not rest or len(rest) >= len(gave_up):
         return ()
     lost = sorted(set(rest) - case.seen)
-    text = f"{ranks_text(gave_up)} waited until a time-out or a broken connection; {ranks_text(rest)} did not say so"
+    text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
     text += f" (nothing of {ranks_text(lost)} is here)" if lost else ""
     odd = gave_up_elsewhere(case.stacks, gave_up)
-    beside = "one of those who waited did so in a call of its own"
+    beside = "one of the ranks that waited was in a call of its own"
     if odd:
         where = "; ".join(f"rank {rank} at {code.file}:{code.line}" for rank, code in sorted(odd.items())[:3])
         beside += f": most gave up at one line of the program, {where}"

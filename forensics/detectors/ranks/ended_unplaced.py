@@ -130,7 +130,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             time_ns=same[0]["time_ns"],
             actions=(_action(cause, ", ".join(hosts)),),
             summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
-            + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
+            + ("; most ranks waited until a timeout, and it may have come after that." if after else "."),
         ),
     )
 

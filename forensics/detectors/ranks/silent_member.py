@@ -155,7 +155,7 @@ def _reading(
             f"{why} a link, an adapter, a switch and a stuck kernel look alike here",
         )
     if silent and 2 * len(silent) <= len(group.members):
-        why = f"{ranks_text(silent)} of the group printed no time-out; that does not prove that they were absent"
+        why = f"{ranks_text(silent)} of the group printed no timeout; that does not prove that they were absent"
         return "culprit_among_missing", silent, why
     if silent:
         return "culprit_among_missing", frozenset(), "most members of the group left no line"
@@ -167,7 +167,7 @@ def _reading(
     rest = case.job_told_of - timed_out
     if rest and _FEW * len(rest) <= len(case.job_told_of) and len(timed_out) > 1:
         whole = "of the whole job" if case.is_world_told else "of those that left a line"
-        why = f"{whole} {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
+        why = f"{whole} {ranks_text(rest)} printed no timeout, and the lines do not say who belongs to the group"
         return "membership_unknown", rest, why
     why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
     return "membership_unknown", frozenset(), why

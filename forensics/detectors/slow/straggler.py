@@ -125,9 +125,11 @@ def _phases(slow: Sequence[Outlier]) -> str:
 def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
     who = ", ".join(f"rank {rank}" for rank in ranks[:8])
     if sort == "work":
-        reason = "the same work takes its device longer than its peers: clocks, power, temperature, other processes"
+        reason = (
+            "the same work takes its device longer than its peers (look at clocks, power, temperature, other processes)"
+        )
         return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
-    reason = "its host keeps the device waiting: loader, storage, interpreter, other processes"
+    reason = "its host keeps the device waiting (look at loader, storage, interpreter, other processes)"
     return (Action(kind="check_data", target=who, command=None, reason=reason),)
 
 
