@@ -48,6 +48,7 @@ from forensics.detectors.ranks import (
 from forensics.detectors.slow import (
     late_rank,
     reported_straggler,
+    slow_kernels,
     slow_network,
     straggler,
     throughput_drop,
@@ -91,6 +92,7 @@ DETECTORS: tuple[Detector, ...] = (
     silent_member.DETECTOR,
     straggler.DETECTOR,
     late_rank.DETECTOR,
+    slow_kernels.DETECTOR,
     slow_network.DETECTOR,
     reported_straggler.DETECTOR,
     unnamed_rank.DETECTOR,

@@ -59,7 +59,8 @@ def _load(case: Case, one: Outlier) -> Claim | None:
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
     if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:
-        text = f"rank {one.rank} works on {own[0]:.6g} tokens in {one.phase}, its peers on {others:.6g} at the median"
+        what = "tokens" if one.sort == "work" else "bytes"
+        text = f"rank {one.rank} works on {own[0]:.6g} {what} in {one.phase}, its peers on {others:.6g} at the median"
         return Claim(text, "for", peers.references(one.places[:1]))
     printed = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == one.rank)).sort("file", "line")
     most = printed["value"].median()
@@ -136,7 +137,9 @@ def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
 def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
     ranks = sorted({one.rank for one in slow})
     loads = [claim for one in slow if (claim := _load(case, one)) is not None]
-    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: more tokens were routed there"
+    is_work = slow[0].sort == "work"
+    more = "more tokens were routed there" if is_work else "it has more to write"
+    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: {more}"
     return Finding(
         detector=DETECTOR.name,
         cause="imbalance",
@@ -148,7 +151,7 @@ def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
                 kind="check_config",
                 target="job",
                 command=None,
-                reason="the routing loads some experts more than others",
+                reason=f"the {'routing loads some experts' if is_work else 'sharding loads some ranks'} more than others",
             ),
         ),
         summary=f"Slow: {text}.{peers.price(slow)}",
