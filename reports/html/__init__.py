@@ -21,10 +21,10 @@ from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
-from reports.layout import cut_left, duration, ranks_phrase, size
+from reports.layout import count, cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
 
-_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 5, 20, 8, 40, 60  # of each list on the page
+_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
 
 
@@ -123,6 +123,7 @@ def _environment() -> Environment:
         "size": size,
         "place": summary.place,
         "is_one": str.isdecimal,
+        "rank_count": count,
         "clock": _clock,
         "shortened": cut_left,
         "milliseconds": _milliseconds,
