@@ -11,7 +11,7 @@ from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.clocks import clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
-from forensics.assemble.identity import globalise, identify, seen_ranks, world
+from forensics.assemble.identity import globalise, identify, seen_ranks, short_host, world
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.case import Case, Detector
 from forensics.detectors import DETECTORS
@@ -21,15 +21,18 @@ from forensics.facts.process_ends import process_ends, recorded_waiting, standin
 from forensics.facts.recovered_errors import unrecovered, with_recovered
 from forensics.facts.stacks import main_stacks
 from forensics.facts.states import reconcile
+from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.roots import find
 from forensics.graph.hang.waits import build
+from forensics.model.commands import Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.model.past import Past, origin_of
 from forensics.model.steps import Step, unwatched
 from forensics.model.texts import ranks_text
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
-from forensics.verdict.recurrence import mark_repeats
+from forensics.verdict.recurrence import NO_PAST, mark_repeats
 from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
@@ -93,7 +96,7 @@ def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[
     for detector in detectors:
         lacking = [name for name in detector.needs if not case.tables[name].height]
         if lacking:
-            missing[detector.name] = f"not run: the bundle holds no {', '.join(lacking)}"
+            missing[detector.name] = f"not run: the bundle holds no {' and no '.join(lacking)}"
         else:
             findings.extend(detector.detect(case))
     return findings, missing
@@ -112,6 +115,7 @@ def conclude_evidence(
     known_bad: frozenset[str] = frozenset(),
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
+    past: Past = NO_PAST,
     detectors: Sequence[Detector] = DETECTORS,
     step: Step = unwatched,
 ) -> Report:
@@ -123,10 +127,12 @@ def conclude_evidence(
     seen: frozenset[int] = frozenset()
     skew: float | None = None
     learnt: str | None = None
-    identities: list[pl.DataFrame] = []
+    arounds: list[Surroundings] = []
     spans: list[Told] = []
     known_lines: frozenset[str] = frozenset()
     stale: list[str] = []
+    hosts: dict[int, frozenset[str]] = {}
+    known_bad |= frozenset(past.known_bad)
     with step("attempts"):
         attempts = attempts_of(evidence.tables)
     split = attempts.tables
@@ -142,8 +148,9 @@ def conclude_evidence(
         primary = len(incidents)
         incidents += map(attempts.mark, found)
         spans.append(told(case, incidents[primary]))
+        hosts[attempt] = spans[-1].hosts
         listed += rows(conclusion.choice.candidates, missing)
-        identities += [case.identity] * len(found)
+        arounds += [surroundings(tables)] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
         if old := sorted(case.states.stale) if case.states is not None else []:
             stale.append(
@@ -151,19 +158,29 @@ def conclude_evidence(
             )
         learnt = case.world_from or learnt
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
+    files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt)
+    past = past.without(origin_of(files, members.hosts_seen))
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
-        coverage=coverage(evidence.tables, job, seen, len(split), skew, learnt),
+        coverage=members,
         primary=primary,
-        incidents=mark_repeats(incidents, identities, primary, len(job)),
+        incidents=mark_repeats(incidents, primary, len(job), hosts, arounds, past),
         findings=listed,
         environment=environment(split),
-        limits=[*attempts.limits, *dict.fromkeys(limits)],
-        files=file_rows(evidence.tables),
+        limits=[*attempts.limits, *dict.fromkeys(limits), *_marked_hosts(known_bad, members.hosts_seen)],
+        files=files,
         ledger=ledger(spans),
     )
+
+
+def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
+    """Sentences on the hosts that a person called bad: they are no evidence."""
+    there = {short_host(host) for host in seen}
+    marked = sorted({short_host(host) for host in known_bad})
+    where = [f"{host} ({'of this job' if host in there else 'not seen in this bundle'})" for host in marked]
+    return [f"known bad: {', '.join(where)}, as you or the history say; that names nobody"] if where else []
 
 
 def analyze(
@@ -173,6 +190,7 @@ def analyze(
     known_bad: Sequence[str] = (),
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
+    past: Past = NO_PAST,
     parsers: Sequence[Parser] = PARSERS,
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
@@ -185,7 +203,8 @@ def analyze(
     >>> report.save("incident.html")
 
     `expected_ranks`: how many ranks the job has. `known_bad`: hosts already known to be bad. `topology`: sizes, as
-    {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken.
+    {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken. `past`: what a history
+    holds (forensics.history.recall).
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
     where nothing can be read."""
     evidence = read(str(bundle), parsers=parsers, progress=progress)
@@ -195,6 +214,7 @@ def analyze(
         known_bad=frozenset(known_bad),
         topology=topology,
         hung=hung,
+        past=past,
         detectors=detectors,
     )
     report.__dict__.update(_tables=with_times(evidence.tables), _timeline=_timeline(evidence))

@@ -10,10 +10,11 @@ from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
-from forensics.facts.checkpoints import Checkpoint, checkpoints
+from forensics.facts.checkpoints import Checkpoints, checkpoints
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
+from forensics.facts.own_values import is_data_parallel
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
@@ -109,8 +110,8 @@ class Case:
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
 
     @cached_property
-    def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Complete checkpoints by step (facts/checkpoints.py)."""
+    def checkpoints(self) -> Checkpoints:
+        """What is said of checkpoints, and which are complete (facts/checkpoints.py)."""
         return checkpoints(self.events)
 
     @cached_property
@@ -137,6 +138,11 @@ class Case:
     def roles(self) -> Roles:
         """Which ranks do the same work (facts/roles.py)."""
         return Roles(self.tables, self.coordinates, self.expected | self.seen)
+
+    @cached_property
+    def is_data_parallel(self) -> bool:
+        """Are the values that a rank computes its own alone, before gradients are averaged?"""
+        return is_data_parallel(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:

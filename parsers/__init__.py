@@ -15,6 +15,7 @@ from parsers.comm import (
     nccl,
     nccl_collectives,
     nccl_inspector,
+    oneccl,
     proxy_dump,
     ras,
 )
@@ -22,6 +23,7 @@ from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
+    ib_counters,
     lspci,
     mthreads_gmi,
     mx_smi,
@@ -59,6 +61,7 @@ from parsers.numerics import (
     msprobe_monitor,
     nan_asserts,
     overflow,
+    replica_hashes,
     rerun_tracker,
     te_stats,
     tensor_stats,
@@ -83,13 +86,24 @@ from parsers.scheduling import (
     slurm,
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
-from parsers.timing import kineto, megatron_timers, msprof, nccl_tests, nvrx, phases, step_times
+from parsers.timing import (
+    kineto,
+    megatron_timers,
+    msprof,
+    nccl_tests,
+    nvrx,
+    phases,
+    step_json,
+    step_records,
+    step_times,
+)
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
+    kineto.PARSER,  # before the flight recorder: a trace tells the groups of its job, too
     flight_recorder.PARSER,
     py_spy.PARSER,
     faulthandler.PARSER,
@@ -108,6 +122,7 @@ PARSERS: tuple[Parser, ...] = (
     mthreads_gmi.PARSER,
     mx_smi.PARSER,
     ib.PARSER,
+    ib_counters.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
@@ -116,9 +131,9 @@ PARSERS: tuple[Parser, ...] = (
     kubernetes.PARSER,
     pod_description.PARSER,
     sacct.PARSER,
-    kineto.PARSER,
     msprof.PARSER,
     phases.PARSER,
+    step_records.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,
@@ -134,6 +149,7 @@ PARSERS: tuple[Parser, ...] = (
     cann.PARSER,
     horovod.PARSER,
     coordination.PARSER,
+    oneccl.PARSER,
     libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,
@@ -153,6 +169,7 @@ PARSERS: tuple[Parser, ...] = (
     expert_load.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
+    replica_hashes.PARSER,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
     hf_underflow.PARSER,
@@ -160,6 +177,7 @@ PARSERS: tuple[Parser, ...] = (
     megatron_timers.PARSER,
     nvrx.PARSER,
     step_times.PARSER,
+    step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
@@ -196,7 +214,7 @@ def read(
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
     limits: Limits | None = None,
 ) -> Evidence:
-    """Read a bundle: folder, file, archive, or "-" for a tar on standard input. Raises BundleError.
+    """Read a bundle: folder, file, archive, or "-" for a tar on standard input; or what `store` kept. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
     `limits`: what the bundle may cost.

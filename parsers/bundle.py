@@ -180,7 +180,7 @@ def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> Non
                 error = None
                 if entry.offset + entry.size > source.size:
                     error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
-                _expand(bundle, replace(_source(path, entry.size, opener), read_error=error), depth + 1)
+                _expand(bundle, _source(path, entry.size, opener, error), depth + 1)
 
 
 def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReader, depth: int) -> None:
@@ -191,7 +191,7 @@ def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReade
             if _taken(bundle, entry, path):
                 size, opener = bundle._spill.keep(forward, entry.size)
                 error = None if size == entry.size else f"cut short: {size} of {entry.size} bytes"
-                _expand(bundle, replace(_source(path, size, opener), read_error=error), depth + 1)
+                _expand(bundle, _source(path, size, opener, error), depth + 1)
     except (archives.TarError, OSError) as error:
         _list(bundle, prefix.rstrip("/") or name, str(error))
 
@@ -287,9 +287,9 @@ def _head(bundle: Bundle, source: Source) -> bytes | None:
         return None
 
 
-def _source(path: str, size: int, opener: Callable[[], BinaryIO]) -> Source:
+def _source(path: str, size: int, opener: Callable[[], BinaryIO], read_error: str | None = None) -> Source:
     told = hints(path)
-    return Source(path, size, opener, told.rank, told.local_rank, told.host, told.attempt, told.launch)
+    return Source(path, size, opener, told.rank, told.local_rank, told.host, told.attempt, told.launch, read_error)
 
 
 def _list(bundle: Bundle, path: str, reason: str, lost: int | None = None) -> None:

@@ -52,12 +52,11 @@ class Candidates:
         columns["raw"].extend(raws)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
-        for number, candidates in enumerate(scanned.candidates):
-            if candidates:
-                self._rows[number].extend([index[place] for place, _ in candidates])
-                self._hits[number].extend([is_hit for _, is_hit in candidates])
+        for number, candidates in scanned.candidates.items():
+            self._rows[number].extend([index[place] for place, _ in candidates])
+            self._hits[number].extend([is_hit for _, is_hit in candidates])
         self._bytes += sum(map(len, scanned.texts.values()))
-        scanned.texts, scanned.candidates = {}, []
+        scanned.texts, scanned.candidates = {}, {}
 
     @property
     def is_full(self) -> bool:

@@ -8,6 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+_CATALOGUES = {"xid": "xid.csv", "sxid": "sxid.csv", "eid": "metax_eid.csv"}
+# What only somebody can do who takes the device from the job: the next start meets the same fault.
+_LASTING = ("reset_gpu", "reboot_node", "drain_and_rma", "repair")
 _SEVERITIES = {"critical": "fatal", "error": "error", "warning": "warning", "info": "info"}
 
 
@@ -24,7 +27,15 @@ class Code(NamedTuple):
 def rows(name: str) -> dict[str, dict[str, str]]:
     """A catalogue by its code."""
     text = files("parsers").joinpath("data", name).read_text(encoding="utf-8")
-    return {row.pop("code"): row for row in csv.DictReader(text.splitlines())}
+    return {row.pop("code", "") or row["eid"].lower(): row for row in csv.DictReader(text.splitlines())}
+
+
+def is_lasting(code: str | None) -> bool:
+    """Does the vendor's catalogue ask for a reset, a reboot or a repair? What it does not list is not proven to last."""
+    family, _, number = (code or "").partition(":")
+    row = rows(_CATALOGUES[family]).get(number, {}) if family in _CATALOGUES else {}
+    grave = row.get("severity") not in ("info", "warning", "watch")  # what can wait for the next pause is no reason
+    return grave and (row.get("first_action") or row.get("advice")) in _LASTING
 
 
 @cache

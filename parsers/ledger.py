@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from io import BytesIO
 from typing import Any, BinaryIO
 from zipfile import BadZipFile
 
@@ -24,10 +25,11 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.secrets import mask_tables
+from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
-UNIT_FILES = 128
+UNIT_FILES = 1024
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 STREAM_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, NotImplementedError, ValueError)
@@ -58,7 +60,9 @@ def read_bundle(
     map_units: Map,
     limits: Limits | None = None,
 ) -> Evidence:
-    """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
+    """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
+    if (evidence := kept(path)) is not None:
+        return evidence
     with ExitStack() as opened:
         bundle = opened.enter_context(open_bundle(path, limits))
         units = list(_units(bundle.sources))
@@ -119,7 +123,8 @@ def read_unit(
 ) -> Tables:
     """Some files → their tables, the rows of `files` included. `budget.tables`: what others have made before."""
     candidates = Candidates([parser for parser in parsers if isinstance(parser, LineParser)])
-    reports, parts = _read_files(sources, _Reading(parsers, candidates, forms, year, budget or Budget()))
+    owners = [parser for parser in parsers if isinstance(parser, FileParser)]
+    reports, parts = _read_files(sources, _Reading(owners, candidates, forms, year, budget or Budget()))
     parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
         parts.extend(report.parts)
@@ -167,7 +172,7 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
 class _Reading:
     """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
 
-    parsers: tuple[Parser, ...]
+    owners: Sequence[FileParser]
     candidates: Candidates
     forms: tuple[Dense, ...]
     year: int | None
@@ -226,7 +231,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
-    owner = _owner(report, reading.parsers, head)
+    owner = _owner(report, reading.owners, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
         report.owner = owner
@@ -237,7 +242,8 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     elif owner is not None:
         _parse_file(report, owner, source)
     if is_text(head):
-        _scan_file(report, source, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
+        seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
+        _scan_file(report, seen, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     if not waits:
@@ -264,14 +270,13 @@ def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> None:
         _lose(report, source, opened)
 
 
-def _owner(report: _Report, parsers: tuple[Parser, ...], head: bytes) -> FileParser | None:
-    for parser in parsers:
-        if isinstance(parser, FileParser):
-            try:
-                if parser.accepts(report.source.path, head):
-                    return parser
-            except Exception as error:  # a defect of one parser must not cost the bundle
-                report.lose(failed(parser.name, error))
+def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FileParser | None:
+    for parser in owners:
+        try:
+            if parser.accepts(report.source.path, head):
+                return parser
+        except Exception as error:  # a defect of one parser must not cost the bundle
+            report.lose(failed(parser.name, error))
     return None
 
 

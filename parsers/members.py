@@ -42,7 +42,7 @@ def open_unfolded(kind: str, opener: Callable[[], BinaryIO], share: Share) -> Bi
 
 
 def open_slice(opener: Callable[[], BinaryIO], offset: int, size: int) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Slice(opener(), offset, size), 1 << 16))
+    return cast(BinaryIO, io.BufferedReader(_Slice(opener(), offset, size), min(1 << 16, max(size, 512))))
 
 
 def _open_kept(data: bytes) -> BinaryIO:

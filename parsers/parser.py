@@ -51,7 +51,7 @@ class Source:
     read_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LineParser:
     """Reads single lines, or short blocks that begin with a line that holds an anchor.
 
@@ -73,7 +73,7 @@ class LineParser:
     leftover: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FileParser:
     """Reads the files that it accepts; the first that accepts one is its only FileParser.
 

@@ -1,7 +1,7 @@
 """What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
 
 Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
-folder; flight-recorder dumps ``_dump_9``, ``trace_9``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
+folder; flight-recorder dumps ``_dump_9``, ``trace_9``; Paddle's ``workerlog.LOCAL_RANK``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
 space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from parsers.patterns import regex
 
 _ATTEMPT = regex(r"attempt_(\d{1,6})")
-_LOCAL_RANK = regex(r"(?:^|[._-])local_?rank[_-]?(\d{1,4})(?=$|[._-])(?!-\d)")
+_LOCAL_RANK = regex(r"(?:^|[._-])(?:local_?rank[_-]?|workerlog\.)(\d{1,4})(?=$|[._-])(?!-\d)")
 _RANK = regex(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
 # Words before "rank" that make the number something else: a place within a group, or a size.
 _OTHER_SPACE = regex(

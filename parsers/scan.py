@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import inf
 from typing import BinaryIO
 
-from parsers.anchors import finder
+from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
 from parsers.parser import LineParser
 from parsers.patterns import regex
@@ -47,7 +47,7 @@ class Scanned:
 
     lines: int = 0
     texts: dict[Place, bytes] = field(default_factory=dict)  # every candidate once
-    candidates: list[list[tuple[Place, bool]]] = field(default_factory=list)  # per parser; bool: is a hit
+    candidates: dict[int, list[tuple[Place, bool]]] = field(default_factory=dict)  # parser's number → …; bool: is a hit
     sample: dict[int, str] = field(default_factory=dict)  # line → text
     first: list[str] = field(default_factory=list)
     last: list[str] = field(default_factory=list)
@@ -57,7 +57,9 @@ class Scanned:
         """Deliver nothing of these lines: somebody else has read them."""
         if lines:  # else nothing would change
             self.texts = {place: text for place, text in self.texts.items() if place[0] not in lines}
-            self.candidates = [[one for one in own if one[0][0] not in lines] for own in self.candidates]
+            self.candidates = {
+                number: [one for one in own if one[0][0] not in lines] for number, own in self.candidates.items()
+            }
 
 
 def is_text(head: bytes) -> bool:
@@ -220,26 +222,25 @@ class _LineEnds:
 
 
 @lru_cache(maxsize=8)
-def _wanted(parsers: tuple[LineParser, ...]) -> tuple[tuple[bytes, ...], list[list[int]]]:
-    """All anchors, and for each the numbers of the parsers that want it."""
+def _wanted(parsers: tuple[LineParser, ...]) -> tuple[Find, list[list[int]]]:
+    """Where all anchors occur, and for each the numbers of the parsers that want it."""
     wanted: dict[bytes, list[int]] = {}
     for number, parser in enumerate(parsers):
         for anchor in dict.fromkeys(parser.anchors):
             wanted.setdefault(anchor, []).append(number)
     anchors = tuple(sorted(wanted))
-    return anchors, [wanted[anchor] for anchor in anchors]
+    return finder(anchors), [wanted[anchor] for anchor in anchors]
 
 
 class _Scanner:
     def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
         self._parsers = parsers
         self._dense = dense
-        self._anchors, self._wanted = _wanted(tuple(parsers))
+        self._find, self._wanted = _wanted(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
-        self._find = finder(self._anchors)
-        self._counts = [0] * len(self._anchors)
+        self._counts = [0] * len(self._wanted)
         self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
-        self._following = {number: _Following() for number, parser in enumerate(parsers) if parser.after}
+        self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
         self._windows = 0
         self._base = 0
@@ -304,7 +305,6 @@ class _Scanner:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
-        result.candidates = [[] for _ in self._parsers]
         for number, kept in sorted(self._kept.items()):
             rows = sorted((*kept.head, *kept.tail), key=lambda row: row[0])
             result.texts.update({place: text for place, text, _ in rows})
@@ -353,8 +353,8 @@ class _Scanner:
         for number in self._who_wants(frozenset(anchors)):
             if self._parsers[number].before:
                 self._precede(block, segment, number, number in early)
-            following = self._following.get(number)
-            if following is not None:
+            if self._parsers[number].after:
+                following = self._following.setdefault(number, _Following(line=self._line))
                 self._follow(block, size, number, following, segment.line)
                 leads = self._parsers[number].leads
                 if leads is None or leads.search(text):

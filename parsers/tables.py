@@ -3,6 +3,9 @@
 Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
 "not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
 (1-based, text) or ``record`` (0-based index of an entry in a structured file).
+
+A row of ``operations`` from a flight record takes some 90 bytes: texts are categories, and a column that says one thing in
+all rows of all files takes nothing (`conform`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -243,6 +246,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,
         "tflops": _FLOAT,
+        "per_s": _FLOAT,  # samples or tokens in a second, whichever is printed
         "samples": _INT,
         "tokens": _INT,
         "framework": _TEXT,
@@ -364,6 +368,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "comm_warning": "any other warning of a collective library",
     "config_error": "a configuration cannot work (duplicate device, version mismatch, …); code says which",
     "nan_assert": "a check found NaN or Inf; names_ranks = where",
+    "replica_mismatch": "a check of the job found replicas of its weights to differ; names_ranks = who differs",
     "loss_scale": "a dynamic loss scale changed; value = new scale",
     "bad_loss": "a script stopped because its loss was NaN or Inf",
     "checkpoint_save": "a checkpoint was written; step set",
@@ -436,15 +441,36 @@ def _fitting(value: Any) -> Any:
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError."""
+    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError.
+
+    A column that says one thing in all rows becomes a literal, which takes no memory, also where such tables are put
+    together."""
     schema = SCHEMAS[name]
     if extra := set(frame.columns) - schema.keys():
         raise KeyError(f"{name} has no column {sorted(extra)}")
-    present = set(frame.columns)
+    only = _only_values(frame)
+    told = set(frame.columns) - only.keys()
     return frame.select(
-        pl.col(key).cast(dtype) if key in present else pl.lit(None, dtype=dtype).alias(key)
+        pl.col(key).cast(dtype) if key in told else pl.lit(only.get(key), dtype=dtype).alias(key)
         for key, dtype in schema.items()
     )
+
+
+def slim(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows where they come from outside: a column of one value as a literal again."""
+    return frame.with_columns(
+        pl.lit(value, dtype=frame.schema[name]).alias(name) for name, value in _only_values(frame).items()
+    )
+
+
+def _only_values(frame: pl.DataFrame) -> dict[str, Any]:
+    """Column → the one value that all rows have, null included; lists and structures aside."""
+    if frame.height < 2:  # nothing to be saved
+        return {}
+    flat = [name for name, kind in frame.schema.items() if not kind.is_nested()]
+    first = frame.row(0, named=True)
+    same = frame.select(pl.col(flat).eq_missing(pl.col(flat).first()).all()).row(0, named=True)
+    return {name: first[name] for name in flat if same[name]}
 
 
 def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:

@@ -13,7 +13,7 @@ from forensics.model.names import Cause
 from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
-_STOPPED = ("preempted", "stopped_by_hand", "time_limit")  # from outside: nothing crashed
+STOPPED: tuple[Cause, ...] = ("preempted", "stopped_by_hand", "time_limit")  # from outside: nothing crashed
 _SHOWN = 4  # names in a sentence
 _LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
@@ -47,14 +47,14 @@ def answer(incident: Incident) -> Answer:
         sentence=_ended(sentence),
         more=_ended(_capital(more)),
         cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not _is_idle(verdict, reason)),
-        do=_ended(todo(first)) if first else "Nothing.",
+        do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,
     )
 
 
 def label(verdict: Verdict) -> str:
     """The kind in capitals; in brackets how far it is from sure, where it is."""
-    if verdict.cause in _STOPPED:
+    if verdict.cause in STOPPED:
         return "STOPPED"
     if is_undecided(verdict) and verdict.kind != "unknown":
         return f"{KIND[verdict.kind]} (undecided)"
@@ -82,10 +82,17 @@ def actions(incident: Incident) -> list[Action]:
 
 def todo(action: Action) -> str:
     """ "Check stream.py:57: it stopped in next_batch"."""
+    return f"{_what(action)}: {action.reason}" if action.reason else _what(action)
+
+
+def _do_first(action: Action) -> str:
+    """A command speaks for itself; its reason stands in the list of actions."""
+    return _what(action) if action.command else todo(action)
+
+
+def _what(action: Action) -> str:
     general, about = ACTION[action.kind][0], ACTION[action.kind][1]
-    has_target = action.target not in ("", "job")
-    what = about.format(action.target) if has_target else general
-    return f"{what}: {action.reason}" if action.reason else what
+    return about.format(action.target) if action.target not in ("", "job") else general
 
 
 # --- who, where ------------------------------------------------------------------------------------------------------
@@ -144,7 +151,8 @@ def _placed(summary: str, verdict: Verdict) -> str:
 def operation(verdict: Verdict) -> str:
     """ "all_reduce #25 of dp_2"; empty where none is known."""
     first = verdict.first_anomaly
-    if first.seq is None and not first.group and not (first.op and verdict.kind == "hang"):
+    own = verdict.kind == "numerics" and not first.group  # an operator, no communication
+    if own or (first.seq is None and not first.group and not (first.op and verdict.kind == "hang")):
         return ""
     number = "" if first.seq is None else f" #{first.seq}"
     return f"{first.op or 'operation'}{number}{f' of {first.group}' if first.group else ''}"
@@ -186,11 +194,14 @@ def _cycle(incident: Incident) -> str:
 def _mismatch(incident: Incident) -> str:
     verdict = incident.verdict
     calls = (verdict.first_anomaly.op or "").split(" / ")
-    differ = f": {calls[0]} instead of {calls[1]}" if len(calls) == 2 and calls[0] != calls[1] else ""
-    number = "" if verdict.first_anomaly.seq is None else f" at #{verdict.first_anomaly.seq}"
+    number = "" if verdict.first_anomaly.seq is None else f" #{verdict.first_anomaly.seq}"
     group = f" of {verdict.first_anomaly.group}" if verdict.first_anomaly.group else ""
-    at = f", at {code(verdict)}" if code(verdict) else ""
-    return f"{who(verdict)} made another call than the other members{number}{group}{differ}{at}{waiting(incident)}"
+    at = f" at {code(verdict)}" if code(verdict) else ""
+    differ = (
+        f"called {calls[0]} instead of {calls[1]}{number}{group}" if len(calls) == 2 and calls[0] != calls[1] else ""
+    )
+    other = f"made another call than the other members: {calls[0] or 'call'}{number}{group}"
+    return f"{who(verdict)} {differ or other}{at}{waiting(incident)}"
 
 
 def _stuck(incident: Incident) -> str:

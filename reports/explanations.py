@@ -4,11 +4,13 @@ from typing import get_args
 
 from forensics.model.incident import Incident, Report
 from forensics.model.names import Cause, Reason, Status
-from reports import summary, words
+from reports import meanings_zh, summary, words, words_zh
 from reports.answer import answer, label
+from reports.language import Language
 from reports.layout import spans
 from reports.meanings import CAUSES, REASONS, STATUSES, Meaning
 from reports.sanitize import clean
+from reports.voice import VOICES
 
 WORDS = (*get_args(Cause), *get_args(Status), *get_args(Reason))
 _STATES = {
@@ -21,8 +23,10 @@ _STATES = {
 }
 
 
-def of_word(word: str) -> str | None:
+def of_word(word: str, language: Language = "en") -> str | None:
     """The meaning of a cause, a status or a reason, in a few lines; None where the word is none."""
+    if language == "zh":
+        return _in_chinese(word)
     found: Meaning | None = None
     for table, short in ((CAUSES, words.CAUSE), (STATUSES, words.STATUS), (REASONS, words.REASON)):
         if word in table:
@@ -33,8 +37,24 @@ def of_word(word: str) -> str | None:
     return f"{word}: {title}\n\n{found.means}\n\nLooks alike: {found.alike}\nWhat to do: {found.do}\n"
 
 
-def of_rank(report: Report, rank: int) -> str:
+def _in_chinese(word: str) -> str | None:
+    tables = (
+        (meanings_zh.CAUSES, words_zh.CAUSE),
+        (meanings_zh.STATUSES, words_zh.STATUS_NAME),
+        (meanings_zh.REASONS, words_zh.REASON),
+    )
+    for table, short in tables:
+        if word in table:
+            return f"{word}：{short[word]}\n\n{table[word].means}\n\n处理：{table[word].do}\n"  # type: ignore[index]
+    return None
+
+
+def of_rank(report: Report, rank: int, language: Language = "en") -> str:
     """Every incident of the report, and the part of this rank in it; cleaned text."""
+    if language == "zh":
+        return (
+            "\n".join(clean(line) for incident in report.incidents for line in _part_in_chinese(incident, rank)) + "\n"
+        )
     lines = []
     for incident in report.incidents:
         if len(report.incidents) > 1:
@@ -60,6 +80,19 @@ def _part(incident: Incident, rank: int) -> list[str]:
     lines += [f"  considered and not chosen: {other.why_not}" for other in incident.alternatives if rank in other.ranks]
     own = [f"  {row.label}, {row.time_utc}" for row in incident.views.timeline if _holds(row.ranks, rank)]
     return [*lines, *(["  what it printed:", *(f"  {line}" for line in own)] if own else [])]
+
+
+def _part_in_chinese(incident: Incident, rank: int) -> list[str]:
+    voice, verdict = VOICES["zh"], incident.verdict
+    said = voice.answer(incident)
+    if rank in (*verdict.ranks, *verdict.cycle):
+        part = f"rank {rank} 被判定为故障 rank。"
+    elif rank in verdict.suspects.ranks:
+        part = f"rank {rank} 可疑。无法判定：{said.cannot_tell or '哪个可疑 rank 有故障'}。"
+    else:
+        state = _state(incident, rank)
+        part = f"rank {rank} 未被判定为故障 rank{f'；状态：{words_zh.STATE[state]}' if state else ''}。"
+    return [f"{said.label}  {said.sentence}", "", part]
 
 
 def _state(incident: Incident, rank: int) -> str | None:

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
+_WIDE = "\u3000-\u9fff\uff01-\uff60"
+_CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
+# A word with the spaces behind it, or a Chinese character with the marks that belong to it.
+_PIECE = re.compile(rf"[{_WIDE}][{_CLOSING}]* *|[^ {_WIDE}]+[{_CLOSING}]* *| +")
 _GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
@@ -34,15 +38,15 @@ def cut_left(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int | None) -> list[str]:
-    """`text` in lines of `width` columns, broken at spaces only: nothing is cut, and no word. None: one line."""
-    words = text.split(" ") if width is not None else [text]
+    """`text` in lines of `width` columns, broken at spaces and behind Chinese characters: nothing is cut, and no word.
+    None: one line."""
+    pieces = _PIECE.findall(text) if width is not None else [text]
     out = [""]
-    for word in words:
-        if out[-1] and width is not None and cells(out[-1]) + 1 + cells(word) > width:
-            out.append(word)
-        else:
-            out[-1] = f"{out[-1]} {word}" if out[-1] else word
-    return [line for line in out if line]
+    for piece in pieces:
+        if out[-1] and width is not None and cells(out[-1]) + cells(piece.rstrip(" ")) > width:
+            out.append("")
+        out[-1] += piece if out[-1] else piece.lstrip(" ")
+    return [line.rstrip(" ") if width is not None else line for line in out if line.strip(" ")]
 
 
 def wrap_command(command: str, width: int | None) -> list[str]:

@@ -10,20 +10,25 @@ from collections.abc import Iterable, Sequence
 from forensics.model.incident import Evidence, Incident, Report
 from reports import ledger, summary, terminal
 from reports.answer import actions, answer, todo
+from reports.language import Language
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
+from reports.voice import VOICES, Voice
 from reports.words import ACTION, CAUSE, DOMAIN, KIND, STATUS
 
 _ROWS = 200
+_SIDE = {"for": "for", "against": "contradicts", "unseen": "not recorded"}
 WIDTH = 100  # columns of the text at the top
 _TICKS = re.compile("`+")
 
 
-def render(report: Report) -> str:
+def render(report: Report, language: Language = "en") -> str:
     """The whole text."""
     incident = summary.primary(report)
     if incident is None:
         return f"# {KIND['unknown']}\n\n{fenced(terminal.render(report, color=False, width=WIDTH))}\n"
+    if language == "zh":
+        return _chinese(report, incident)
     said = answer(incident)
     parts = [
         f"# {said.label}: {code(said.sentence)}",
@@ -36,8 +41,9 @@ def render(report: Report) -> str:
         "## Alternatives",
         _alternatives(incident),
         *_ledger(report),
+        *_settings(report),
         "## Do now",
-        *_actions(incident),
+        *_actions(incident, VOICES["en"]),
         postmortem(report),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -94,10 +100,33 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
+def _chinese(report: Report, incident: Incident) -> str:
+    """The answer, the lines that show it, what to do, and a skeleton of headings: what has a Chinese form, and no more."""
+    voice = VOICES["zh"]
+    said = voice.answer(incident)
+    lines = [
+        (voice.title(item.direction), cell(summary.place(ref)), cell(ref.text))
+        for item in incident.evidence[:_ROWS]
+        for ref in item.refs
+    ]
+    points = ("Impact", "Trigger", "Cause", "Detection", "Resolution", "Action items")
+    parts = [
+        f"# {said.label}：{code(said.sentence)}",
+        fenced(terminal.render(report, color=False, width=WIDTH, language="zh")),
+        f"## {voice.title('Evidence')}",
+        _table(("", "位置", "原文"), lines) if lines else voice.nothing,
+        f"## {voice.title('Do now')}",
+        *_actions(incident, voice),
+        f"## {voice.title('Postmortem')}",
+        *(f"### {voice.title(point)}\n\n- …" for point in points),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
 def _verdict(incident: Incident) -> str:
     verdict = incident.verdict
-    lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {DOMAIN[verdict.domain].capitalize()}."]
-    if verdict.status_rule:
+    lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {_capital(DOMAIN[verdict.domain])}."]
+    if verdict.status_rule and verdict.status_rule != STATUS[verdict.status]:
         lines.append(f"Rule: {code(verdict.status_rule)}")
     lines += [f"Cannot tell: {said.cannot_tell}." for said in [answer(incident)] if said.cannot_tell]
     return "  \n".join(lines)
@@ -113,9 +142,14 @@ def _evidence(incident: Incident) -> list[str]:
 
 def _evidence_rows(item: Evidence) -> list[tuple[str, str, str, str]]:
     if not item.refs:
-        return [(item.direction, cell(item.claim), "–", "–")]
+        return [(_SIDE[item.direction], cell(item.claim), "–", "–")]
     return [
-        ("" if index else item.direction, "" if index else cell(item.claim), cell(summary.place(ref)), cell(ref.text))
+        (
+            "" if index else _SIDE[item.direction],
+            "" if index else cell(item.claim),
+            cell(summary.place(ref)),
+            cell(ref.text),
+        )
         for index, ref in enumerate(item.refs)
     ]
 
@@ -135,6 +169,21 @@ def _ledger(report: Report) -> list[str]:
     return ["## Time and attempts", _table(ledger.HEADINGS, rows)] if rows else []
 
 
+def _settings(report: Report) -> list[str]:
+    """Settings that differ, or cannot work."""
+    rows = [
+        (cell(row.name), cell("; ".join(f"{value}: {who}" for value, who in row.values.items())), cell(row.note))
+        for row in report.environment[:_ROWS]
+    ]
+    if not rows:
+        return []
+    return [
+        "## Settings",
+        _table(("setting", "values, and who has them", "note"), rows),
+        *_more(len(report.environment), "settings"),
+    ]
+
+
 def _alternatives(incident: Incident) -> str:
     if not incident.alternatives:
         return "None was considered."
@@ -150,12 +199,12 @@ def _alternatives(incident: Incident) -> str:
     return _table(("kind", "cause", "who", "why not"), rows)
 
 
-def _actions(incident: Incident) -> list[str]:
+def _actions(incident: Incident, voice: Voice) -> list[str]:
     if not incident.actions:
-        return ["Nothing."]
+        return [voice.answer(incident).do]
     parts = []
     for number, action in enumerate(actions(incident)[:_ROWS], start=1):
-        parts.append(f"**{number}.** {code(todo(action))} ({ACTION[action.kind][2]})")
+        parts.append(f"**{number}.** {code(voice.todo(action))} ({voice.owner(action)})")
         if action.command:
             parts.append(fenced(action.command, "sh"))
     return parts
@@ -174,6 +223,10 @@ def _cause(incident: Incident) -> str:
     verdict = incident.verdict
     who = code(ranks_phrase(",".join(map(str, verdict.ranks)))) if verdict.ranks else ""
     return f"{CAUSE[verdict.cause] if verdict.cause else 'cause not known'}{f': {who}' if who else ''}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _or_unknown(value: int | None) -> str:

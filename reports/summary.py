@@ -6,10 +6,12 @@ from typing import NamedTuple
 from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 from reports.answer import code, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
-from reports.words import CAUSE, SITE, VALUE
+from reports.words import CAUSE, DECISION, VALUE
+
+_TENTH = 0.1  # of an hour: less shows as nothing
 
 
 class Row(NamedTuple):
@@ -55,8 +57,11 @@ def facts(incident: Incident) -> list[Row]:
 
 def _decision(incident: Incident) -> str:
     told = incident.decision
-    price = f"; the stall cost {told.lost_gpu_hours:,.1f} GPU hours" if told.lost_gpu_hours else ""
-    return f"{told.do}: {told.reason}{price}" if told.do != "cannot_tell" else ""
+    if told.do == "cannot_tell" or incident.verdict.kind == "healthy":
+        return ""
+    hours = told.lost_gpu_hours or 0
+    price = f"; the stall cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
+    return f"{DECISION[told.do]}: {told.reason}{price}"
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:
@@ -108,7 +113,7 @@ def nobody_missing(report: Report) -> str:
     """What may be said where no rank is known to be missing: all left a record only if the size of the job is known."""
     world = report.coverage.world
     if world.size is None:
-        return "how many ranks the job has is not known, so others may have left no record"
+        return "the number of ranks is not known, so others may have left no record"
     return f"all {world.size:,} ranks left a record"
 
 

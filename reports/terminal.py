@@ -3,12 +3,14 @@
 No sentence, no `file:line` and no command is ever cut; where there is too much, the text says how much more there is.
 """
 
-from forensics.model.incident import Evidence, Incident, Report
-from reports import ledger, summary
-from reports.answer import Answer, actions, answer, is_undecided, todo
-from reports.layout import wrap, wrap_command
+from forensics.model.incident import Incident, Report
+from reports import summary
+from reports.answer import Answer, actions, is_undecided
+from reports.language import Language
+from reports.layout import cells, wrap, wrap_command
 from reports.sanitize import clean
-from reports.words import CAUSE, KIND, STATUS
+from reports.voice import VOICES, Voice
+from reports.words import KIND
 
 _LABEL = 14  # columns of a label
 _CLAIMS, _SIDES, _ACTIONS, _OTHERS = 6, 3, 5, 3
@@ -29,7 +31,7 @@ class _Page:
     def row(self, label: str, text: str, style: str = "") -> None:
         """Text beside its label, the further lines under the first."""
         for index, part in enumerate(self._wrapped(text, _LABEL)):
-            self._add(("dim", f"{'' if index else label:<{_LABEL}}"), (style, part))
+            self._add(("dim", " " * _LABEL if index else label + " " * max(1, _LABEL - cells(label))), (style, part))
 
     def point(self, lead: str, text: str) -> None:
         """Text behind a number, a line of its own per fact."""
@@ -61,85 +63,73 @@ class _Page:
         return f"{_STYLES[style]}{text}{_RESET}" if self.color and style and text.strip() else text
 
 
-def render(report: Report, *, color: bool, width: int | None = 80) -> str:
+def render(report: Report, *, color: bool, width: int | None = 80, language: Language = "en") -> str:
     """The text with a newline at its end. `color` adds ANSI styles and nothing else; without a `width` no line is broken."""
-    page = _Page(width, color)
+    page, voice = _Page(width, color), VOICES[language]
     incident = summary.primary(report)
     if incident is None:
         page.text("bold", KIND["unknown"], "The bundle holds no incident.")
         return "\n".join(page.lines) + "\n"
-    said = answer(incident)
+    said = voice.answer(incident)
     tone = {"healthy": "green", "unknown": "yellow"}.get(incident.verdict.kind, "red")
     page.text(tone, said.label, said.sentence)
-    if said.more:
-        page.text("", "", said.more)
-    page.row("do now" if not is_undecided(incident.verdict) else "collect", said.do, "bold")
+    page.row(voice.row("collect" if is_undecided(incident.verdict) else "do now"), said.do, "bold")
     if said.command:
         page.command(said.command)
-    _why(page, incident, said)
-    _side(page, "against", "contradicts", incident, "nothing" if incident.evidence else "there is no evidence at all")
-    _side(page, "unseen", "not recorded", incident, summary.missing(report) or summary.nobody_missing(report))
-    _remaining(page, incident)
+    _why(page, incident, said, voice)
+    _side(page, "against", "contradicts", incident, voice, voice.nothing)
+    _side(page, "unseen", "not recorded", incident, voice, voice.missing(report))
+    _remaining(page, incident, voice)
     page.gap()
-    for row in summary.facts(incident):
-        page.row(row.label, row.text)
-    for row in ledger.facts(report):
-        page.row(row.label, row.text)
-    _then(page, incident)
-    for other in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:
-        page.row("also", f"{KIND[other.verdict.kind]}: {answer(other).sentence}")
-    page.row("read", ", ".join(summary.coverage(report)))
+    for row in (*voice.facts(incident), *voice.ledger(report)):
+        page.row(voice.row(row.label), row.text)
+    _then(page, incident, voice)
+    for one in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:
+        page.row(voice.row("also"), f"{voice.label(one.verdict)}: {voice.answer(one).sentence}")
+    page.row(voice.row("read"), voice.comma.join(voice.coverage(report)))
     return "\n".join(page.lines) + "\n"
 
 
-def _why(page: _Page, incident: Incident, said: Answer) -> None:
+def _why(page: _Page, incident: Incident, said: Answer, voice: Voice) -> None:
+    page.row(voice.row("known" if is_undecided(incident.verdict) else "why"), voice.why(incident))
     if said.cannot_tell:
-        page.row("cannot tell", said.cannot_tell)
-    verdict = incident.verdict
-    claims = summary.evidence(incident, "for")
-    page.gap()
-    word = "known" if is_undecided(verdict) else "why"
-    page.row(word, f"{verdict.status}: {verdict.status_rule or STATUS[verdict.status]}")
+        page.row(voice.row("cannot tell"), said.cannot_tell)
+    if said.more:
+        page.point("  ", said.more)
+    claims = [text for item in summary.evidence(incident, "for") if (text := voice.claim(item))]
     for number, claim in enumerate(claims[:_CLAIMS], start=1):
-        page.point(f"  {number} ", _claim(claim))
-    _more(page, len(claims) - _CLAIMS)
+        page.point(f"  {number} ", claim)
+    _more(page, len(claims) - _CLAIMS, voice)
 
 
-def _claim(claim: Evidence) -> str:
-    """The claim, and the first place that shows it."""
-    return f"{claim.claim}  [{summary.place(claim.refs[0])}]" if claim.refs else claim.claim
-
-
-def _side(page: _Page, direction: str, label: str, incident: Incident, otherwise: str) -> None:
+def _side(page: _Page, direction: str, label: str, incident: Incident, voice: Voice, otherwise: str) -> None:
     claims = summary.evidence(incident, direction)
-    for index, claim in enumerate(claims[:_SIDES]):
-        page.row("" if index else label, _claim(claim))
-    if not claims:
-        page.row(label, otherwise)
-    _more(page, len(claims) - _SIDES)
+    said = [text for item in claims if (text := voice.claim(item))]
+    for index, text in enumerate(said[:_SIDES]):
+        page.row("" if index else voice.row(label), text)
+    if not said:
+        page.row(voice.row(label), voice.unsaid if claims else otherwise)
+    _more(page, len(said) - _SIDES, voice)
 
 
-def _remaining(page: _Page, incident: Incident) -> None:
+def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:
     """Where nothing is decided: the explanations that are left."""
     if not is_undecided(incident.verdict):
         return
     for index, other in enumerate(incident.alternatives[:_OTHERS]):
-        cause = CAUSE[other.cause] if other.cause else KIND[other.kind].lower()
-        who = ", ".join([*(f"rank {rank}" for rank in other.ranks[:4]), *other.hosts[:3]])
-        text = f"{cause}{f' ({who})' if who else ''}{f': {other.why_not}' if other.why_not else ''}"
-        page.row("" if index else "not excluded", text)
+        page.row("" if index else voice.row("not excluded"), voice.other(other))
 
 
-def _then(page: _Page, incident: Incident) -> None:
+def _then(page: _Page, incident: Incident, voice: Voice) -> None:
     """What to do after the first thing."""
     rest = actions(incident)[1:]
     for index, action in enumerate(rest[:_ACTIONS]):
-        page.row("" if index else "then", todo(action))
+        page.row("" if index else voice.row("then"), voice.todo(action))
         if action.command:
             page.command(action.command)
-    _more(page, len(rest) - _ACTIONS)
+    _more(page, len(rest) - _ACTIONS, voice)
 
 
-def _more(page: _Page, number: int) -> None:
+def _more(page: _Page, number: int, voice: Voice) -> None:
     if number > 0:
-        page.row("", f"… {number} more in the report", "dim")
+        page.row("", voice.more.format(number), "dim")

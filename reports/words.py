@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
+from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
 
 KIND: Mapping[Kind, str] = {
     "hang": "HANG",
@@ -49,21 +49,6 @@ CAUSE: Mapping[Cause, str] = {
     "version_mismatch": "versions differ",
     "missing_ranks": "ranks never arrived",
     "config_drift": "settings differ between ranks",
-}
-SITE: Mapping[Site, str] = {
-    "data_loading": "in data loading",
-    "checkpoint_io": "reading or writing a checkpoint",
-    "storage_io": "waiting for storage",
-    "compute": "computing",
-    "lock": "waiting for a lock",
-    "compile": "compiling",
-    "gpu_sync": "waiting for its GPU",
-    "logging": "writing logs",
-    "evaluation": "evaluating",
-    "teardown": "shutting down",
-    "unresponsive": "not answering",
-    "communication": "in communication",
-    "unknown": "not known",
 }
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
@@ -123,7 +108,14 @@ ACTION: Mapping[ActionKind, tuple[str, str, str]] = {  # what to do, the same ab
 DOMAIN: Mapping[Domain, str] = {
     "workload": "workload: model, data or configuration",
     "infrastructure": "infrastructure: GPU, host or network",
-    "unknown": "workload or infrastructure: not known",
+    "unknown": "not known whether workload or infrastructure",
+}
+DECISION: Mapping[DecisionKind, str] = {
+    "restart": "restart",
+    "stop": "do not restart yet",
+    "evict": "restart without this host",
+    "wait": "let it run",
+    "cannot_tell": "",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}
 ROLE: Mapping[str, str] = {"root": "first", "echo": "again", "infected": "spread"}

@@ -66,6 +66,21 @@ def test_commands_are_written_in_one_place(word: str) -> None:
     assert [path.name for path in root.rglob("*.py") if word in path.read_text()] == ["commands.py"]
 
 
+def test_a_slow_host_that_nobody_knows_is_found_by_halves() -> None:
+    known = Known(hosts=48)
+    [first, *_] = actions_of(Finding(detector="x", cause="throughput_drop"), "supported", known)
+    assert "at most 6 rounds for 48 hosts" in first.reason
+    named = actions_of(Finding(detector="x", cause="throughput_drop", hosts=("n1",)), "supported", known)
+    assert not any("half" in action.reason for action in named)
+
+
+@pytest.mark.parametrize(("hosts", "asked"), [(("n1", "n2"), False), (("n1", "n2", "n3"), True)])
+def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], asked: bool) -> None:
+    found = actions_of(Finding(detector="x", cause="rank_died", hosts=hosts), "supported")
+    assert any("rack" in action.target for action in found) == asked
+
+
+MASTER = Surroundings("dlrover")
 SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
 
 
@@ -83,7 +98,18 @@ SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubern
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
         (commands.device("n1", 3), None),  # whose GPU it is, is not known
         (commands.ports("n1"), "ssh n1 ibstat"),
-        (commands.drain_node("w-0", "x", POD), None),  # a pod is no node
+        (commands.drain_node("w-0", "x", POD), "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}')"),
+        (
+            commands.drain_node("w-0", "x", MASTER),
+            "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}') && kubectl delete pod w-0",
+        ),
+        (commands.drain_node("w-0;id", "x", MASTER), None),
+        (commands.restart_job("n1", SLURM), "scontrol requeue 881"),
+        (commands.restart_job("n1", SLURM._replace(job=None)), None),
+        (commands.restart_job("w-0", POD), "kubectl delete pod w-0"),
+        (commands.restart_job("w-0", MASTER), "kubectl delete pod w-0"),
+        (commands.restart_job("$(id)", POD), None),
+        (commands.restart_job("n1"), None),
         (commands.stacks("n1;id", [7]), None),
         (commands.kernel_log("a,b", POD), None),
         (commands.stacks("n1", []), None),
@@ -106,6 +132,7 @@ def _files(*parsers: str, launch: str | None = None) -> Surroundings:
         (_files("slurm", launch="run_b"), Surroundings("slurm")),
         (_files("slurm", launch="²"), Surroundings("slurm")),  # a digit to Unicode, and none to a shell
         (_files("pod_description", "mx_smi", launch="3"), POD),
+        (_files("dlrover", "kubernetes", "xid"), Surroundings("dlrover", "nvidia")),  # it runs upon Kubernetes
         (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
     ],
 )

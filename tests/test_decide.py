@@ -3,7 +3,6 @@
 from typing import Any
 
 import msgspec
-import polars as pl
 import pytest
 
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly, Incident, Lost, Verdict
@@ -34,6 +33,12 @@ def incident(stalled_s: float | None = None, **verdict: Any) -> Incident:
         ({"kind": "hang", "cause": "collective_mismatch", "status": "hypothesis"}, "cannot_tell"),
         (GPU | {"signature": "device:xid:79"}, "evict"),
         (GPU | {"signature": "device:xid:94"}, "restart"),
+        (GPU | {"signature": "device:xid:63"}, "restart"),  # a reset is asked for, and can wait
+        (GPU | {"signature": "device:xid:145"}, "restart"),  # its sub-code decides, and is not told
+        (GPU | {"signature": "device:eid:0x1101"}, "evict"),  # the vendor's list says: repair
+        (GPU | {"signature": "device:eid:0x1103"}, "restart"),  # it heals itself
+        (GPU | {"signature": "device:mt:1"}, "restart"),  # a list without a word on what helps
+        (GPU | {"signature": "device:made up"}, "restart"),
         (GPU | {"signature": "gpu_fault:RuntimeError"}, "restart"),
         (GPU | {"signature": "device:xid:79", "status": "hypothesis"}, "cannot_tell"),
         (GPU | {"signature": "device:xid:79", "devices": [Device(host="n1"), Device(host="n2")]}, "evict"),
@@ -77,5 +82,5 @@ def test_what_the_stall_cost() -> None:
 def test_the_same_rank_on_the_same_host_may_be_the_ranks_own_fault(cause: str, now: int, do: str) -> None:
     first = incident(kind="hang", cause=cause, ranks=[3], hosts=["n1"])
     second = msgspec.structs.replace(incident(kind="hang", cause=cause, ranks=[now], hosts=["n1"]), attempt=1)
-    marked = mark_repeats([first, second], [pl.DataFrame(), pl.DataFrame()], 1, 16)
+    marked = mark_repeats([first, second], 1, 16)
     assert marked[1].decision.do == do

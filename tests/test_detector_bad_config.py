@@ -13,10 +13,11 @@ from tests.log_cases import case, judged
     [
         ({"code": "duplicate_gpu", "text": "Duplicate GPU detected : rank 0 and rank 1"}, "config_drift", True),
         ({"text": "Mismatched NCCL version detected : rank 0 version 21805"}, "version_mismatch", True),
+        ({"code": "no_interface", "text": "Bootstrap : no socket interface found"}, "wrong_interface", True),
         ({"text": "invalid usage"}, "config_drift", False),
         ({"detail": '{"last_error": "Duplicate GPU detected"}'}, "config_drift", True),
     ],
-    ids=["duplicate", "versions", "no last words", "last words"],
+    ids=["duplicate", "versions", "no interface", "no last words", "last words"],
 )
 def test_cause(columns: dict[str, Any], cause: str, proven: bool) -> None:
     found = judged(case([{"kind": "config_error", **columns}]), DETECTOR)

@@ -54,10 +54,30 @@ def test_a_rank_whose_log_is_lost_is_said_to_be_that() -> None:
     found = judged(case([*gave_up(0, 1, 3)], ranks=[{"rank": 0, "world_size": 4, "how": "start line"}]), DETECTOR)
     assert (found.suspects, found.ranks, found.status) == ((2,), (), "hypothesis")
     assert found.undecided == ("culprit_among_missing", "tied_explanations")
-    assert "rank 2 did not say so (nothing of rank 2 is here); or one of those" in found.finding.summary
+    assert "rank 2 reported neither (nothing of rank 2 is here); or one of the ranks" in found.finding.summary
 
 
 def test_two_detectors_that_doubt_for_different_reasons_leave_a_doubt() -> None:
     """One list of suspects found twice is pooled; no agreement settles why nobody is named."""
     found = judged(case([*gave_up(0, 1, 3)], ranks=WORLD), *DETECTORS)
     assert (found.suspects, found.undecided) == ((2,), ("culprit_among_missing", "tied_explanations"))
+
+
+def stack(rank: int, line: int) -> dict[str, Any]:
+    """The traceback of a wait that was called at a line of the program."""
+    frames = [{"function": "all_reduce", "file": "/x/site-packages/torch/distributed/distributed_c10d.py", "line": 9},
+              {"function": "loop", "file": "/job/train.py", "line": line}]  # fmt: skip
+    return {"rank": rank, "is_main": True, "source": "traceback", "frames": frames}
+
+
+@pytest.mark.parametrize(
+    ("lines", "suspects"),
+    [({0: 40, 1: 40, 3: 12}, (2, 3)), ({0: 40, 1: 40, 3: 40}, (2,)), ({0: 40, 1: 12}, (2,)), ({3: 12}, (2,))],
+    ids=["one gave up elsewhere", "all at one line", "no line of most", "only one tells"],
+)
+def test_who_gave_up_at_another_line_than_most_may_have_made_another_call(
+    lines: dict[int, int], suspects: tuple[int, ...]
+) -> None:
+    stacks = [stack(rank, line) for rank, line in lines.items()]
+    (found,) = DETECTOR.detect(case([*gave_up(0, 1, 3)], ranks=WORLD, stacks=stacks))
+    assert (found.suspect_ranks, found.is_named) == (suspects, False)

@@ -69,3 +69,41 @@ def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
 
 def test_ctrl_c_is_no_failure() -> None:
     assert ended_unexplained(case(ended("SIGINT", 0, 1))) == ()
+
+
+WORLD = [{"rank": rank, "world_size": 4, "how": "start line"} for rank in range(4)]
+LOST = [{"kind": "peer_closed", "rank": rank} for rank in (1, 3)]
+
+
+def test_a_signal_of_an_unknown_rank_is_of_one_that_lost_nobody() -> None:
+    """DeepSpeed's launcher tells the first return code and no rank, and then ends all that still run."""
+    found = judged(case([*LOST, {"kind": "exit", "code": "SIGKILL"}], ranks=WORLD), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.suspects) == ("crash", "killed", (), (0, 2))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*LOST, {"kind": "exit", "code": "SIGABRT"}],
+        [*LOST, {"kind": "exit", "code": "1"}],
+        [*LOST, {"kind": "exit", "code": "SIGKILL"}, {"kind": "collective_timeout", "rank": 0, "seq": 4}],
+        [*LOST, {"kind": "exit", "code": "SIGKILL"}, {"kind": "exit", "code": "0", "rank": 0}],
+    ],
+    ids=["an abort", "an exit code", "somebody timed out before", "one ended well"],
+)
+def test_an_end_that_may_be_any_victims(rows: list[dict[str, Any]]) -> None:
+    assert ended_unexplained(case(rows, ranks=WORLD)) == ()
+
+
+def _told(*ranks: int) -> list[dict[str, Any]]:
+    """What the launcher of the second host tells of its processes; the first one's log is lost."""
+    return [{"rank": rank, "local_rank": rank - 8, "host": "n1", "how": "elastic failure table"} for rank in ranks]
+
+
+@pytest.mark.parametrize(
+    ("aborted", "suspects"), [((8, 9, 11, 12, 13), (10,)), ((8, 9, 10, 11, 12), ()), ((8, 9), ())],
+    ids=["one between did not abort", "all that are told of", "too few to tell"],
+)  # fmt: skip
+def test_whom_a_launcher_does_not_mention(aborted: tuple[int, ...], suspects: tuple[int, ...]) -> None:
+    found = judged(case(ended("-6", *aborted), ranks=_told(*aborted)), DETECTOR)
+    assert (found.suspects, found.ranks) == (suspects, ())

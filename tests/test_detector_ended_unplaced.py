@@ -19,10 +19,23 @@ from tests.log_cases import case, judged
         ({"kind": "disk_full", "code": "shm"}, "disk_full", ()),
         ({"kind": "cuda_error", "code": "unknown error", "local_rank": 3}, "exception", ()),
         ({"kind": "cuda_error", "code": "uncorrectable ECC error encountered"}, "gpu_fault", ()),
+        (
+            {"kind": "gpu_error", "severity": "fatal", "code": "hsa:hw_exception", "detail": '{"library": "ROCr"}'},
+            "gpu_fault",
+            (),
+        ),
         ({"kind": "exception", "code": "ValueError"}, "exception", ()),
         ({"kind": "host_oom", "severity": "fatal", "host": "n1"}, "host_oom", ("n1",)),
     ],
-    ids=["device memory", "shared memory", "unknown error", "ECC", "exception", "host memory"],
+    ids=[
+        "device memory",
+        "shared memory",
+        "unknown error",
+        "ECC",
+        "the runtime's own word",
+        "exception",
+        "host memory",
+    ],
 )
 def test_cause(row: dict[str, Any], cause: str, hosts: tuple[str, ...]) -> None:
     found = judged(case([row]), DETECTOR)

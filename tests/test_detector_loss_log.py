@@ -68,6 +68,59 @@ def test_assertions_make_suspects_and_name_nobody() -> None:
     assert (found.ranks, found.suspect_ranks, found.cause) == ((), (11,), "nan_birth")
 
 
+def _own(rank: int, step: int) -> float:
+    return 2.0 + 0.01 * rank - 0.001 * step
+
+
+def _paired(rank: int, step: int) -> float:
+    return _own(rank // 2, step)
+
+
+def _ranks(loss: Any, first_nan: dict[int, int]) -> dict[str, list[dict[str, Any]]]:
+    """Progress lines of 8 ranks; from the step in `first_nan` (9 for all others) their loss is NaN."""
+    return {
+        "steps": [
+            {"rank": rank, "step": step, "loss": loss(rank, step) if step < first_nan.get(rank, 9) else NAN,
+             "file": f"{rank}.log", "line": step}
+            for rank in range(8) for step in range(1, 12)
+        ]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("loss", "first_nan", "ranks"),
+    [
+        (_own, {3: 8}, (3,)),
+        (_own, {3: 8, 5: 8}, (3, 5)),
+        (_own, {}, ()),
+        (_paired, {2: 8, 3: 8}, ()),
+        (_paired, {3: 8}, ()),
+    ],
+    ids=["one first", "two first", "all at once", "tensor-parallel pair", "one of a pair printed first"],
+)
+def test_whose_own_loss_was_bad_first_is_named_where_ranks_share_nothing(
+    loss: Any, first_nan: dict[int, int], ranks: tuple[int, ...]
+) -> None:
+    (found,) = loss_log.DETECTOR.detect(rank_cases(expected=8, **_ranks(loss, first_nan)))
+    assert (found.ranks, found.first_anomaly.step) == (ranks, 8 if first_nan else 9)
+
+
+@pytest.mark.parametrize(("loss", "named"), [(_own, (5,)), (_paired, ())])
+def test_the_anomaly_mode_of_one_rank_names_it_where_ranks_share_nothing(loss: Any, named: tuple[int, ...]) -> None:
+    text = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output."
+    check = {"kind": "nan_assert", "code": "anomaly_mode", "rank": 5, "names_ranks": [5], "text": text}
+    steps = [row for row in _ranks(loss, {})["steps"] if row["step"] < 9]
+    (found,) = loss_log.DETECTOR.detect(rank_cases([check], expected=8, steps=steps))
+    assert found.ranks == named
+
+
+def test_a_scale_that_cannot_fall_any_more_did_not_find_its_level() -> None:
+    rows = [{"loss": 2.0, "loss_scale": 65536.0, "skipped": 0}] * 60
+    rows += [{"loss_scale": max(1.0, 65536.0 / 2**at), "skipped": 1} for at in range(40)]
+    (found,) = loss_scale.DETECTOR.detect(log(rows))
+    assert (found.cause, found.first_anomaly.step) == ("loss_scale_collapse", 62)
+
+
 def test_anomaly_mode_tells_the_operator() -> None:
     text = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output."
     (found,) = loss_log.DETECTOR.detect(log([], [{"kind": "exception", "text": text, "rank": 2}]))
@@ -99,6 +152,38 @@ def test_spike_begins_where_the_gradient_grows() -> None:
 )
 def test_no_spike(rows: list[dict[str, Any]]) -> None:
     assert loss_log.DETECTOR.detect(log(rows)) == ()
+
+
+def test_few_noisy_losses_make_no_spike() -> None:
+    """A small model: batches of four differ by a factor of ten. Later, the same rise is one."""
+    noise = [0.05, 0.002, 0.004]
+    rise = [0.035, 0.037, 0.11, 0.038]
+    assert loss_log.DETECTOR.detect(log([{"loss": loss} for loss in noise + rise])) == ()
+    (found,) = loss_log.DETECTOR.detect(log([{"loss": loss} for loss in [0.002, 0.004, 0.003] * 4 + rise]))
+    assert (found.cause, found.first_anomaly.step) == ("loss_spike", 13)
+
+
+def test_a_calm_gradient_long_before_does_not_move_the_onset() -> None:
+    norms = [0.5, 1.2, 1.1, 0.05, 0.8, 0.6, 19.0, 20.0]
+    losses = [0.1] * 6 + [50.0, 70.0]
+    rows = [{"loss": loss, "grad_norm": norm} for loss, norm in zip(losses, norms, strict=True)]
+    (found,) = loss_log.DETECTOR.detect(log(rows))
+    assert found.first_anomaly.step == 7
+
+
+@pytest.mark.parametrize(
+    ("peaks", "told"), [((60,), None), ((60, 90, 140), "3 such spikes between step 60 and step 140")]
+)
+def test_further_spikes_are_counted(peaks: tuple[int, ...], told: str | None) -> None:
+    rows = [
+        {
+            "loss": 6.0 - 0.1 * (at % 3) if any(0 <= at - peak < 5 for peak in peaks) else 2.0 + 0.01 * (at % 3),
+            "grad_norm": 0.5,
+        }
+        for at in range(1, 180)
+    ]
+    (found,) = loss_log.DETECTOR.detect(log(rows))
+    assert [claim.text for claim in found.claims[1:]] == ([told] if told else [])
 
 
 def test_t35_a_restart_is_a_series_of_its_own() -> None:
@@ -251,10 +336,22 @@ def test_a_lone_reporter_of_its_own_value(
     assert named or found.suspect_ranks == (2,)
 
 
-def test_statistics_of_the_step_outrank_its_line() -> None:
+@pytest.mark.parametrize(
+    ("bad", "clean", "told"),
+    [
+        (3, None, 0),
+        (2, None, 0),  # they end there: the loss of step 3 goes by what was bad
+        (2, 3, 1),  # it was gone in step 3
+        (1, None, 1),
+    ],
+)
+def test_statistics_of_the_step_or_of_the_last_one_before_it_outrank_its_line(
+    bad: int, clean: int | None, told: int
+) -> None:
     lines = log([{"loss": 2.0}, {"loss": 2.0}, {"loss": NAN}])
-    for step, told in ((3, 0), (2, 1)):
-        job = Job()
-        job.op(0, "fc", "ok", "nan", step=step)
-        case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
-        assert len(loss_log.DETECTOR.detect(case)) == told
+    job = Job()
+    job.op(0, "fc", "ok", "nan", step=bad)
+    if clean is not None:
+        job.op(0, "fc", "ok", "ok", step=clean)
+    case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
+    assert len(loss_log.DETECTOR.detect(case)) == told

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from forensics.detectors import DETECTORS
 from forensics.detectors.ranks.stopped_from_outside import DETECTOR
 from tests.log_cases import case, judged
 
@@ -29,6 +30,34 @@ def interrupted(*ranks: int) -> list[dict[str, Any]]:
 def test_who_stopped_it(rows: list[dict[str, Any]], cause: str) -> None:
     found = judged(case(rows), DETECTOR)
     assert (found.kind, found.cause, found.ranks, found.suspects) == ("crash", cause, (), ())
+
+
+def told(code: str) -> dict[str, Any]:
+    """The launcher's own line; of a process that it stops it prints the number."""
+    return {"kind": "closing_signal", "code": code, "severity": "warning"}
+
+
+@pytest.mark.parametrize(("code", "doubts"), [("SIGHUP", ()), ("SIGINT", ()), ("SIGTERM", ("tied_explanations",))])
+def test_a_launcher_that_was_told_to_stop(code: str, doubts: tuple[str, ...]) -> None:
+    found = judged(case([told(code), {**told(code), "pid": 71, "severity": "info"}]), DETECTOR)
+    assert (found.kind, found.cause, found.undecided) == ("crash", "stopped_by_hand", doubts)
+
+
+def test_what_a_launcher_stops_itself_is_no_stop_from_outside() -> None:
+    stopped = [{**told("SIGTERM"), "pid": 71, "severity": "info"}, {"kind": "exit", "code": "1", "rank": 0}]
+    assert DETECTOR.detect(case(stopped)) == ()
+
+
+def test_a_job_that_failed_and_was_stopped_then_failed() -> None:
+    """The agent of another node is stopped because of it."""
+    raised = {"kind": "exception", "code": "KeyError", "text": "KeyError: 'eos'", "rank": 3}
+    found = judged(case([raised, told("SIGTERM")]), *DETECTORS)
+    assert (found.kind, found.cause, found.ranks) == ("crash", "exception", (3,))
+
+
+def test_a_job_that_waits_and_is_stopped_hangs() -> None:
+    found = judged(case([{"kind": "collective_timeout"}, told("SIGHUP")]), *DETECTORS)
+    assert (found.kind, found.cause, found.undecided) == ("hang", None, ("membership_unknown",))
 
 
 def test_a_stop_explains_no_wait() -> None:

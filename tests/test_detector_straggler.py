@@ -124,10 +124,33 @@ def test_more_tokens_are_an_imbalance_and_no_slow_rank() -> None:
     assert verdict(timed(job)).ranks == (6,)
 
 
+def test_tokens_count_in_the_steps_that_take_longer() -> None:
+    """The load of one rank grows late in the run: over all steps its median is as its peers'."""
+    job = Timed(8).slower(6, "backward", 3.0, lambda step: step >= 40)
+    rows = [row | {"tokens": 90000 if row["rank"] == 6 and row["step"] >= 40 else 30000} for row in job.rows()]
+    assert (verdict(case(timings=rows)).cause, verdict(case(timings=rows)).ranks) == ("imbalance", ())
+
+
 def test_experts_without_token_counts_leave_a_suspect() -> None:
     whole = timed(Timed(8).slower(5, "backward", 1.4), settings=[{"name": "num_experts", "value": "64"}])
     found = verdict(whole)
     assert (found.ranks, found.suspects, found.undecided) == ((), (5,), ("no_baseline",))
+
+
+SPLIT = [{"name": "tensor_model_parallel_size", "value": "2"}, {"name": "world_size", "value": "8"}, *KNOWN]
+
+
+def test_ranks_that_share_each_layer_hold_each_other_up() -> None:
+    """One of the two is slow, and both take longer; which of them, only what was measured of their devices tells."""
+    job = Timed(8).slower(6, "backward", 1.3).slower(7, "backward", 1.3)
+    found = verdict(timed(job, settings=SPLIT))
+    assert (found.ranks, found.suspects, found.undecided) == ((), (6, 7), ("tied_explanations",))
+    clocks = [
+        {"rank": rank, "metric": "clocks.sm", "value": 1200.0 if rank == 6 else 1980.0, "time_ns": moment}
+        for rank in range(8) for moment in range(3)
+    ]  # fmt: skip
+    assert verdict(timed(job, settings=SPLIT, devices=clocks)).ranks == (6,)
+    assert verdict(timed(Timed(8).slower(5, "backward", 1.3), settings=SPLIT)).ranks == (5,)
 
 
 def test_who_comes_last_is_slow_though_its_work_is_not() -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from forensics.model.finding import Finding
+from forensics.views.hardware import hardware
 from tests.log_cases import case
 
 
@@ -13,4 +15,7 @@ def test_what_many_hosts_show_counts_for_none(with_it: int, common: bool) -> Non
         {"file": f"n{host}.dmesg", "host": f"n{host}", "kind": "memory_error", "code": "edac", "line": 2}
         for host in range(with_it)
     ]
-    assert {one.common for one in case([*logs, *errors]).hardware} == {common}
+    told = case([*logs, *errors])
+    assert {one.common for one in told.hardware} == {common}
+    shown = hardware(told, Finding(detector="x"))
+    assert {"as frequent on other hosts" in row.relation for row in shown} == {common}

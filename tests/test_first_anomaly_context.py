@@ -171,7 +171,7 @@ def test_a_bad_batch_is_skipped() -> None:
     job = Job()
     job.op(0, "embed", "nan", "nan", step=7, microbatch=2)
     kinds = {action.kind: action.target for action in only(job).actions}
-    assert kinds["skip_data"] == "the data of step 7, microbatch 2"
+    assert kinds["skip_data"] == "the data of step 7, micro-batch 2"
 
 
 def test_a_send_never_waits_for_its_receiver() -> None:

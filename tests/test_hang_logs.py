@@ -195,14 +195,14 @@ def test_t12_a_host_that_is_accused_twice_is_joined_by_host_and_device() -> None
     assert [incident.verdict.ranks for incident in report.incidents] == [[5], [13]]
     newest = report.incidents[report.primary]
     claims = [evidence.claim for evidence in newest.evidence]
-    assert any(claim.startswith("device GPU-5 was already accused in attempt 0") for claim in claims)
+    assert any(claim.startswith("device GPU-5 was at fault in attempt 0 as well") for claim in claims)
     assert [action.target for action in newest.actions if action.kind == "drain_node"] == ["node0"]
 
 
 def test_t12_the_same_rank_on_another_host_is_no_repeat() -> None:
     newest = relaunched((5, 5), shift=8).incident()
     assert newest.verdict.ranks == [5]
-    assert not any("already accused" in evidence.claim for evidence in newest.evidence)
+    assert not any("as well, whichever" in evidence.claim for evidence in newest.evidence)
     assert not any(action.kind == "drain_node" for action in newest.actions)
 
 

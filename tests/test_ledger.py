@@ -6,7 +6,8 @@ import pytest
 
 from forensics import analyze
 from forensics.facts.checkpoints import Checkpoint, before_step, checkpoint_before, checkpoints
-from forensics.model.incident import Report
+from forensics.model.incident import BlastRadius, Incident, Lost, Report, Verdict
+from forensics.verdict.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
 from parsers.tables import table
 from reports import ledger as words
@@ -69,6 +70,14 @@ def test_a_long_initialisation_is_told_by_name(tmp_path: Path) -> None:
     assert report.verdict.kind == "healthy"
 
 
+def test_the_part_that_an_initialisation_waited_for_is_told(tmp_path: Path) -> None:
+    """The bootstrap goes through one process: a rendezvous that takes so long is its bottleneck, and no hang."""
+    said = "n1:7:9 [0] NCCL INFO Init timings - ncclCommInitRank: rank 0 nranks 2048 total 1047.30 (kernels 0.2, bootstrap 1046.4, rest 0.7)"
+    report = analyzed(tmp_path, [(0, BEGUN), (1048.0, said), *steps(1, 5, 1060.0), (1070.0, ENDED)])
+    text = terminal.render(report, color=False, width=None)
+    assert "init: communicator 17 min 27 s, init: communicator, of that bootstrap 17 min 26 s" in text
+
+
 def test_what_each_attempt_lost_and_what_was_kept(tmp_path: Path) -> None:
     """20 steps, a checkpoint after 10, a crash; the second attempt begins at 11 and ends well."""
     first = [*steps(1, 10, 2.0), (20.5, saved(10)), *steps(11, 20, 22.0), (41.0, DIED)]
@@ -77,8 +86,8 @@ def test_what_each_attempt_lost_and_what_was_kept(tmp_path: Path) -> None:
     assert (before.cause, before.planned, before.lost_steps, before.lost_s) == ("exception", False, 10, 21.0)
     assert (after.resumed_from, after.planned, after.lost_steps) == (10, True, None)
     assert report.ledger.effective_s == 60.0  # 30 steps of two seconds each were kept
-    assert report.ledger.wall_s == 138.0
-    assert {one.phase: one.seconds for one in after.phases}["down before it"] == 61.0
+    assert report.ledger.wall_s == 140.0
+    assert {one.phase: one.seconds for one in after.phases}["down before it"] == 59.0
 
 
 def test_a_planned_end_is_no_fault(tmp_path: Path) -> None:
@@ -135,14 +144,14 @@ def test_a_checkpoint_of_which_a_part_is_missing_is_none() -> None:
     rows = [_save("checkpoint_persist", 10, rank, phase) for rank in (0, 1) for phase in ("begin", "end")]
     rows += [_save("checkpoint_persist", 20, 0, "begin"), _save("checkpoint_persist", 20, 0, "end")]
     rows += [_save("checkpoint_persist", 20, 1, "begin")]
-    assert [(one.step, one.name) for one in checkpoints(table("events", rows))] == [
+    assert [(one.step, one.name) for one in checkpoints(table("events", rows)).complete] == [
         (10, "the checkpoint of step 10 (/ckpt)")
     ]
 
 
 def test_where_only_one_rank_tells_the_end_the_beginnings_of_others_owe_nothing() -> None:
     rows = [_save("checkpoint_save", 10, rank, "begin") for rank in (0, 1)] + [_save("checkpoint_save", 10, 0, "end")]
-    assert [one.step for one in checkpoints(table("events", rows))] == [10]
+    assert [one.step for one in checkpoints(table("events", rows)).complete] == [10]
 
 
 def test_who_owes_a_part_is_told_with_what_it_raised(tmp_path: Path) -> None:
@@ -170,3 +179,49 @@ def test_bad_numbers_go_back_a_hundred_steps_before_the_onset(tmp_path: Path) ->
     assert report.verdict.cause == "loss_spike"
     assert "the checkpoint of step 1000 (/ckpt)" in [one.target for one in report.incident.actions]
     assert report.incident.lost.lost_steps == 159
+
+
+# --- who took part ---------------------------------------------------------------------------------------------------
+
+
+def test_hosts_that_joined_left_and_returned(tmp_path: Path) -> None:
+    """n2 is away in the second attempt and back in the third; in the fourth only processes are begun anew."""
+    members = [("n1", "n2"), ("n1", "n3"), ("n1", "n2"), ("n1", "n2")]
+    for number, hosts in enumerate(members):
+        for rank, host in enumerate(hosts):
+            path = tmp_path / f"attempt_{number}" / host / f"rank_{rank}.log"
+            path.parent.mkdir(parents=True)
+            lines = [
+                f"{stamp(0)} [rank{rank}] INFO train: init done rank={rank} world_size=2 local_rank=0 host={host} pid=7"
+            ]
+            lines += [f"{stamp(2 + at)} [rank{rank}] INFO train: step {at} loss 2.0" for at in range(5)]
+            path.write_text("\n".join(lines) + "\n")
+    report = analyze(tmp_path)
+    told = [(row.restarted, row.hosts_joined, row.hosts_left, row.hosts_returned) for row in report.ledger.attempts]
+    assert told == [
+        (None, [], [], []),
+        ("hosts", ["n3"], ["n2"], []),
+        ("hosts", ["n2"], ["n3"], ["n2"]),
+        ("processes", [], [], []),
+    ]
+    text = terminal.render(report, color=False, width=None)
+    assert "n3 joined as new, n2 left" in text and "n2 returned, n3 left" in text
+    assert "processes restarted on the same hosts" in text
+
+
+@pytest.mark.parametrize(("away", "word"), [(True, "back again"), (False, "new")])
+def test_a_suspected_host_that_was_not_there_before_is_told(away: bool, word: str) -> None:
+    verdict = Verdict(kind="hang", cause="rank_absent", status="supported", ranks=[3], hosts=["n2"])
+    one = Incident(
+        attempt=2, verdict=verdict, evidence=[], alternatives=[], blast_radius=BlastRadius(), severity=None, lost=Lost(), actions=[]
+    )  # fmt: skip
+    hosts = {0: frozenset({"n1", "n2"} if away else {"n1"}), 1: frozenset({"n1", "n3"}), 2: frozenset({"n1", "n2"})}
+    [told] = mark_repeats([one], 0, 4, hosts)
+    assert [claim.claim for claim in told.evidence] == [f"host n2 is {word} in attempt 2"]
+    assert told.verdict == verdict
+
+
+def test_places_have_coordinates_by_the_persons_layout() -> None:
+    bundle = Path(__file__).resolve().parents[1] / "samples" / "data_loader_stall" / "bundle"
+    [place] = analyze(bundle, topology={"tp": 2, "dp": 2, "pp": 2}).verdict.places
+    assert (place.rank, place.coordinates.tp, place.coordinates.dp, place.coordinates.pp) == (5, 1, 0, 1)

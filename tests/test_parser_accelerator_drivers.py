@@ -85,6 +85,18 @@ CASES = [
     pytest.param(amdgpu.PARSER, AMD, [("gpu_error", "ras:uncorrectable", "fatal", "0000:c1:00.0")], id="amd"),
     pytest.param(
         amdgpu.PARSER,
+        "amdgpu 0000:c1:00.0: amdgpu: {3} uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!",
+        [("gpu_error", "ras:ERREVENT_ATHUB_INTERRUPT", "fatal", "0000:c1:00.0")],
+        id="amd_athub",
+    ),
+    pytest.param(
+        amdgpu.PARSER,
+        "amdgpu: [drm] RAS event of type ERREVENT_ATHUB_INTERRUPT detected!",
+        [("gpu_error", "ras:ERREVENT_ATHUB_INTERRUPT", "fatal", None)],
+        id="amd_athub_without_address",
+    ),
+    pytest.param(
+        amdgpu.PARSER,
         "amdgpu 0000:c1:00.0: amdgpu: socket: 3, die: 0, 1 new correctable hardware errors detected in gfx block",
         [("gpu_error", "ras:correctable", "warning", "0000:c1:00.0")],
         id="amd_new",

@@ -48,6 +48,8 @@ def test_level(text: str, expected: list[tuple[Any, ...]]) -> None:
             "*** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***",
             [("exit", "SIGABRT", "error", None)],
         ),
+        ("./run.sh exits with return code = -9", [("exit", "SIGKILL", "error", None)]),
+        ("./run.sh exits with return code = 9", []),
         ("worker 3 exited with exit code 0", []),
         ("worker 3 was terminated by signal 15", []),
         ("the tests know exit code 3", []),
@@ -80,6 +82,9 @@ def test_an_end_says_its_process() -> None:
         (f"{AT} ERROR no heartbeat from node 3", [("heartbeat_lost", None, "error", None)]),
         ("heartbeat sent to node 3", []),
         (f"{AT} WARNING the input pipeline has stalled", [("other", "stalled", "warning", None)]),
+        ("Hang detected: no step for 1800 s", [("other", "stalled", "warning", None)]),
+        (f"{AT} ERROR monitor: hang was detected on 3 ranks", [("other", "stalled", "error", None)]),
+        ("the change in phang detected by us", []),
         ("installed 3 packages", []),
     ],
 )

@@ -32,6 +32,11 @@ def test_missing_ranks_by_rank() -> None:
     assert json.loads(late["detail"])["will_shut_down"] is True
 
 
+def test_behind_mpiruns_prefix() -> None:
+    text = f"[1,0]<stderr>:{HEAD}\n[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:1: [HorovodAllreduce_a_0, HorovodAllreduce_b_0 ...]"
+    assert _read(text) == [(3, [1], "all_reduce", ["HorovodAllreduce_a_0", "HorovodAllreduce_b_0"])]
+
+
 def test_missing_ranks_by_tensor() -> None:
     text = f"{HEAD}\nStalled ops:HorovodAllreduce_a [missing ranks: 1, 3]\n[2026: W x.cc:5] HorovodAllreduce_b [missing ranks: 1]"
     assert _read(text) == [

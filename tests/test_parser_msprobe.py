@@ -63,6 +63,25 @@ def _rows(text: str | bytes, **columns: Any) -> list[dict[str, Any]]:
     return PARSER.parse(source(text, PATH, **columns))["tensors"].rows(named=True)
 
 
+def test_operators_after_the_last_backward_pass_are_the_update() -> None:
+    """As a step is dumped: a forward pass, the backward pass, the gradients' sum, the optimizer, a pass to validate."""
+    one = {"input_args": [_tensor()], "output": [_tensor()]}
+    names = {
+        "Tensor.__mul__.0.forward": "forward",
+        "Module.fc.Linear.forward.0": "forward",
+        "Module.fc.Linear.backward.0": "backward",
+        "Module.fc.Linear.parameters_grad.0": "backward",
+        "Distributed.all_reduce.0.forward": "comm",
+        "Tensor.lerp_.0.forward": "optimizer",
+        "Module.fc.Linear.forward.1": "forward",
+        "Functional.relu.0.forward": "forward",
+    }
+    grad, back = {"weight": [_tensor()]}, {"input": [_tensor()], "output": [_tensor()]}
+    entries = {name: grad if "parameters_grad" in name else back if "backward" in name else one for name in names}
+    rows = _rows(_dump(entries))
+    assert {tuple(entries)[row["record"]]: row["phase"] for row in rows} == names
+
+
 def test_nested_tensors_of_all_kinds_of_entries() -> None:
     rows = _rows(_dump())
     assert [(row["record"], row["phase"], row["module"], row["op"], row["tensor"]) for row in rows] == [

@@ -12,13 +12,14 @@ from parsers.numerics.anomaly_mode import PARSER as ANOMALY
 from parsers.numerics.hf_underflow import PARSER as HF
 from parsers.numerics.nan_asserts import PARSER as ASSERTS
 from parsers.numerics.overflow import PARSER as OVERFLOW
+from parsers.numerics.replica_hashes import PARSER as HASHES
 from parsers.numerics.rerun_tracker import PARSER as RERUN
 from parsers.numerics.te_stats import PARSER as TE
 from parsers.parser import LineParser
 from parsers.tables import SCHEMAS
 from tests.lines import lines
 
-ALL = (ANOMALY, HF, ASSERTS, OVERFLOW, RERUN, TE)
+ALL = (ANOMALY, HF, ASSERTS, HASHES, OVERFLOW, RERUN, TE)
 TRACKER = (
     "ts=2026-01-31 10:11:12.345678 node=n07 device=1 jobID=77 rank=5 iteration=812 status={status} result={result} "
     "message='found NaN in local forward loss calculation'"
@@ -67,6 +68,18 @@ def test_loss_scale(text: str, expected: list[dict[str, Any]]) -> None:
     _check(_events(OVERFLOW, text, rank=3), expected)
 
 
+def test_replica_hashes_tell_who_differs_from_the_first() -> None:
+    text = (
+        "INFO:megatron.core.utils:[Rank 6] Hash not matching for module.a.weight in model chunk 0\n"
+        "AssertionError: Parameter hashes not matching across DP replicas\n"
+        ">>> Weight hashes match after 40 iterations...\n"
+    )
+    found = HASHES.parse(lines(text, rank=6))
+    rows = found["events"].select("kind", "code", "names_ranks").rows()
+    assert rows == [("replica_mismatch", "differs", [6]), ("replica_mismatch", "raised", None)]
+    assert found["claimed"]["line"].to_list() == [3]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -89,6 +102,10 @@ def test_loss_scale(text: str, expected: list[dict[str, Any]]) -> None:
                      "(message='found Inf in local grad norm')", [{"kind": "nan_assert"}], id="tensor"),
         pytest.param("RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed",
                      [{"kind": "nan_assert", "code": "nan_check", "op": "all_reduce", "group": "dp"}], id="torchcomms"),
+        pytest.param("RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=0, num_inf=2, num_zero=1) in "
+                     "[device=gpu:1, op=relu, tensor=, dtype=fp16]. (at a.h:1)",
+                     [{"kind": "nan_assert", "code": "operator",
+                       "detail": {"where": "operator", "value": "inf", "function": "relu"}}], id="paddle"),
         pytest.param("Rank 1: found NaN in local grad norm in backwards pass. Device: 1, node: aRank 4: found NaN in "
                      "local grad norm in backwards pass. Device: 0, node: b",
                      [{"names_ranks": [1]}, {"names_ranks": [4]}], id="glued"),
@@ -96,6 +113,13 @@ def test_loss_scale(text: str, expected: list[dict[str, Any]]) -> None:
 )  # fmt: skip
 def test_named_rank(text: str, expected: list[dict[str, Any]]) -> None:
     _check(_events(ASSERTS, text), expected)
+
+
+def test_every_kernel_of_the_check() -> None:
+    [row] = _events(
+        ASSERTS, "/x/NanCheck.cu:90: checkPack: block: [0,0,0], thread: [7,0,0] Assertion `!hasNan` failed.", rank=2
+    )
+    assert (row["code"], row["rank"]) == ("nan_check", 2)
 
 
 def test_a_message_of_the_device_counts_once_per_printer() -> None:

@@ -12,6 +12,12 @@ from tests.lines import lines
     ("text", "expected"),
     [
         ("Spot instance interruption notice: i-0a1 will be terminated", [("scheduler", "preemption", None, None)]),
+        ("EC2 Spot Instance Interruption Warning", [("scheduler", "preemption", None, None)]),
+        (
+            '{"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"]}',
+            [("scheduler", "preemption", None, None)],
+        ),
+        ('{"EventId": "0A1B", "EventType": "Freeze", "Resources": ["gpu-3"]}', []),
         ("node gpu-3: the instance was preempted", [("scheduler", "preemption", None, None)]),
         ("Preempted in order to admit a workload", [("scheduler", "preemption", None, None)]),
         (
@@ -23,6 +29,15 @@ from tests.lines import lines
             "The node: 3 is timed out. It may exit with exception, please check this node's log.",
             [("heartbeat_lost", None, None, [3])],
         ),
+        (
+            "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.",
+            [("scheduler", "preemption", None, None)],
+        ),
+        (
+            "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is timed-out.",
+            [("scheduler", "time_limit", None, None)],
+        ),
+        ("nothing is lost if: this job is preempted", []),
         ("the kernel may be preempted", []),
         ("", []),
     ],

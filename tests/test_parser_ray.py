@@ -18,7 +18,16 @@ _CAUSES = "Worker unexpectedly exits. Some common causes include: (1) the OOM ki
         (f"The actor is dead. Worker exit type: SYSTEM_ERROR Worker exit detail: {_CAUSES}", ("exit", "SYSTEM_ERROR", "error", None)),
         ("Worker PID: 4711 Worker exit type: INTENDED_SYSTEM_EXIT Worker exit detail: by ray stop", ("exit", "INTENDED_SYSTEM_EXIT", "info", 4711)),
         ("Worker PID: 4711 Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: x", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", 4711)),
+        ("[2026-01-31 10:11:12,5 E 7 7] (raylet) node_manager.cc:3040: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers "
+         "crashed due to other reasons at node (ID: 0a1b, IP: 10.0.0.7)", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", None)),
     ],
 )  # fmt: skip
 def test_an_exit(text: str, expected: tuple[str, str, str, int | None]) -> None:
     assert PARSER.parse(lines(text))["events"].select("kind", "code", "severity", "pid").row(0) == expected
+
+
+def test_workers_that_crashed_for_other_reasons_were_not_killed_for_memory() -> None:
+    text = (
+        "0 Workers (tasks / actors) killed due to memory pressure (OOM), 3 Workers crashed due to other reasons at node"
+    )
+    assert PARSER.parse(lines(text))["events"].height == 0

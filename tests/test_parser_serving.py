@@ -16,7 +16,7 @@ from tests.lines import lines
         ("ERROR [ray_executor_v2.py:464] RayWorkerProc rank=[3, 5] died unexpectedly, shutting down executor.",
          [("exit", "died", 3, None, "error"), ("exit", "died", 5, None, "error")]),
         ("No available shared memory broadcast block found in 60 seconds. This typically happens",
-         [("other", "shm_broadcast", None, None, "warning")]),
+         [("comm_warning", "shm_broadcast", None, None, "warning")]),
         ("TimeoutError: RPC call to execute_model timed out.", [("collective_timeout", "rpc", None, None, "error")]),
         ("[2026-01-31 10:11:12] Scheduler watchdog timeout (watchdog_timeout=300, soft=False)",
          [("heartbeat_lost", None, None, None, "error")]),

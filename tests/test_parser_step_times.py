@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from parsers.timing import words
+from parsers.timing.step_json import PARSER as JSON
 from parsers.timing.step_times import PARSER as TIMES
 from parsers.training.expert_load import PARSER as LOAD
 from tests.lines import lines
@@ -19,11 +21,26 @@ from tests.lines import lines
         ("step=7 forward_ms=101.5 backward_ms=203.9", [(7, "forward", "forward_ms", 101.5), (7, "backward", "backward_ms", 203.9)]),
         ("step 7 comm_time 250 us", [(7, "comm", "comm_time", 0.25)]),
         ("step 7 eta_time 9000 s total_time: 12 avg_data_time 3 elapsed_time_per_iteration_ms: 11.5", []),
+        ("step 7/90 loss 2.1 step_time 0.4s data 0.013s fwd 0.11s grad_sync 0.05s tok/s 159474",
+         [(7, "step", "step_time", 400.0), (7, "data", "data", 13.0), (7, "fwd", "fwd", 110.0), (7, "grad_sync", "grad_sync", 50.0)]),
+        ("iter 7 | loss 9.170 | total 580 ms | data 10.6 ms | forward 106 ms | allreduce: 224 ms",
+         [(7, "total", "total", 580.0), (7, "data", "data", 10.6), (7, "forward", "forward", 106.0), (7, "allreduce", "allreduce", 224.0)]),
+        ("step 7 loss 2.1 step_time 0.423 data 0.011 compute 0.32", [(7, "step", "step_time", 423.0), (7, "data", "data", 11.0), (7, "compute", "compute", 320.0)]),
+        ("step=7 step_ms=423 data=11 compute=320", [(7, "step", "step_ms", 423.0), (7, "data", "data", 11.0), (7, "compute", "compute", 320.0)]),
+        ("step 7 step time: 0.4 s data loading: 12 ms", [(7, "step", "step time", 400.0), (7, "data_loading", "data loading", 12.0)]),
+        ("step 7 time/fwd=0.11 time/bwd=0.22", [(7, "fwd", "time/fwd", 110.0), (7, "bwd", "time/bwd", 220.0)]),
+        ("step 7 step_time 0.423 data 5120 batch 32", [(7, "step", "step_time", 423.0)]),
+        ("step 7 data 5120 forward 3 of 9", []),
+        ("step 7 samples/s 12 data/s 30 total 9000 s data 10 ms", [(7, "data", "data", 10.0)]),
+        ("step 7 timeout 30 s loss_time 3 s in 5s", []),
         ("data_time 0.003 s", []),
         ("step 7 data_time nan", []),
         ("", []),
     ],
-    ids=["plain", "mmengine", "detectron2", "ms", "us", "totals", "no step", "nan", "empty"],
+    ids=[
+        "plain", "mmengine", "detectron2", "ms", "us", "totals", "a unit behind each", "between bars", "unit of the step", "unit of the names",
+        "two words", "paths", "other numbers", "nothing says time", "rates and sums", "other times", "no step", "nan", "empty",
+    ],
 )  # fmt: skip
 def test_parts_of_a_step(text: str, expected: list[tuple[Any, ...]]) -> None:
     rows = TIMES.parse(lines(text, rank=3))["timings"]
@@ -50,3 +67,46 @@ def test_load_of_experts(text: str, expected: list[tuple[Any, ...]]) -> None:
         for step, value, detail in rows.select("step", "value", "detail").rows()
     ]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"time": "2026-01-31T10:11:12.5Z", "rank": 5, "host": "n1", "step": 7, "data_ms": 3.5, "allreduce_ms": 60, "step_ms": 400}',
+         [(5, 7, "data", 3.5), (5, 7, "allreduce", 60.0), (5, 7, "step", 400.0)]),
+        ('{"step_s": 0.4, "dataloader_s": 0.125, "iteration": 7, "hostname": "n1", "global_rank": 5}', [(5, 7, "step", 400.0), (5, 7, "dataloader", 125.0)]),
+        ('{"step": 7, "times_ms": {"fwd": 210, "bwd": 430}}', [(3, 7, "fwd", 210.0), (3, 7, "bwd", 430.0)]),
+        ('{"global_step": 7, "train/loss": 2.1, "time/step": 0.5, "time/data": 0.125}', [(3, 7, "step", 500.0), (3, 7, "data", 125.0)]),
+        ('{"step": 7, "step_time": 0.5, "data": 0.125, "compute": 0.25, "batch": 32}', [(3, 7, "step", 500.0), (3, 7, "data", 125.0), (3, 7, "compute", 250.0)]),
+        ('{"step": 7, "iterTimeMs": 400, "dataTimeMs": 12}', [(3, 7, "iter", 400.0), (3, 7, "data", 12.0)]),
+        ('{"step": 7, "eta_s": 9000, "tokens_per_s": 5, "loss_ms": 3, "avg_step_ms": 5, "data_ms": null, "fwd_ms": true}', []),
+        ('{"rank": 5, "data_ms": 3.5}', []),
+        ('{"step": 7, "data_ms": 3.5', []),
+        ('step 7 "data_ms": 3', []),
+    ],
+    ids=["timer", "other names and order", "nested", "tracker", "unit of the step", "humps", "no times of a step", "no step", "cut", "no object"],
+)  # fmt: skip
+def test_steps_as_json(text: str, expected: list[tuple[Any, ...]]) -> None:
+    read = JSON.parse(lines(text, rank=3))
+    assert read["timings"].select("rank", "step", "phase", "value_ms").rows() == expected
+    assert read["steps"].select("rank", "step").rows() == [row[:2] for row in expected[:1]]
+    assert read["ranks"].select("rank", "host").rows() == [(5, "n1")] * ('"n1"' in text)
+
+
+def test_steps_as_json_tell_when_and_how_much() -> None:
+    text = '{"ts": 1769854272.5, "rank": 5, "step": 7, "loss": 2.5, "tokens": 4096, "expert_mlp_ms": 90.5}'
+    read = JSON.parse(lines(text))
+    assert read["steps"].select("time_ns", "time_basis", "loss").rows() == [(1_769_854_272_500_000_000, "utc", 2.5)]
+    assert read["timings"].select("phase", "tokens").rows() == [("expert_mlp", 4096)]
+
+
+@pytest.mark.parametrize(
+    ("phase", "sort"),
+    [
+        ("forward", "work"), ("expert_mlp", "work"), ("optimizer_step", "work"), ("bwd_allreduce_microstep", "wait"), ("grad_sync", "wait"),
+        ("data_wait", "host"), ("data_parallel_sync", "wait"), ("all_to_all", "wait"), ("checkpoint_save", "host"), ("train_step", "whole"),
+        ("iter_total", "whole"), ("step_microstep", None), ("bubble", None), ("loss", None), ("", None),
+    ],
+)  # fmt: skip
+def test_sorts_of_phases(phase: str, sort: str | None) -> None:
+    assert words.sort_of(phase) == sort

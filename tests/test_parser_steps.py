@@ -47,6 +47,13 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
             id="nemo-is-not-megatron",
         ),
         pytest.param(
+            "{ Epoch:[  1/  2], step:[   57/ 1000], loss: 3.126, per_step_time: 880ms, lr: 9e-06, overflow cond: True, "
+            "loss_scale: 4.0, global_norm: [inf], train_throughput_per_npu: 171.7T",
+            {"step": 57, "loss": 3.126, "elapsed_ms": 880.0, "loss_scale": 4.0, "grad_norm": math.inf, "skipped": 1},
+            id="mindformers",
+        ),
+        pytest.param("rank=3 step=812 local_loss=nan lr=1e-4", {"step": 812, "loss_seen": True}, id="own-loss"),
+        pytest.param(
             "valid loss at iteration 45000 | lm loss value: 2.327091E+00 | lm loss PPL: 1.024808E+01 |",
             {"step": 45000, "phase": "eval", "loss": 2.327091},
             id="evaluation",
@@ -64,7 +71,7 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
                      "loss: 2.3000  grad_norm: 1.5", {"step": 50, "loss": 2.3, "grad_norm": 1.5, "framework": "mmengine"},
                      id="mmengine"),
         pytest.param("mmdet - INFO - Iter(train) [  50/40000]  loss: 2.3", {"step": 50, "loss": 2.3}, id="mmengine-iter"),
-        pytest.param("Step:7 | lr: 1.0e-04 | tokens/s: 12k | loss:2.5", {"step": 7, "loss": 2.5}, id="values between"),
+        pytest.param("Step:7 | lr: 1.0e-04 | tokens/s: 12k | loss:2.5", {"step": 7, "loss": 2.5, "per_s": None}, id="values between"),
         pytest.param("Epoch 1 Batch 20 Loss 2.5", {"step": 20, "loss": 2.5}, id="batch"),
         pytest.param("step 4 done (pp=2 dp=0)", {"step": 4, "loss": None, "loss_seen": None}, id="done"),
         pytest.param("iter 83592: loss 1.5455, time: 4401.19ms", {"step": 83592, "elapsed_ms": 4401.19}, id="iter"),
@@ -74,10 +81,11 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
                      {"step": 4, "loss": 2.3, "elapsed_ms": 12.34}, id="litgpt-epoch"),
         pytest.param("[titan] 2026-01-31 10:11:12,345 - root - INFO - step: 12  loss:  7.5432  grad_norm:  1.2345  "
                      "memory:  4.10GiB(44.30%)  tps: 1,234  tflops: 1,012.34  mfu: 12.30%",
-                     {"step": 12, "loss": 7.5432, "grad_norm": 1.2345, "tflops": 1012.34, "framework": "torchtitan"},
+                     {"step": 12, "loss": 7.5432, "grad_norm": 1.2345, "tflops": 1012.34, "per_s": 1234.0, "framework": "torchtitan"},
                      id="torchtitan"),
         pytest.param("tflops=18.3 step=7 loss=11.64 tgs (tokens/gpu/second)=425.64 loss_scale=65536.0 lr=1e-06",
-                     {"step": 7, "loss": 11.64, "tflops": 18.3, "loss_scale": 65536.0}, id="internlm"),
+                     {"step": 7, "loss": 11.64, "tflops": 18.3, "per_s": 425.64, "loss_scale": 65536.0}, id="internlm"),
+        pytest.param("step 7/90 loss 2.5 dt 0.4s tok/s 159474", {"step": 7, "per_s": 159474.0}, id="tokens per second"),
         pytest.param("Epoch [1/10], Step [100/500], Loss: 2.3000", {"step": 100, "loss": 2.3}, id="brackets"),
         pytest.param("step=5 loss=1.5e-3", {"step": 5, "loss": 0.0015}, id="equals"),
         pytest.param("step: 7, loss: 2.5", {"step": 7, "loss": 2.5}, id="colon"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parsers.device import nvidia_smi_dmon, prometheus_range, telemetry_table
+from parsers.device import ib_counters, nvidia_smi_dmon, prometheus_range, telemetry_table
 from parsers.parser import FileParser
 from tests.sources import source
 
@@ -28,6 +28,13 @@ WIDE = """time,host,gpu,temperature_c,sm_clock_mhz
 LONG = """{"time": "2025-02-27T15:10:02", "host": "gpu-017", "port": "mlx5_0", "metric": "port_bytes_sent", "value": 918}
 {"rank": 3, "time": 1740669002, "metric": "fan_of_the_rack", "value": 7}
 {"time": 1740669002, "metric": "port_bytes_sent", "value": 918}
+"""
+COUNTERS = """/sys/class/infiniband/mlx5_3/ports/1/counters/symbol_error:70070
+/sys/class/infiniband/mlx5_3/ports/1/hw_counters/local_ack_timeout_err:17
+"""
+PERFQUERY = """# Port counters: Lid 112 port 1 (CapMask: 0x5A00)
+PortSelect:......................1
+LinkDownedCounter:...............2
 """
 AT = 1740669002 * 10**9
 
@@ -57,6 +64,21 @@ CASES = [
         MOMENT,
         [("n1", None, 'node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"}', 8123.0, AT)],
         id="moment",
+    ),
+    pytest.param(
+        ib_counters.PARSER,
+        COUNTERS,
+        [
+            (None, None, "ib/mlx5_3/1/symbol_error", 70070.0, None),
+            (None, None, "ib/mlx5_3/1/local_ack_timeout_err", 17.0, None),
+        ],
+        id="sysfs",
+    ),
+    pytest.param(
+        ib_counters.PARSER,
+        PERFQUERY,
+        [(None, None, "ib/lid112/1/PortSelect", 1.0, None), (None, None, "ib/lid112/1/LinkDownedCounter", 2.0, None)],
+        id="perfquery",
     ),
     pytest.param(
         telemetry_table.PARSER,

@@ -2,9 +2,11 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
+from parsers import read
 from parsers.parser import FileParser
 from parsers.scheduling import heartbeat, preflight
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
@@ -68,6 +70,11 @@ NVRX = [
         id="crlf",
     ),
     pytest.param(
+        "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {StragglerId(rank=21, node='n3')}",
+        [("relative", "warning", [21], None)],
+        id="names of reports",
+    ),
+    pytest.param(
         "DETECTED RELATIVE STRAGGLER GPU RANK=5 NODE=gpu-017",
         [("relative", "warning", [5], ["gpu-017"])],
         id="detected",
@@ -117,6 +124,15 @@ def test_kineto(is_packed: bool) -> None:
     assert sorted(read["timings"].select("step", "phase", "value_ms", "rank").rows()) == ROWS
     assert read["unread"].is_empty()
     assert kineto.PARSER.parse(source(data[: len(data) * 2 // 3]))["unread"].height == 1
+
+
+def test_a_trace_that_tells_the_groups_of_its_job_is_no_flight_record(tmp_path: Path) -> None:
+    """Since PyTorch 2.4 `distributedInfo` holds `pg_config` and `nccl_version`, keys of a flight recorder, too."""
+    told = {"rank": 13, "world_size": 64, "pg_config": [{"pg_name": "0", "ranks": [0, 1]}], "nccl_version": "2.21.5"}
+    (tmp_path / "n1_4000.pt.trace.json").write_text(json.dumps(TRACE | {"distributedInfo": told}))
+    evidence = read(str(tmp_path))
+    assert sorted(evidence.tables["timings"].select("step", "phase", "value_ms", "rank").rows()) == ROWS
+    assert evidence.tables["unread"].is_empty()
 
 
 def test_kineto_ends_on_an_endless_event() -> None:

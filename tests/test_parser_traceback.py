@@ -45,6 +45,7 @@ def test_frames_message_and_stack() -> None:
     [
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.", [("gpu_oom", None)]),
         ("torch.cuda.OutOfMemoryError: x", [("gpu_oom", None)]),
+        ("ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.", [("host_oom", None)]),
         ("RuntimeError: MUSA out of memory. Tried", [("gpu_oom", None)]),
         ("RuntimeError: NPU out of memory. Tried", [("gpu_oom", None)]),
         ("OSError: [Errno 28] No space left on device", [("disk_full", None)]),
@@ -56,7 +57,7 @@ def test_frames_message_and_stack() -> None:
         ("GeneratorExit", []),
         ("my.Odd: x\r", []),
     ],
-    ids=["oom", "oom-class", "musa-oom", "npu-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
+    ids=["oom", "oom-class", "oom-ray", "musa-oom", "npu-oom", "disk", "cuda", "musa", "shm", "worker", "no-message", "dotted-crlf"],
 )  # fmt: skip
 def test_what_a_message_stands_for(last: str, expected: list[tuple[str, str | None]]) -> None:
     first, *others = _events(HEAD + last, rank=1)

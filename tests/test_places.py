@@ -114,3 +114,20 @@ def test_a_driver_s_record_meets_the_rank_of_its_host(tmp_path: Path) -> None:
     report = analyze(tmp_path)
     verdict = report.incidents[report.primary].verdict
     assert (verdict.cause, verdict.ranks) == ("gpu_fault", [1])
+
+
+def states(ids: list[str], folders: list[str]) -> list[str | None]:
+    """A folder each with the state of one adapter → the hosts that its rows get."""
+    rows = [
+        {"metric": "ib/mlx5_0/node_guid", "text": one, "file": f"{folder}/ibstat.txt"}
+        for one, folder in zip(ids, folders, strict=True)
+    ]
+    found = placed(devices=rows, files=[{"file": row["file"]} for row in rows])
+    return [str(host) if host else None for host in found["devices"]["host"].to_list()]
+
+
+def test_folders_that_hold_the_state_of_devices_of_their_own_are_named_after_hosts() -> None:
+    assert states(["0xa", "0xb", "0xc"], ["dgx-01", "dgx-02", "dgx-03"]) == ["dgx-01", "dgx-02", "dgx-03"]
+    assert states(["0xa", "0xa", "0xa"], ["before", "during", "after"]) == [None, None, None]
+    assert states(["0xa", "0xb"], ["left", "right"]) == [None, None]
+    assert states(["0xa", "0xb", "0xc"], ["1", "2", "3"]) == [None, None, None]

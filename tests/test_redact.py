@@ -221,3 +221,14 @@ def test_what_cannot_be_redacted_is_refused_first(arguments: list[str]) -> None:
 def test_a_redacted_bundle_never_lies_in_the_bundle(tmp_path: Path) -> None:
     bundle = _planted(tmp_path / "job")
     assert CliRunner().invoke(cli, ["redact", str(bundle), "--out", str(bundle / "o")]).exit_code == 2
+
+
+def test_values_of_settings_are_renamed_where_they_are_keys(tmp_path: Path) -> None:
+    for attempt, host in enumerate(("node0588", "node0612")):
+        log = tmp_path / f"attempt_{attempt}" / host / "rank_0.log"
+        log.parent.mkdir(parents=True)
+        lines = [f"2026-03-01 1{attempt}:00:0{step} [rank0] INFO step {step} loss 2.0" for step in range(3)]
+        log.write_text("\n".join([f"init done rank=0 world_size=1 host={host} pid=7", *lines]) + "\n")
+    report = redacted(analyze(tmp_path), renaming_of(str(tmp_path), read(str(tmp_path))))
+    listed = [value for row in report.environment for value in row.values]
+    assert listed and not [value for value in listed if "0588" in value and "nodea" not in value]

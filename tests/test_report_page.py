@@ -16,6 +16,7 @@ from forensics.model.drawn import GraphEdge, GraphNode, GridCell, MeshAxis, Span
 from forensics.model.incident import Evidence, Report
 from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
 from forensics.model.ref import Ref
+from forensics.model.texts import SITE
 from reports import html, json, markdown, notebook, summary, words
 from reports.html.drawings import graph, ranks, shapes, timeline
 from tests.report_checks import EXAMPLES, assert_harmless, every_example, example, page_of
@@ -404,6 +405,6 @@ def test_place_names_the_line_if_there_is_one() -> None:
 
 
 def test_every_word_of_the_contract_has_a_plain_one() -> None:
-    tables = (words.KIND, words.CAUSE, words.SITE, words.STATUS, words.REASON, words.ACTION, words.DOMAIN)
+    tables = (words.KIND, words.CAUSE, SITE, words.STATUS, words.REASON, words.ACTION, words.DOMAIN)
     for values, table in zip((Kind, Cause, Site, Status, Reason, ActionKind, Domain), tables, strict=True):
         assert set(get_args(values)) == set(table)

@@ -24,7 +24,10 @@ def _lines(data: bytes, *parsers: LineParser) -> list[list[tuple[int, bytes, boo
 
 
 def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
-    return [[(place[0], scanned.texts[place], is_hit) for place, is_hit in rows] for rows in scanned.candidates]
+    return [
+        [(place[0], scanned.texts[place], is_hit) for place, is_hit in scanned.candidates.get(number, [])]
+        for number in range(max(scanned.candidates, default=0) + 1)
+    ]
 
 
 @pytest.mark.parametrize(

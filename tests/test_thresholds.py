@@ -13,8 +13,8 @@ _ROW = re.compile(
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?= |$|%)")
 _UNITS = {"min": 60_000_000_000}
 ROWS = [found for line in (ROOT / "docs" / "thresholds.md").read_text().splitlines() if (found := _ROW.match(line))]
-# What these modules hold besides: lists of columns, and how many rows make a series.
-_NO_THRESHOLDS = ("_GRADIENTS", "_SERIES", "_LEAST")
+# What these modules hold besides: lists of columns, how many rows make a series, how many are shown.
+_NO_THRESHOLDS = ("_GRADIENTS", "_SERIES", "_LEAST", "_SPIKES")
 
 
 def constants(module: str) -> dict[str, float]:

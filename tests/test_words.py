@@ -9,6 +9,7 @@ import pytest
 from forensics import analyze
 from forensics.model.texts import ranks_text
 from reports import markdown, terminal
+from reports.answer import answer
 from samples.situations import write
 from samples.words import SAMPLES
 
@@ -63,3 +64,15 @@ def test_an_answer_reads_well(name: str) -> None:
 )
 def test_ranks_as_words(ranks: list[int], text: str) -> None:
     assert ranks_text(ranks) == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(name: str) -> None:
+    report = analyze(SAMPLES / name / "bundle")
+    lines = terminal.render(report, color=False, width=80).splitlines()
+    said = answer(report.incidents[report.primary])
+    assert f"{said.label}  {said.sentence}" in re.sub(
+        r"\s+(?=\S)", lambda gap: gap[0] if gap[0] == "  " else " ", "\n".join(lines[:3])
+    )
+    for labels in (("do now ", "collect "), ("why ", "known ")):
+        assert any(line.startswith(labels) for line in lines[:5]), lines[:7]

@@ -16,6 +16,10 @@ HCCL_WAIT = "[rank5]: EI0006: [PID: 63] 2026-01-31-10:11:12.123.456 Getting sock
 MONITOR = "[rank9]:[F ProcessGroupNCCL.cpp:1169] [PG 0 Rank 9] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress"
 ENDED = "E0311 13:04:12.3 1 torch/distributed/elastic/multiprocessing/api.py:826] failed (exitcode: {}) local_rank: 1 (pid: 71) of binary: python"
 WATCHDOG = "[Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 60000{0} milliseconds before timing out."
+SHM = [
+    "(EngineCore pid=9) INFO 01-31 10:11:12 [shm_broadcast.py:7] No available shared memory broadcast block found in 60 seconds."
+]
+ENGINE_DEAD = "(APIServer pid=8) ERROR 01-31 10:15:12 [a.py:7] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue."
 TERMINATE = "terminate called after throwing an instance of 'std::runtime_error'"
 
 
@@ -45,6 +49,27 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
     "an exception of C++ with its words is one": (
         [TERMINATE, "  what():  shard index 7 is out of range", ENDED.format(-6)],
         ("crash", "exception", [], []),
+    ),
+    "a server whose engine did not answer waited": (
+        [
+            *SHM,
+            "(EngineCore pid=9) ERROR 01-31 10:15:12 [core.py:9] TimeoutError: RPC call to sample_tokens timed out.",
+            ENGINE_DEAD,
+        ],
+        ("hang", None, [], []),
+    ),
+    "an engine that raised something of its own did not": (
+        [*SHM, "(EngineCore pid=9) ERROR 01-31 10:15:12 [core.py:9] KeyError: 'lm_head'", ENGINE_DEAD],
+        ("crash", "exception", [], []),
+    ),
+    "an engine that was busy for a minute, and served afterwards, has no fault": (
+        [*SHM, "(EngineCore pid=9) INFO 01-31 10:15:12 [core.py:9] init engine took 141.02 seconds"],
+        ("unknown", None, [], []),
+    ),
+    "a program's word of a hang is no log of a host": (["my_lib: Hang detected"], ("unknown", None, [], [])),
+    "who speaks is who waited": (
+        ["rank 7: reduce_scatter timed out after 600 s", "world_size=8"],
+        ("hang", None, [], []),
     ),
     "Slurm puts a job that it preempts back into its queue": (
         ["slurmstepd: error: *** JOB 71 ON n4 CANCELLED AT 2026-01-31T10:11:12 DUE TO JOB REQUEUE ***"],

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.taxonomy import EVENTS
+from parsers.rank_list import RANKS
 from parsers.tables import TableName
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
@@ -216,6 +217,10 @@ def world(
     sizes = sizes if len(sizes) else tables["ranks"]["world_size"].drop_nulls()  # of processes whose rank is not told
     if len(sizes):
         return frozenset(range(max(sizes.mode().to_list()))), "the world size that ranks or their launcher print"
+    printed = tables["settings"].filter(pl.col("name").str.to_lowercase() == "world_size")["value"]
+    sizes = printed.str.extract(r"^(\d{1,7})$").cast(pl.Int64).drop_nulls()
+    if len(sizes) and 0 < (size := max(sizes.mode().to_list())) <= RANKS:
+        return frozenset(range(size)), "the arguments that the job printed"
     stated = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
     if stated.height:
         return frozenset(stated["members"].explode().drop_nulls().to_list()), "the members of the default group"

@@ -3,6 +3,9 @@
 `kernel/gpu-045.dmesg`, `HOST.log`, `HOST-3.out`, `HOST/py-spy.40.out`: a word of a path is a host only because records print
 that host; no list says what words are none. Every row of such a file that tells no host gets it.
 
+Where no record prints it: folders side by side that each hold a file of one name, with the state of devices (ids that no other
+of these folders shows), are named after their hosts; snapshots of one host show the same ids.
+
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
 
@@ -17,12 +20,14 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
 Tables = dict[TableName, pl.DataFrame]
 _HOSTED: tuple[TableName, ...] = tuple(name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys())
 _SPEAKING: tuple[TableName, ...] = tuple(name for name in _HOSTED if "rank" in SCHEMAS[name] and name != "files")
+_FOLDERS = 3  # side by side
+_IDS = ("port_guid", "node_guid", "uuid", "serial")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
-    known, result = _known(tables), dict(tables)
+    known, result = _known(tables) | _folders(tables["devices"]), dict(tables)
     files = tables["files"].filter(pl.col("host").is_null())["file"].to_list() if known else []
     found = {file: host for file in files if (host := host_in(file, known)) is not None}
     if not found:
@@ -62,6 +67,29 @@ def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     names = {name for table in _HOSTED for name in tables[table]["host"].drop_nulls().unique().to_list()}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
     return frozenset(short for name in names if (short := short_host(name)) and not short.isdigit())
+
+
+def _folders(devices: pl.DataFrame) -> frozenset[str]:
+    """Folders that can only be hosts' by the devices whose state lies in them."""
+    named = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
+    ids = pl.concat(
+        [
+            devices.filter(named & pl.col("host").is_null()).select("file", pl.col("text").alias("id")),
+            devices.filter(pl.col("host").is_null()).select("file", pl.col("uuid").alias("id")),
+        ]
+    ).drop_nulls().unique()  # fmt: skip
+    placed = ids.with_columns(
+        folder=pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1), beside=pl.col("file").str.replace(r"[^/]+/([^/]+)$", "*/$1")
+    ).drop_nulls("folder")  # fmt: skip
+    found: set[str] = set()
+    for _, part in placed.group_by("beside", maintain_order=True):
+        folders, shared = (
+            part["folder"].n_unique(),
+            part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max(),
+        )
+        if folders >= _FOLDERS and shared == 1:
+            found |= {name for name in part["folder"].unique().to_list() if not name.isdigit()}
+    return frozenset(found)
 
 
 def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:

@@ -20,13 +20,13 @@ import click
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
-from forensics.cli import questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, read_bundle, report_of
+from forensics.cli import history, keeping, questions, redaction
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
-    from parsers import Evidence
+    from reports.language import Language
 
 EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -35,7 +35,8 @@ _AXES = ("tp", "cp", "ep", "dp", "pp")
 
 _TASKS = {  # the commands, by what a person wants
     "What happened": ("analyze", "explain", "diff"),
-    "Look closer": ("show", "stacks", "events", "inspect"),
+    "Over months": ("history",),
+    "Look closer": ("show", "stacks", "events", "inspect", "parse"),
     "Hand on": ("redact", "schema"),
 }
 
@@ -182,18 +183,20 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
-@click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    metavar="NAME=N",
-    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+    "--history",
+    "kept",
+    metavar="FILE",
+    envvar=history.VARIABLE,
+    help="What earlier incidents say of who is accused now; not with --redact.",
 )
+@click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
+@LIMIT
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
 )
+@questions.language
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
@@ -212,9 +215,11 @@ def analyze(
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
+    kept: str | None,
     hung: bool,
     limits: tuple[str, ...],
     opened: bool,
+    language: "Language",
     redact: bool,
     profile: bool,
     tables: str | None,
@@ -234,29 +239,37 @@ def analyze(
     targets = [target for target in (html, json_file, markdown, trace) if target]
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
-    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or _refused_tables(bundle, tables)
+    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or keeping.refused(bundle, tables)
     if inside:
         raise click.UsageError(inside)
     from forensics.analyze import conclude_evidence
+    from forensics.model.past import Past
     from forensics.model.steps import Steps
 
+    past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
     with steps("read"):
         evidence = read_bundle(bundle, limits)
     report = conclude_evidence(
-        evidence, expected=expected_ranks, known_bad=frozenset(known_bad), topology=topology, hung=hung, step=steps
+        evidence,
+        expected=expected_ranks,
+        known_bad=frozenset(known_bad),
+        topology=topology,
+        hung=hung,
+        past=past,
+        step=steps,
     )
     if redact:
         with steps("redact"):
             report = redaction.redacted_report(bundle, evidence, report)
     with steps("outputs"):
-        wrote = _outputs(report, html, json_file, markdown, trace)
+        wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
-            wrote += _write_tables(evidence, tables)
+            wrote += keeping.write_tables(evidence, tables)
     if "-" not in targets:
         from reports import terminal
 
-        click.echo(terminal.render(report, color=_has_color(), width=_width()), nl=False)
+        click.echo(terminal.render(report, color=_has_color(), width=_width(), language=language), nl=False)
     if opened and html:
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
@@ -277,14 +290,19 @@ def _has_color() -> bool:
 
 
 def _outputs(
-    report: "Report", html: str | None, json_file: str | None, markdown: str | None, trace: str | None
+    report: "Report",
+    html: str | None,
+    json_file: str | None,
+    markdown: str | None,
+    trace: str | None,
+    language: "Language",
 ) -> list[str]:
     """Write what was asked for; the names of the files written."""
     wrote = []
     if html:
         from reports import html as page
 
-        outputs.write(html, page.render(report, generated=_stamp()).encode())
+        outputs.write(html, page.render(report, generated=_stamp(), language=language).encode())
         wrote.append(html)
     if json_file:
         from reports import json
@@ -294,7 +312,7 @@ def _outputs(
     if markdown:
         from reports import markdown as text
 
-        outputs.write(markdown, text.render(report).encode())
+        outputs.write(markdown, text.render(report, language).encode())
         wrote.append(markdown)
     if trace:
         from reports import trace as events
@@ -302,21 +320,6 @@ def _outputs(
         outputs.write(trace, events.render(report))
         wrote.append(trace)
     return [name for name in wrote if name != "-"]
-
-
-def _refused_tables(bundle: str, folder: str | None) -> str | None:
-    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
-
-
-def _write_tables(evidence: "Evidence", folder: str) -> list[str]:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
-    for name, frame in evidence.tables.items():
-        with outputs.replacing(str(Path(folder) / f"{name}.parquet")) as stream:
-            frame.write_parquet(stream)
-    return [folder]
 
 
 @cli.command(epilog="Example: forensics inspect bundle/")
@@ -344,6 +347,8 @@ for _command in (
     questions.stacks,
     questions.diff,
     questions.explain,
+    history.history,
     redaction.redact,
+    keeping.parse,
 ):
     cli.add_command(_command)

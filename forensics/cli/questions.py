@@ -1,5 +1,6 @@
 """Commands that ask a bundle: show, events, stacks, diff, explain."""
 
+import os
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -17,9 +18,23 @@ if TYPE_CHECKING:
     from forensics.model.incident import Report
     from forensics.views.records import Wanted
     from parsers import Evidence
+    from reports.language import Language
 
 EXIT_DIFFERENT = 10
 _FORMATS = ("table", "csv", "jsonl", "parquet")
+
+
+def language(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that chooses the language; without it the environment does."""
+
+    def chosen(_: click.Context, __: click.Parameter, name: str | None) -> str:
+        from reports.language import of_environment
+
+        return name or of_environment(os.environ)
+
+    return click.option(
+        "--lang", "language", type=click.Choice(["en", "zh"]), callback=chosen, help="Language; else as LANG says."
+    )(command)
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,7 +232,8 @@ def diff(context: click.Context, a: str, b: str, exit_code: bool) -> None:
 
 @click.command(epilog="Examples: forensics explain rank 5 bundle/ · forensics explain rank_absent")
 @click.argument("topic", nargs=-1, required=True, metavar="WORD | rank R BUNDLE")
-def explain(topic: tuple[str, ...]) -> None:
+@language
+def explain(topic: tuple[str, ...], language: "Language") -> None:
     """What a word of the verdict means, and what looks alike; or why rank R is, or is not, at fault."""
     from reports import explanations
 
@@ -227,10 +243,10 @@ def explain(topic: tuple[str, ...]) -> None:
         if not _has(report, rank):
             seen = ", ".join(report.coverage.ranks_seen)
             raise click.UsageError(f"rank {rank} is not in this bundle; it has ranks {seen or 'of no number'}")
-        click.echo(explanations.of_rank(report, rank), nl=False)
+        click.echo(explanations.of_rank(report, rank, language), nl=False)
         return
     word = topic[0].replace("-", "_").lower()
-    if len(topic) > 1 or (text := explanations.of_word(word)) is None:
+    if len(topic) > 1 or (text := explanations.of_word(word, language)) is None:
         raise click.UsageError(f"no such word: {' '.join(topic)}; known are {', '.join(explanations.WORDS)}")
     click.echo(text, nl=False)
 

@@ -10,10 +10,21 @@ import click
 if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.model.incident import Report
-    from parsers import Evidence
+    from parsers import Evidence, Limits
 
 EXIT_UNREADABLE = 3
-BUNDLE_HELP = "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, or - for a tar on standard input."
+BUNDLE_HELP = (
+    "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, - for a tar on standard input, or what `parse` kept."
+)
+
+
+LIMIT = click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+)
 
 
 class Unreadable(click.ClickException):
@@ -41,18 +52,25 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 
 def read_bundle(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
     """Evidence of the bundle; raises Unreadable, or click's error for a limit that is none."""
-    from parsers import BundleError, Limits, read
+    from parsers import BundleError, read
     from parsers.pool import by_size
 
-    try:
-        bounds = Limits.of(dict(limit.partition("=")[::2] for limit in limits))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--limit") from error
+    bounds = limits_of(limits)
     with _progress() as progress:
         try:
             return read(bundle, progress=progress, limits=bounds, map=by_size)
         except BundleError as error:
             raise Unreadable(str(error)) from error
+
+
+def limits_of(limits: tuple[str, ...]) -> "Limits":
+    """What was asked for by --limit."""
+    from parsers import Limits
+
+    try:
+        return Limits.of(dict(limit.partition("=")[::2] for limit in limits))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--limit") from error
 
 
 def report_of(bundle: str) -> "Report":

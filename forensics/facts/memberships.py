@@ -8,6 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics.facts.event_rows import Row, own_rank
+from forensics.model.texts import UNNAMED_GROUP
 from parsers.tables import TableName
 
 _NEAR = 40  # lines between a report and the counters that name its group
@@ -28,7 +29,7 @@ def group_name(group: str | None, desc: str | None) -> str:
 
 def label(group: tuple[str | None, str | None]) -> str:
     """(name, description) of a group → how sentences call it."""
-    return group[1] or (f"group {group[0]}" if group[0] else "a group that is not named")
+    return group[1] or (f"group {group[0]}" if group[0] else UNNAMED_GROUP)
 
 
 @dataclass(frozen=True)

@@ -19,21 +19,9 @@ import polars as pl
 
 from forensics.facts.roles import Roles
 from parsers.tables import TableName, spelled
+from parsers.timing.words import sort_of
 
-_SORTS: Mapping[str, tuple[str, ...]] = {
-    "work": (
-        "forward", "backward", "forward_backward", "forward_compute", "backward_compute", "compute", "optimizer", "fwd",
-        "bwd", "recompute", "memcpy", "attention", "mlp",
-    ),
-    "host": (
-        "data", "data_loading", "dataloader", "loader", "load", "h2d", "checkpoint", "save", "storage", "host",
-        "python", "gc", "logging", "preparing", "preprocess", "tokenize", "idle",
-    ),
-    "wait": ("comm", "comm_exposed", "comm_wait", "communication", "wait", "barrier", "allreduce", "sync", "grad_sync"),
-    "whole": ("all", "step", "iteration", "iter", "batch", "total"),
-}  # fmt: skip
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
-SORT = {phase: sort for sort, phases in _SORTS.items() for phase in phases}
 SCHEMA = {
     "rank": pl.Int64, "step": pl.Int64, "phase": pl.String, "sort": pl.String, "ms": pl.Float64, "tokens": pl.Int64,
     "stage": pl.Int64, "step_ms": pl.Float64, "host": pl.String, "file": pl.String, "line": pl.Int64, "name": pl.String,
@@ -42,7 +30,10 @@ SCHEMA = {
 
 def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.DataFrame:
     """Timings and step lines that tell rank and step → a row per rank, step and phase (schema SCHEMA)."""
-    rows = pl.concat([_timings(tables["timings"]), _steps(tables["steps"]), _calls(tables["operations"])])
+    timed = _timings(tables["timings"])
+    # A step that is timed by name is not timed a second time by the line of the step.
+    steps = _steps(tables["steps"]).join(timed.filter(pl.col("sort") == "whole"), on=["rank", "step"], how="anti")
+    rows = pl.concat([timed, steps, _calls(tables["operations"])])
     if rows.is_empty():
         return pl.DataFrame(schema=SCHEMA)
     # What two files say of one thing counts once; what one says several times (micro-batches) adds up.
@@ -66,14 +57,22 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     place = pl.coalesce("line", "record").alias("line")
     told = timings.filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null() & pl.col("value_ms").is_finite())
     lower = pl.col("phase").str.to_lowercase()
+    told = with_sort(told)
     # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
     repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
     return told.select(
         "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
-        lower.replace_strict(SORT, default=None, return_dtype=pl.String).alias("sort"), pl.col("value_ms").alias("ms"), "tokens", "host", "file",
+        "sort", pl.col("value_ms").alias("ms"), "tokens", "host", "file",
         place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0), _UNKNOWN.alias("between"),
     ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
+
+
+def with_sort(timings: pl.DataFrame) -> pl.DataFrame:
+    """Rows of timings with `sort`, by the words of the phase; null where they tell none."""
+    sorts = {phase: sort_of(phase) for phase in timings["phase"].drop_nulls().unique().to_list()}
+    known = {phase: sort for phase, sort in sorts.items() if sort is not None}
+    return timings.with_columns(sort=pl.col("phase").replace_strict(known, default=None, return_dtype=pl.String))
 
 
 def _steps(steps: pl.DataFrame) -> pl.DataFrame:

@@ -34,7 +34,7 @@ _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
 _BUSY = ("data_loading", "checkpoint_io", "storage_io")  # sites where nobody waits for a collective
-_BAD_LOSS = ("bad_loss", "nan_assert")
+_BAD_LOSS = ("bad_loss", "nan_assert", "replica_mismatch")
 # What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
 _SAYS_MORE = (
     *_VICTIM_KINDS, *_BAD_LOSS, "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
@@ -55,7 +55,7 @@ OWN_CAUSES: Mapping[str, Cause] = {
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
-    bad_loss (stopped because of NaN), failed (non-zero exit, reason unknown), followed (after others had given up their
+    bad_loss (stopped because a check found a bad value), failed (non-zero exit, reason unknown), followed (after others had given up their
     wait). cause: for died."""
 
     rank: int
@@ -71,6 +71,13 @@ class ProcessEnd:
 def is_stop(code: str | None) -> bool:
     """Does an exit code say that a launcher or a person stopped the process?"""
     return signal_of(code) in _ASKED
+
+
+def stopped_launchers(events: pl.DataFrame) -> list[dict[str, Any]]:
+    """What launchers say of a signal that they got themselves: of no process that they started."""
+    own = pl.col("pid").is_null() & pl.col("rank").is_null() & (pl.col("severity") == "warning")
+    told = events.filter((pl.col("kind") == "closing_signal") & own & pl.col("code").is_not_null())
+    return list(told.sort("file", "line").iter_rows(named=True))
 
 
 def is_consequence(detail: str | None) -> bool:

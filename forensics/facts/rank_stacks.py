@@ -1,6 +1,7 @@
 """What the stacks say of given ranks: site, code line, and how they differ from the others."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Code
 from forensics.model.names import Site
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 
 
 def _rows(stacks: pl.DataFrame, ranks: Iterable[int]) -> list[dict[str, Any]]:
@@ -34,6 +35,22 @@ def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
         if frame is not None:
             result[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
     return result
+
+
+def gave_up_elsewhere(stacks: pl.DataFrame, ranks: Collection[int]) -> dict[int, Code]:
+    """Of the ranks whose traceback shows where in the user's code they gave up, those that did so at another line than most;
+    nobody where there is no line of more than half of them."""
+    if not stacks.height:
+        return {}
+    at: dict[int, Code] = {}
+    for row in stacks.filter(pl.col("rank").is_in(sorted(ranks)) & (pl.col("source") == "traceback")).iter_rows(
+        named=True
+    ):
+        if (frame := classify(to_frames(row["frames"])).user) is not None:
+            at[row["rank"]] = Code(file=frame.file or None, line=frame.line, function=frame.function)
+    lines = Counter((code.file, code.line) for code in at.values())
+    most = next((place for place, count in lines.items() if 2 * count > len(at)), None)
+    return {rank: code for rank, code in at.items() if most is not None and (code.file, code.line) != most}
 
 
 def stack_ref(row: dict[str, Any]) -> Ref:
@@ -64,6 +81,6 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         elif site == "unknown":
             claims.append(Claim(f"the stack of {who} is not in communication{beside}", "for", refs))
         else:
-            text = f"the stack of {who} is in {site.replace('_', ' ')}, not in communication{beside}"
+            text = f"the stack shows {who} {SITE[site]}, not in communication{beside}"
             claims.append(Claim(text, "for", refs))
     return claims

@@ -14,6 +14,7 @@ import polars as pl
 from parsers.tables import TableName
 
 _STAGES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree")
+_TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree")
 _WORLD = "world_size"
 _REPLICAS = "data_parallel_size"
 _EXPERTS = ("num_experts", "num_moe_experts", "expert_model_parallel_size")
@@ -47,6 +48,15 @@ class Roles:
             return True
         count, world = self._printed(*_STAGES), self._printed(_WORLD) or len(self.job)
         return count == 1 or bool(count and world) or (world is not None and self._printed(_REPLICAS) == world > 0)
+
+    def is_tensor_group(self, ranks: Iterable[int]) -> bool:
+        """Are these all the ranks that share one layer's tensors? They wait for each other inside forward and backward, so
+        that one slow rank makes all of them slow. Tensor parallelism is the fastest axis."""
+        ranks = sorted(set(ranks))
+        size = self._printed(*_TENSOR)
+        if all("tp" in self.coordinates.get(rank, {}) for rank in ranks):
+            size = len({place["tp"] for place in self.coordinates.values() if "tp" in place})
+        return size is not None and len(ranks) == size > 1 and ranks[0] % size == 0 and ranks[-1] - ranks[0] == size - 1
 
     @cached_property
     def is_piped(self) -> bool:

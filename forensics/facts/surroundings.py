@@ -13,6 +13,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _LAUNCHERS: Mapping[Launcher, frozenset[str]] = {
     "slurm": frozenset(["slurm", "sacct"]),
     "kubernetes": frozenset(["kubernetes", "pod_description"]),
+    "dlrover": frozenset(["dlrover"]),
 }
 _VENDORS: Mapping[Vendor, frozenset[str]] = {
     "nvidia": frozenset(["nvidia_smi_csv", "nvidia_smi_q", "nvidia_smi_table", "nvidia_smi_xml", "xid", "dcgmi_dmon",
@@ -31,6 +32,8 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
     vendors = [name for name, own in _VENDORS.items() if own & read]
     jobs = files["launch"].drop_nulls().unique().to_list()
+    if "dlrover" in launchers:  # it runs upon Kubernetes
+        launchers = [name for name in launchers if name != "kubernetes"]
     launcher = launchers[0] if len(launchers) == 1 else None
     job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and _DIGITS.fullmatch(str(jobs[0])) else None
     return Surroundings(launcher=launcher, vendor=vendors[0] if len(vendors) == 1 else None, job=job)

@@ -84,7 +84,8 @@ _WORDS = {
 @dataclass(frozen=True, slots=True)
 class Apart:
     """One device or port that stands apart. `effect`: slows (its work takes longer), idle, fails, link (its connection),
-    silent (its traffic fell to zero), shows (nothing by itself). `centre`: its peers' median; `peers`: how many."""
+    silent (its traffic fell to zero), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
+    at which it was as far away as later; `is_from_start`: as long as it was measured."""
 
     host: str | None
     pci: str | None
@@ -98,6 +99,8 @@ class Apart:
     peers: int
     moments: int
     interval_s: float | None
+    since_ns: int | None
+    is_from_start: bool
     refs: tuple[Ref, ...]
 
     @property
@@ -204,9 +207,7 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
     if quantity in _GAUGES:
         yield from _gauge(quantity, series)
     elif quantity in _FLAGS:
-        levels = [
-            max(sum(value > 0 for value in values) / len(values) for values in _by_metric(part)) for _, part in series
-        ]
+        levels = [max(float((own["value"] > 0).sum()) / own.height for own in _by_metric(part)) for _, part in series]
         high = [level >= _OFTEN for level in levels]
         if median(levels) <= _SELDOM and _is_few(high, series):
             yield from _told(quantity, _FLAGS[quantity], series, levels, high)
@@ -231,16 +232,20 @@ def _is_few(far: list[bool], series: list[_Series]) -> bool:
     return sum(far) <= max(1, _COMMON * len(series)) or (len(hosts) == 1 and len(all_hosts) >= _HOSTS)
 
 
-def _by_metric(rows: pl.DataFrame) -> list[list[float]]:
-    """Values of each metric that is of this quantity: memories have counters of their own, slowdowns several reasons."""
-    return [part["value"].to_list() for _, part in rows.group_by("metric", maintain_order=True)]
+def _by_metric(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Rows of each metric that is of this quantity: memories have counters of their own, slowdowns several reasons."""
+    return [part for _, part in rows.group_by("metric", maintain_order=True)]
 
 
-def _growth(values: list[float]) -> float:
-    """Of a count: how much it grew; a fall means that it began anew. One moment alone: its value."""
+def _growth(rows: pl.DataFrame) -> float:
+    """Of a count: how much it grew; a fall means that it began anew. One moment alone: its value. Files without times may
+    stand in any order."""
+    values = rows["value"].to_list()
     if len(values) == 1:
-        return values[0]
-    return sum(later - earlier if later >= earlier else later for earlier, later in pairwise(values))
+        return float(values[0])
+    if rows["time_ns"].null_count():
+        return float(max(values) - min(values))
+    return float(sum(later - earlier if later >= earlier else later for earlier, later in pairwise(values)))
 
 
 def _gauge(quantity: str, series: list[_Series]) -> Iterator[Apart]:
@@ -280,7 +285,19 @@ def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: floa
         Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=f"{row['metric']} {row['text'] or row['value']}")
         for row in unlike.iter_rows(named=True)
     )  # fmt: skip
-    return Apart(host, pci, index, part, rank, quantity, effect, value, centre, peers, *_sampling(rows), refs)
+    moments, interval_s = _sampling(rows)
+    since_ns, is_from_start = _since(rows, value, centre)
+    return Apart(
+        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs
+    )  # fmt: skip
+
+
+def _since(rows: pl.DataFrame, value: float, centre: float) -> tuple[int | None, bool]:
+    """The first moment at which a device was more than half as far from its peers as later; whether that is the first of all."""
+    halfway = (value + centre) / 2
+    far = rows["value"] >= halfway if value > centre else rows["value"] <= halfway
+    first = far.to_list().index(True) if far.any() else 0
+    return rows["time_ns"][first], first == 0
 
 
 def _sampling(rows: pl.DataFrame) -> tuple[int, float | None]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, detail, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
+from forensics.model.texts import UNNAMED_GROUP
 from parsers.tables import TableName
 
 _MS_NS = 1_000_000
@@ -187,6 +188,8 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         known = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         size = len(members) or max(len(expected), len(memberships.seen)) or None
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
+        if row["code"] == "horovod_stall":
+            same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=known.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
@@ -213,7 +216,7 @@ def _of_fingerprints(events: pl.DataFrame, memberships: Memberships, expected: f
         for one in prints:
             call = None if one["incomplete"] else _announced(one)
             yield _place(
-                row, "fingerprint", rank=(known or {}).get(one["rank"]), group="compared", label="the group", size=size,
+                row, "fingerprint", rank=(known or {}).get(one["rank"]), group="compared", label=UNNAMED_GROUP, size=size,
                 kind=one["op"], number=found[0][0]["seq"], state="unknown" if call is None else "entered", call=call,
             )  # fmt: skip
 
@@ -225,4 +228,4 @@ def _prints(row: Row) -> list[dict[str, Any]]:
 
 def _announced(one: Mapping[str, Any]) -> str:
     parts = [str(one[name]) for name in ("op", "shape", "dtypes") if one[name]]
-    return f"{' '.join(parts)} (number {one['seq']})"
+    return f"{' '.join(parts)} (#{one['seq']})"

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 _NAME = re.compile(r"(?!all\Z)[A-Za-z0-9][A-Za-z0-9._-]*", re.IGNORECASE)
 
-Launcher = Literal["slurm", "kubernetes"]
+Launcher = Literal["slurm", "kubernetes", "dlrover"]  # DLRover runs its workers as pods
 Vendor = Literal["nvidia", "moore_threads", "metax", "amd", "huawei"]
 
 _GPU: Mapping[Vendor, tuple[str, str]] = {  # of one device, of all
@@ -31,6 +31,7 @@ class Surroundings(NamedTuple):
 
 
 NOWHERE = Surroundings()
+_PODS: tuple[Launcher | None, ...] = ("kubernetes", "dlrover")
 
 
 def is_plain(name: str | None) -> bool:
@@ -39,10 +40,21 @@ def is_plain(name: str | None) -> bool:
 
 
 def drain_node(host: str | None, reason: str, around: Surroundings = NOWHERE) -> str | None:
-    """Takes a host out of service. In Kubernetes the host of a process is its pod, and the node is not known."""
-    if not is_plain(host) or around.launcher == "kubernetes":
+    """Takes a host out of service. In Kubernetes the host of a process is its pod, and the cluster knows the node; DLRover
+    starts the worker anew elsewhere once its pod is gone."""
+    if not is_plain(host):
         return None
+    if around.launcher in _PODS:
+        node = f"kubectl cordon $(kubectl get pod {host} -o jsonpath='{{.spec.nodeName}}')"
+        return f"{node} && kubectl delete pod {host}" if around.launcher == "dlrover" else node
     return f"scontrol update nodename={host} state=drain reason={reason}"
+
+
+def restart_job(host: str | None, around: Surroundings = NOWHERE) -> str | None:
+    """Begins the job anew: all of it in Slurm, the pod at fault where a controller or DLRover's master replaces it."""
+    if around.launcher == "slurm":
+        return f"scontrol requeue {around.job}" if is_plain(around.job) else None
+    return f"kubectl delete pod {host}" if around.launcher in _PODS and is_plain(host) else None
 
 
 def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE) -> str | None:
@@ -55,7 +67,7 @@ def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE
 
 def kernel_log(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """What the kernel of a host, or the keeper of a pod, said."""
-    if around.launcher == "kubernetes":
+    if around.launcher in _PODS:
         return f"kubectl describe pod {host}" if is_plain(host) else None
     return _on(host, "dmesg -T", around._replace(job=None))  # the job has ended
 
@@ -81,7 +93,7 @@ def recorder() -> str:
 def _on(host: str | None, command: str, around: Surroundings) -> str | None:
     if not is_plain(host):
         return None
-    if around.launcher == "kubernetes":
+    if around.launcher in _PODS:
         return f"kubectl exec {host} -- {command}"
     if around.launcher == "slurm":
         job = f"--jobid={around.job} --overlap " if around.job else ""

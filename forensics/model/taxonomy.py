@@ -40,7 +40,7 @@ EVENTS: Mapping[str, Event] = {
     **_events("launcher", ("failure", "lifecycle"), "exit", "first_failure"),
     **_events("launcher", ("lifecycle",), "closing_signal", "membership", "scheduler"),
     **_events("process", ("failure",), "exception", "cuda_error", "gpu_oom", "disk_full", "config_error", "bad_loss"),
-    **_events("process", ("failure", "symptom"), "nan_assert"),
+    **_events("process", ("failure", "symptom"), "nan_assert", "replica_mismatch"),
     **_events("process", ("victim",), "collective_timeout", "store_timeout", "missing_members", "peer_closed",
               "connect_failed", "remote_error", "barrier_missing", "comm_abort"),
     **_events("process", ("victim", "symptom"), "desync", "fingerprint_mismatch", "size_mismatch", "heartbeat_lost",
@@ -87,7 +87,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
     "bad_state": CauseRow(("numerics",), "value", ("nan_birth", "exception"), "unknown"),
     "bad_input": CauseRow(("numerics",), "value", ("nan_birth", "exception"), "workload"),
     "comm_corruption": CauseRow(("numerics",), "value", ("nan_birth", "exception"), "infrastructure"),
-    "replica_divergence": CauseRow(("numerics",), "value", ("nan_birth", "loss_spike"), "unknown"),
+    "replica_divergence": CauseRow(("numerics",), "value", ("nan_birth", "loss_spike", "exception"), "unknown"),
     "loss_scale_collapse": CauseRow(("numerics",), "value", (), "workload"),
     "loss_spike": CauseRow(("numerics",), "value", ("nan_birth",), "workload"),
     "underflow": CauseRow(("numerics",), "value", (), "workload"),
@@ -112,6 +112,6 @@ CONSEQUENCES: Mapping[str, tuple[str, ...]] = {
     "SIGTERM": ("closing_signal",),
     "exception": (
         "collective_timeout", "store_timeout", "missing_members", "peer_closed", "remote_error", "fingerprint_mismatch",
-        "barrier_missing", "desync", "nan_assert", "bad_loss",
+        "barrier_missing", "desync", "nan_assert", "bad_loss", "replica_mismatch",
     ),
 }  # fmt: skip

@@ -1,9 +1,25 @@
 """How ranks, times and figures are written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 _RUNS = 8  # of ranks, in a sentence
+UNNAMED_GROUP = "an unnamed group"  # of which a line prints neither name nor number
+SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "the stack shows it"
+    "data_loading": "in data loading",
+    "checkpoint_io": "reading or writing a checkpoint",
+    "storage_io": "waiting for storage",
+    "compute": "computing",
+    "lock": "waiting for a lock",
+    "compile": "compiling",
+    "gpu_sync": "waiting for its GPU",
+    "logging": "writing logs",
+    "evaluation": "evaluating",
+    "teardown": "shutting down",
+    "unresponsive": "not answering",
+    "communication": "in communication",
+    "unknown": "not known",
+}
 
 
 def ranges(values: Iterable[int]) -> str:

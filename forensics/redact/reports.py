@@ -14,6 +14,8 @@ def redacted(report: Report, renaming: Renaming) -> Report:
     """The report renamed. Tables that a notebook hangs on it do not come along."""
     renamed = _renamed(msgspec.to_builtins(report), renaming)
     renamed["bundle"]["name"] = BUNDLE
+    for row in renamed["environment"]:  # the one place where what the bundle says is a key
+        row["values"] = {renaming.text(value): who for value, who in row["values"].items()}
     return msgspec.convert(renamed, Report)
 
 

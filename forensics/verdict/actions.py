@@ -17,7 +17,9 @@ from forensics.model.names import Status
 from forensics.model.texts import ranks_text
 
 _HOSTS = 3  # of which stacks are asked for, one command each
+_AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
+_NAMED_PIDS = 2  # in a sentence
 _WAITS = ("rank_absent", "kernel_stuck", "deadlock_cycle", "store_timeout", None)
 
 
@@ -29,6 +31,7 @@ class Known(NamedTuple):
     dead: frozenset[int] = frozenset()
     around: Surroundings = NOWHERE
     has_records: bool = True  # flight records are there
+    hosts: int = 0  # of the job, 0 where unknown
 
 
 NOTHING = Known()
@@ -37,7 +40,8 @@ NOTHING = Known()
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
-    actions += _checks(finding) + _drains(finding, known)
+    actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
+    actions += _shared(finding)
     if finding.collect or finding.undecided or status == "unknown":
         actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
@@ -77,6 +81,32 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
     ]
 
 
+def _shared(finding: Finding) -> list[Action]:
+    """Of several hosts at once: one cause that they share is likelier than as many faults on the same day."""
+    hosts = sorted({*finding.hosts, *finding.suspect_hosts})
+    if len(hosts) < _AT_ONCE or finding.domain == "workload":
+        return []
+    target = f"what {', '.join(hosts[:_LISTED])}{', …' if len(hosts) > _LISTED else ''} share: rack, switch, power, image, driver"
+    reason = f"{len(hosts)} hosts at once have rather one cause than {len(hosts)}"
+    return [Action(kind="inspect_hardware", target=target, command=None, reason=reason)]
+
+
+def _by_halves(finding: Finding, known: Known) -> list[Action]:
+    """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
+    if finding.cause != "throughput_drop" or finding.subjects or finding.places:
+        return []
+    rounds = (
+        f"at most {(known.hosts - 1).bit_length()} rounds for {known.hosts} hosts"
+        if known.hosts > 1
+        else "log2 of the hosts in rounds"
+    )
+    reason = (
+        f"exchange half of the suspected hosts for spares, measure, and go on in the half whose exchange brings the speed back: {rounds} "
+        "per slow host; a host that is well alone is not cleared, it may slow down only among the others"
+    )
+    return [Action(kind="inspect_hardware", target="job", command=None, reason=reason)]
+
+
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     """The same action with its command, where its subject is one host."""
     hosts = _hosts(finding, known.places)
@@ -111,9 +141,8 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    asked = "" if actions else "this would decide what the bundle does not"
-    actions += [Action(kind="collect_more", target=what, command=None, reason=asked) for what in finding.collect]
-    if finding.cause in _WAITS and not known.has_records and finding.undecided:
+    actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in finding.collect]
+    if finding.cause in _WAITS and not known.has_records and set(finding.undecided) - {"no_hang"}:
         what = "Flight Recorder dumps in the next run, with these settings"
         actions.append(Action(kind="collect_more", target=what, command=commands.recorder(), reason=""))
     return actions
@@ -132,16 +161,14 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
         shown = dict(list(pids.items())[:_PROCESSES])
         target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)})"
         command = commands.stacks(host, list(shown.values()), known.around)
-        reason = (
-            "shows where they are, if the job still runs"
-            if len(shown) > 1
-            else "shows where it is, if the job still runs"
-        )
-        actions.append(Action(kind="collect_more", target=target, command=command, reason=reason))
+        actions.append(Action(kind="collect_more", target=target, command=command, reason="only while the job runs"))
     return actions
 
 
 def _pids(pids: Mapping[int, int]) -> str:
+    """The command has them all."""
+    if len(pids) > _NAMED_PIDS:
+        return f"{len(pids)} processes"
     return f"pid{'' if len(pids) == 1 else 's'} {', '.join(map(str, pids.values()))}"
 
 
@@ -155,7 +182,7 @@ def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
             kind="collect_more",
             target=f"the kernel log of {host}",
             command=commands.kernel_log(host, known.around),
-            reason="shows whether the kernel ended the process",
+            reason="it shows whether the kernel ended the process",
         )
         for host in sorted(hosts)[:_HOSTS]
     ]

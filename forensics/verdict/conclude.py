@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 import msgspec
 import polars as pl
@@ -16,6 +17,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import (
     Action,
     Alternative,
+    BlastRadius,
     Coordinates,
     Device,
     Evidence,
@@ -29,17 +31,19 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.texts import ranges
+from forensics.model.texts import UNNAMED_GROUP, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
-from forensics.verdict.complaints import complaints
+from forensics.verdict.beside import beside
+from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
+from forensics.verdict.symptoms import Symptom
 
-_PLACES, _WEIGHED, _HOSTS = 64, 20, 8
+_PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +84,16 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
         lines = (
-            "One error line, which no rule explains"
+            "One error line that no rule explains"
             if len(said) == 1
-            else f"{len(said)} error lines, which no rule explains; the gravest"
+            else f"{len(said)} error lines that no rule explains; the gravest"
         )
-        summary = f"{lines}: {said[0].text}"
+        summary = f"{lines}: “{said[0].text}”"
     elif choice.symptoms:
-        summary = "Something went wrong, and no rule explains it."
+        said = _shown(choice.symptoms)
+        summary = "Something went wrong, and no rule explains it" + (f": {said[0].text}" if said else ".")
+    elif said := hints(case):
+        summary = f"No line says error; what hints at a failure: {said[0].text}"
     else:
         summary = "No line shows a failure, and no line shows that the run ended well."
     base = (
@@ -96,6 +103,14 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     )
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
+    """The lines behind the symptoms, each once."""
+    refs = {(ref.file, ref.line): ref for one in symptoms for ref in one.refs if ref.text}
+    return [
+        Claim(shorten(" ".join(ref.text.split()), _WORDS, placeholder=" …"), "for", (ref,)) for ref in refs.values()
+    ]
 
 
 def _to_collect(case: Case) -> str:
@@ -162,9 +177,9 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
-        blast_radius=finding.blast_radius,
+        blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
         lost=price(case, finding, one.kind),
         actions=[
@@ -185,7 +200,7 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records)
+    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
@@ -203,15 +218,6 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
     return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
-
-
-def _measured(case: Case, finding: Finding) -> list[Claim]:
-    """What stands apart in the telemetry of the devices and hosts that a finding is about: beside the proof, no part of it."""
-    told = {claim.text for claim in finding.claims}
-    hosts = finding.places or frozenset(_hosts_of(case, finding.subjects))
-    own = [one for one in case.apart if (one.rank in finding.subjects if one.rank is not None else one.host in hosts)]
-    own += [one for one in case.apart if one.rank is not None and not finding.subjects and one.host in hosts]
-    return [Claim(one.text, "for", one.refs) for one in own if one.text not in told][:_HOSTS]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
@@ -244,17 +250,28 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
     for rank in shown:
         row = known.get(rank)
         if row is None:
-            yield Place(rank=rank)
+            yield Place(rank=rank, coordinates=_coordinates(case, rank))
             continue
         device = PlaceDevice(pci=row["pci"], index=row["device_index"], uuid=row["uuid"])
-        where = Coordinates(**{name: row[name] for name in ("tp", "pp", "dp", "ep", "cp")})
+        where = _coordinates(case, rank)
         yield Place(
             rank=rank, host=row["host"], pid=row["pid"], local_rank=row["local_rank"], device=device, coordinates=where
         )
 
 
+def _coordinates(case: Case, rank: int) -> Coordinates:
+    """As printed, else as the person's topology has it."""
+    return Coordinates(**case.coordinates.get(rank, {}))
+
+
+def _affected(blast: BlastRadius) -> BlastRadius:
+    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
+
+
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
-    """Host and device of the first anomaly from the identity table."""
+    """Host and device of the first anomaly from the identity table; a group that no line names has no name."""
+    if anomaly.group == UNNAMED_GROUP:
+        anomaly = msgspec.structs.replace(anomaly, group=None)
     who = _who(case, () if anomaly.rank is None else (anomaly.rank,))
     if not who.height:
         return anomaly
@@ -282,7 +299,7 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)}: {finding.summary.removeprefix('Undecided: ')}",
+        why_not=f"{_why_not(best, other)} (“{finding.summary.removeprefix('Undecided: ').rstrip('.')}”)",
     )
 
 
@@ -291,10 +308,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"{more} {'symptom stays' if more == 1 else 'symptoms more stay'} unexplained"
+        return f"it leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
     if not other.explained:
         return "it explains no symptom"
-    return "says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
+    return "it says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

@@ -1,15 +1,20 @@
 """What to do with the job: restart, stop, evict a host, wait, or cannot tell, and why. Conservative on purpose.
 
-*evict* needs a host by name and a record that its fault lasts: the driver's word on a device, or the same host accused in an
-earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
+*evict* needs a host by name and a record that its fault lasts: a driver's code for which the vendor's catalogue asks to reset,
+reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
 different ranks, versions or settings do not fit, the code raises what no machine can cause. *restart* is for what neither
 shows. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of this is told.
 """
 
 from collections.abc import Collection
 
-from forensics.model.incident import Decision, Incident, Verdict
-from forensics.model.names import Cause, DecisionKind
+import msgspec
+
+from forensics.model import commands
+from forensics.model.commands import Surroundings
+from forensics.model.incident import Action, Decision, Incident, Verdict
+from forensics.model.names import ActionKind, Cause, DecisionKind
+from parsers.catalogues import is_lasting
 
 _PROVEN = ("established", "supported")
 _COMES_BACK: frozenset[Cause] = frozenset(
@@ -18,8 +23,6 @@ _COMES_BACK: frozenset[Cause] = frozenset(
 # Exceptions of the interpreter that follow from the code alone; those of files, memory and connections do not.
 _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
                 "UnboundLocalError", "ZeroDivisionError", "NotImplementedError")  # fmt: skip
-# Xids after which the device goes on once its programs are started anew (NVIDIA's catalogue of Xid errors).
-_PASSING = ("xid:13", "xid:31", "xid:43", "xid:45", "xid:63", "xid:92", "xid:94")
 _AGAIN: frozenset[Cause] = frozenset(
     {
         "rank_absent", "rank_died", "kernel_stuck", "network_fault", "gpu_fault", "killed", "segfault", "store_timeout",
@@ -32,8 +35,10 @@ _SECONDS = 3600.0
 def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decision:
     """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them."""
     do, reason = _decided(incident.verdict, again)
-    stalled = incident.lost.stalled_s
-    hours = round(stalled * ranks / _SECONDS, 2) if stalled is not None and ranks else None
+    known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
+    hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
+    if do == "restart" and incident.lost.checkpoint:
+        reason = f"{reason}; go on from {incident.lost.checkpoint}"
     return Decision(do=do, reason=reason, lost_gpu_hours=hours)
 
 
@@ -43,16 +48,16 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, st
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
         return "wait", "the job was running when this was taken"
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
-        return "cannot_tell", "nothing is proven; what would decide is listed"
+        return "cannot_tell", "nothing is proven; what to collect is listed"
     hosts = sorted({*verdict.hosts} & {*again})
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
-        return "evict", f"{', '.join(hosts)} was accused in an earlier attempt, too"
+        return "evict", f"{', '.join(hosts)} was at fault in an earlier attempt as well"
     if verdict.kind == "slow":
-        return "wait", "the job goes on; nothing shows that who is slow will stay so on another start"
+        return "wait", "the job goes on, and nothing shows that a restart would change it"
     if _is_lasting(verdict):
         return "evict", f"the driver reports an error of a device on {_host(verdict)} that a restart does not clear"
     if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
-        return "stop", "the next start meets it again: code or configuration must change first"
+        return "stop", "the next start would fail in the same way; code or configuration must change first"
     if verdict.kind == "numerics":
         return "cannot_tell", "what the values came from decides whether they come back"
     if verdict.cause in _AGAIN:
@@ -60,15 +65,38 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, st
     return "cannot_tell", "whether it comes back is not shown"
 
 
+def carried_out(incident: Incident, around: Surroundings) -> Incident:
+    """The incident with an action that does what was decided, where none of its actions does."""
+    told, verdict = incident.decision, incident.verdict
+    if told.do == "evict":
+        hosts = sorted({device.host for device in verdict.devices if device.host} or {*verdict.hosts})
+        wanted: list[tuple[ActionKind, str, str | None]] = [
+            ("drain_node", host, commands.drain_node(host, "evict", around)) for host in hosts
+        ]
+    elif told.do == "restart":
+        places = sorted({place.host for place in verdict.places if place.host})
+        wanted = [("restart_job", "", commands.restart_job(places[0] if len(places) == 1 else None, around))]
+    else:
+        return incident
+    actions = list(incident.actions)
+    for kind, target, command in wanted:
+        at = next((n for n, one in enumerate(actions) if (one.kind, one.target) == (kind, target)), None)
+        if at is None:
+            actions.append(Action(kind=kind, target=target, command=command, reason=told.reason))
+        elif actions[at].command is None:
+            actions[at] = msgspec.structs.replace(actions[at], command=command)
+    return msgspec.structs.replace(incident, actions=actions)
+
+
 def _host(verdict: Verdict) -> str:
     return ", ".join(sorted({device.host for device in verdict.devices if device.host}))
 
 
 def _is_lasting(verdict: Verdict) -> bool:
-    """Does a driver report, on a host that is known, an error of a device that does not pass?"""
-    code = (verdict.first_anomaly.signature or "").removeprefix("device:")
-    told = verdict.cause == "gpu_fault" and code != verdict.first_anomaly.signature
-    return told and code not in _PASSING and any(device.host for device in verdict.devices)
+    """Does a driver report, on a host that is known, an error of a device that only a reset, reboot or repair ends?"""
+    prefix, _, code = (verdict.first_anomaly.signature or "").partition(":")
+    told = verdict.cause == "gpu_fault" and prefix == "device" and is_lasting(code)
+    return told and any(device.host for device in verdict.devices)
 
 
 def _is_of_the_code(verdict: Verdict) -> bool:

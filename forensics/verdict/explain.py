@@ -130,7 +130,8 @@ class Explainer:
 
     def _end(self, finding: Finding, symptom: Symptom) -> bool:
         if symptom.key == STOPPED:  # a job that hangs or fails is stopped for that
-            return finding.cause in STOPS or finding.cause not in (None, "throughput_drop") or bool(finding.subjects)
+            told = finding.cause is not None or bool(finding.subjects) or self._case.has_waited
+            return told and finding.cause != "throughput_drop"
         if finding.cause in STOPS:
             return bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
         if self._holds(finding) == "job":

@@ -43,8 +43,8 @@ def _pace(case: Case) -> list[Claim]:
     if rows.height < 2 or times["sort"].n_unique() > 1:
         return []
     text = (
-        "whether a rank is slower than its peers: steps are equally long on all ranks then, too, since all wait for it, and no "
-        "times of phases or waits are in the bundle"
+        "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and "
+        "the bundle has no times of phases or waits"
     )
     return [
         Claim(
@@ -75,7 +75,11 @@ def _completions(case: Case) -> list[Claim]:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
         count = max(len(ended), ends["rank"].n_unique())
         claims.append(
-            Claim(f"{count} {'process' if count == 1 else 'processes'} ended well, as they say", "for", tuple(places))
+            Claim(
+                f"{count} {'process' if count == 1 else 'processes'} reported that they ended well",
+                "for",
+                tuple(places),
+            )
         )
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]

@@ -31,7 +31,8 @@ _TABLES: tuple[TableName, ...] = (
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
-_NUMERIC = ("nan_assert", "bad_loss", "loss_scale")
+_NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
+_VICTIMS = 2
 Place = tuple[str, int | None]
 
 
@@ -47,6 +48,9 @@ class Observer:
     names: frozenset[int] = frozenset()
     host: str | None = None
     is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
+    has_victims: bool = (
+        False  # of a kernel's record: several devices of its host say that they suffered from another one
+    )
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
 
@@ -116,6 +120,8 @@ class Observers:
         if one.role == "kernel":
             if not one.is_serious:
                 return "hint"
+            if one.has_victims and one.host in places and holds == "device" and finding.devices:
+                return "others_record"
             own = one.names & subjects or (one.host in places and holds == "link")
             return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
         if one.table in _OPERATIONS:
@@ -124,8 +130,8 @@ class Observers:
             return "others_record"
         if one.role == "launcher":  # what it says of somebody else, or of nobody, names nobody
             return "hint" if finding.ranks else "others_record"
-        if one.role == "monitor":
-            return "hint"
+        if one.role == "monitor":  # a slower device makes its rank slow; why somebody waits, it does not tell
+            return "others_record" if finding.cause and CAUSES[finding.cause].kinds == ("slow",) else "hint"
         # That others waited proves the wait, of which suspects are what is left; a name needs more.
         told = not subjects or (one.is_of_victim and not finding.is_named)
         return "others_record" if one.role == "process" and told else "hint"
@@ -152,7 +158,9 @@ class Observers:
             serious = record is not None and record.counts and record.on_job is not False and not record.common
             serious = serious and record is not None and record.severity in ("error", "fatal", "warning", None)
             place = host if host is not None else record.host if record is not None else None
-            return Observer("kernel", place, name, kind, frozenset(() if known is None else (known,)), place, serious)
+            victims = record is not None and record.victims >= _VICTIMS
+            ranks = frozenset(() if known is None else (known,))
+            return Observer("kernel", place, name, kind, ranks, place, serious, has_victims=victims)
         if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
@@ -191,5 +199,5 @@ def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -
             return ""  # that somebody waits says nothing of a host or a link
         own = one.who in subjects or (not subjects and one.host is not None and one.host in places)
         return "the process itself" if own else "its peers" if subjects or places else "processes"
-    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a sampler", "monitor": "a monitor"}
+    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a stack sampler", "monitor": "a monitor"}
     return words.get(one.role, "a tool")

@@ -1,68 +1,142 @@
-"""Hosts and devices that were accused in more than one attempt of a bundle.
+"""Hosts and devices that were accused before: in earlier attempts of the bundle, and in the incidents of a history.
 
-Ranks are dealt out anew at every launch, so attempts are joined by host and device (UUID), never by rank number. An
-attempt that accuses nobody counts for nobody.
+Ranks are dealt out anew at every launch, so incidents are joined by host and device (UUID), never by rank number. Who was
+accused before is more to be suspected if it is accused now; nobody is named, and no status rises, for what was before.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
-import polars as pl
 
-from forensics.assemble.identity import short_host
-from forensics.model.commands import drain_node
+from forensics.model.commands import NOWHERE, Surroundings, drain_node
 from forensics.model.incident import Action, Evidence, Incident
-from forensics.verdict.decide import decide
+from forensics.model.past import Past, PastIncident, Thing
+from forensics.verdict.accused import accused, suspected
+from forensics.verdict.decide import carried_out, decide
+from forensics.verdict.offenders import OF_THINGS, Offender, offenders
+from forensics.verdict.signature import words_of
 
-_OF_THINGS = ("gpu_fault", "network_fault")  # causes that lie in a device or link, whoever runs there
-_HARDLY = ("collective_mismatch", "deadlock_cycle")  # causes that lie in the program, wherever it runs
-
-
-def accused(incident: Incident, identity: pl.DataFrame) -> frozenset[tuple[str, str]]:
-    """("host", name) and ("device", uuid) that an incident names, by themselves or through their ranks."""
-    verdict = incident.verdict
-    if verdict.kind not in ("hang", "crash", "slow") or verdict.cause in _HARDLY:
-        return frozenset()
-    found = {("host", short_host(host)) for host in verdict.hosts}
-    found |= {("device", device.uuid) for device in verdict.devices if device.uuid}
-    found |= {("host", short_host(device.host)) for device in verdict.devices if device.host}
-    if identity.height:
-        for host, uuid in identity.filter(pl.col("rank").is_in(verdict.ranks)).select("host", "uuid").iter_rows():
-            found |= {("host", host)} if host else set()
-            found |= {("device", uuid)} if uuid else set()
-    return frozenset(found)
+_EARLIER = 3  # incidents of the past that are listed
+NO_PAST = Past()
 
 
 def mark_repeats(
-    incidents: Sequence[Incident], identities: Sequence[pl.DataFrame], primary: int, ranks: int
+    incidents: Sequence[Incident],
+    primary: int,
+    ranks: int,
+    hosts: Mapping[int, frozenset[str]] | None = None,
+    arounds: Sequence[Surroundings] = (),
+    past: Past = NO_PAST,
 ) -> list[Incident]:
-    """Incidents in the order of their attempts → the same with what to do, the primary one with what earlier attempts
-    accused. `ranks`: size of the job, 0 where unknown."""
-    before: dict[tuple[str, str], list[int]] = defaultdict(list)
-    ranks_then: dict[tuple[str, str], set[tuple[int, ...]]] = defaultdict(set)
-    for incident, identity in zip(incidents, identities, strict=True):
-        if incident.attempt < incidents[primary].attempt:
-            for thing in accused(incident, identity):
-                before[thing].append(incident.attempt)
-                ranks_then[thing].add(tuple(incident.verdict.ranks))
-    again = sorted(accused(incidents[primary], identities[primary]) & before.keys())
-    marked = [msgspec.structs.replace(one, decision=decide(one, ranks)) for one in incidents]
+    """Incidents in the order of their attempts → the same with what to do, the primary one with what was before it.
+
+    `ranks`: size of the job, 0 where unknown. `hosts`: attempt → hosts of the job. `arounds`: what reaches the hosts of each
+    incident. `past`: the history, without this bundle."""
+    around = arounds[primary] if arounds else NOWHERE
+    one = incidents[primary]
+    before, ranks_then = _earlier(incidents, primary)
+    again = sorted((accused(one) | suspected(one)) & before.keys())
+    known = {(who.kind, who.name): who for who in offenders(past.incidents)}
+    likely = {
+        name for (kind, name), who in known.items() if kind == "host" and who.is_likely and (kind, name) in accused(one)
+    }
     # Where the same ranks ran there each time, the fault may be theirs: their data, their part of the program.
-    now, is_device = tuple(incidents[primary].verdict.ranks), incidents[primary].verdict.cause in _OF_THINGS
-    hosts = {name for kind, name in again if kind == "host" and (is_device or ranks_then[kind, name] - {now})}
-    repeated = msgspec.structs.replace(marked[primary], decision=decide(marked[primary], ranks, hosts))
-    marked[primary] = _marked(repeated, again, before)
-    return marked
+    now, is_device = tuple(one.verdict.ranks), one.verdict.cause in OF_THINGS
+    repeated = {name for kind, name in again if kind == "host" and (is_device or ranks_then[kind, name] - {now})}
+    marked = [msgspec.structs.replace(each, decision=decide(each, ranks)) for each in incidents]
+    decided = msgspec.structs.replace(one, decision=decide(one, ranks, repeated | likely))
+    decided = _marked(decided, again, before, around)
+    decided = _with_new_hosts(decided, hosts or {})
+    marked[primary] = _with_past(decided, known, past)
+    places = arounds or [NOWHERE] * len(incidents)
+    return [carried_out(each, where) for each, where in zip(marked, places, strict=True)]
 
 
-def _marked(incident: Incident, again: Sequence[tuple[str, str]], before: dict[tuple[str, str], list[int]]) -> Incident:
-    evidence, actions = list(incident.evidence), list(incident.actions)
+def _earlier(
+    incidents: Sequence[Incident], primary: int
+) -> tuple[dict[Thing, list[int]], dict[Thing, set[tuple[int, ...]]]]:
+    """(thing → attempts before the primary one's that accuse it, or suspect it alone; thing → the ranks accused then)."""
+    before: dict[Thing, list[int]] = defaultdict(list)
+    ranks_then: dict[Thing, set[tuple[int, ...]]] = defaultdict(set)
+    for incident in incidents:
+        if incident.attempt < incidents[primary].attempt:
+            for thing in accused(incident) | suspected(incident):
+                before[thing].append(incident.attempt)
+            for thing in accused(incident):
+                ranks_then[thing].add(tuple(incident.verdict.ranks))
+    return before, ranks_then
+
+
+def _marked(
+    incident: Incident, again: Sequence[Thing], before: Mapping[Thing, list[int]], around: Surroundings
+) -> Incident:
+    named = accused(incident)
+    claims, actions = [], list(incident.actions)
     for kind, name in again:
         attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
-        text = f"{kind} {name} was already accused in attempt {attempts}, whatever ranks it held then"
-        evidence.append(Evidence(id=f"E{len(evidence) + 1}", claim=text, direction="for", refs=[]))
-        if kind == "host":
-            command = drain_node(name, "repeat_offender")
-            actions.append(Action(kind="drain_node", target=name, command=command, reason=text))
-    return msgspec.structs.replace(incident, evidence=evidence, actions=actions)
+        word = "at fault" if (kind, name) in named else "suspected"
+        claims.append(f"{kind} {name} was {word} in attempt {attempts} as well, whichever ranks ran there")
+        if kind == "host" and (kind, name) in named:
+            command = drain_node(name, "repeat_offender", around)
+            actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))
+        elif kind == "host":
+            reason = f"{claims[-1]}: a host that is suspected again and again should be taken out and tested"
+            actions.append(Action(kind="inspect_hardware", target=name, command=None, reason=reason))
+    return msgspec.structs.replace(with_claims(incident, claims), actions=actions)
+
+
+def _with_new_hosts(incident: Incident, hosts: Mapping[int, frozenset[str]]) -> Incident:
+    """What is known of the accused or suspected host as a member: new, or back again."""
+    older = [hosts[number] for number in sorted(hosts) if number < incident.attempt and hosts[number]]
+    claims = []
+    for kind, name in sorted(accused(incident) | suspected(incident)):
+        if kind != "host" or not older or name in older[-1]:
+            continue
+        was = any(name in there for there in older)
+        claims.append(f"host {name} is {'back again' if was else 'new'} in attempt {incident.attempt}")
+    return with_claims(incident, claims)
+
+
+def _with_past(incident: Incident, known: Mapping[Thing, Offender], past: Past) -> Incident:
+    """What the history says of those who are accused or suspected now."""
+    claims = []
+    for thing in sorted(accused(incident) | suspected(incident)):
+        if thing in known:
+            claims.append(_told(known[thing]))
+        elif past.incidents and thing[0] == "host" and not any(thing[1] in one.hosts for one in past.incidents):
+            claims.append(
+                f"host {thing[1]} is new: it took part in no incident of the history ({len(past.incidents)} in all)"
+            )
+    same = [
+        one
+        for one in past.incidents
+        if one.signature == words_of(incident.verdict) and incident.verdict.cause is not None
+    ]
+    if same:
+        claims.append(f"the same signature came before: {_listed(same)}")
+    return with_claims(incident, claims)
+
+
+def _told(one: Offender) -> str:
+    """ "host n7 was accused in 3 of the 5 earlier incidents …"."""
+    chance = f"an innocent one would be in {one.expected:.2g}" + (f", chance {one.chance:.2g}" if one.is_likely else "")
+    if not one.is_likely:
+        chance += "; the same ranks ran there each time" if one.is_of_ranks and one.of > 1 else "; this may be chance"
+    earlier = "1 earlier incident" if one.of == 1 else f"{one.of} earlier incidents"
+    word = "suspected" if one.suspected == len(one.times) else "accused or suspected" if one.suspected else "accused"
+    return f"{one.kind} {one.name} was {word} in {len(one.times)} of {earlier} of the history ({chance}): {_listed(one.times)}"
+
+
+def _listed(incidents: Sequence[PastIncident]) -> str:
+    shown = [f"{one.bundle}{f' ({one.time_utc[:10]})' if one.time_utc else ''}" for one in incidents[-_EARLIER:]]
+    return ", ".join(shown) + (", …" if len(incidents) > _EARLIER else "")
+
+
+def with_claims(incident: Incident, claims: Sequence[str]) -> Incident:
+    """The incident with further evidence for it, that no line of the bundle shows."""
+    first = len(incident.evidence) + 1
+    rows = [
+        Evidence(id=f"E{number}", claim=text, direction="for", refs=[]) for number, text in enumerate(claims, first)
+    ]
+    return msgspec.structs.replace(incident, evidence=[*incident.evidence, *rows])

@@ -34,8 +34,8 @@ def timed(case: Case, one: Candidate) -> Candidate:
     reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
     suspects = tuple(sorted({*finding.ranks, *finding.cycle, *finding.suspect_ranks}))
     words = (
-        f"If the job stands still: {finding.summary} Nothing in the bundle shows that it does; a second dump a minute later "
-        "would, or --hung if you know."
+        f"If the job stands still, {_inside(finding.summary)} Nothing in the bundle shows that it does; a second dump a minute "
+        "later would, or --hung if you know."
     )
     reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
     weaker = replace(
@@ -44,6 +44,12 @@ def timed(case: Case, one: Candidate) -> Candidate:
         collect=("a second Flight Recorder or stack dump of all ranks, a minute later", *finding.collect),
     )  # fmt: skip
     return replace(one, finding=weaker)
+
+
+def _inside(summary: str) -> str:
+    """A sentence as it goes on after a comma; "GPU 3 of …" keeps its capitals."""
+    text = summary.removeprefix("Undecided: ")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _is_over(case: Case) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from forensics.model.incident import Report
+from forensics.model.incident import Report, Verdict
 
 _FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
 
@@ -23,6 +23,12 @@ def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
         "code": f"{code['file']}:{code['line']}" if code else None,
     }
     return {name: None if values[name] is None else str(values[name]) for name in _FIELDS}
+
+
+def words_of(verdict: Verdict) -> str:
+    """The signature in one text: what is known of it, in fixed order."""
+    found = _fields(msgspec.to_builtins(verdict))
+    return ", ".join(f"{name} {value}" for name, value in found.items() if value is not None)
 
 
 def signature_of(document: bytes | None, analyze: Callable[[], Report]) -> dict[str, str | None]:

@@ -13,7 +13,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
-from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
@@ -92,7 +92,7 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
     for row in rows.iter_rows(named=True):
         rank = row["rank"] if row["rank_space"] == "global" else None
         if rank is None or rank not in held:
-            ranks, refs = found[f"time-out in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
+            ranks, refs = found[f"timeout in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
             ranks |= set() if rank is None else {rank}
             refs.append(reference(row))
     for key, (ranks, refs) in found.items():
@@ -202,6 +202,12 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
 def _never_started(case: Case) -> Iterator[Symptom]:
     if case.has_begun:
         return
+    checked = case.events.filter((pl.col("kind") == "node_check") & (pl.col("severity") == "error")).sort(
+        "file", "line"
+    )
+    if checked.height and not case.seen:
+        refs = tuple(reference(r) for r in checked.head(2).iter_rows(named=True))
+        yield Symptom("never_started", "check of nodes", frozenset(), refs)
     kinds = case.events["kind"]
     begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
     failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info")).sort(
@@ -217,9 +223,9 @@ def _stopped(case: Case) -> Iterator[Symptom]:
     """Somebody or something outside ended the job."""
     scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
     by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
-    rows = case.events.filter(scheduler | by_hand).sort("file", "line")
-    if rows.height:
-        yield Symptom("ended", STOPPED, frozenset(), tuple(reference(r) for r in rows.head(2).iter_rows(named=True)))
+    rows = [*case.events.filter(scheduler | by_hand).sort("file", "line").iter_rows(named=True)]
+    if rows := rows or stopped_launchers(case.events):
+        yield Symptom("ended", STOPPED, frozenset(), tuple(map(reference, rows[:2])))
 
 
 def _hosts_alone(case: Case) -> Iterator[Symptom]:

@@ -41,6 +41,7 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
         by_host.setdefault(host, []).append(rank)
     culprits = {*finding.ranks, *finding.suspect_ranks, *finding.cycle}
     blamed = {*finding.hosts, *finding.suspect_hosts}
+    frequent = {(one.row["file"], one.row["line"]) for one in case.hardware if one.common}
     rows = []
     for row in events.head(_ROWS).iter_rows(named=True):
         ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
@@ -52,6 +53,8 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
             relation = "on the host of a named or suspected rank"
         else:
             relation = "on a host whose ranks are not in question"
+        if (row["file"], row["line"]) in frequent:
+            relation += "; as frequent on other hosts, so it accuses nobody"
         rows.append(
             HardwareRow(
                 time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None,

@@ -31,7 +31,7 @@ from parsers.reading import integers
 from parsers.tables import Tables, table
 
 _TENSOR = regex(r"(?P<tensor>[^\s\[\]:,]{1,500}) \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
-_RANK = regex(r"(?:^|[>\]\s])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
+_RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
 _HEAD = regex(r"tensors were submitted to be reduced, gathered or broadcast")
 _FILLING = regex(r"(?:Stalled (?:ops|ranks)|Missing ranks):\s*$|marked by \"!\"\) is stalled")
 _OPS = {"allreduce": "all_reduce", "allgather": "all_gather", "broadcast": "broadcast", "alltoall": "all_to_all",

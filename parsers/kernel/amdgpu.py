@@ -3,6 +3,8 @@
     amdgpu 0000:c1:00.0: amdgpu: 2 uncorrectable hardware errors detected in umc block
     amdgpu 0000:c1:00.0: amdgpu: socket: 3, die: 0, 1 new correctable hardware errors detected in gfx block
     amdgpu 0000:c1:00.0: amdgpu: {7} socket: 3, die: 0, 4 uncorrectable hardware errors detected in total in umc block
+    amdgpu 0000:c1:00.0: amdgpu: {3} uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!
+    amdgpu: [drm] RAS event of type ERREVENT_ATHUB_INTERRUPT detected!                        (kernels 5.x, no address)
     amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!
     amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
 
@@ -45,6 +47,11 @@ RULES = (
         "gpu_error", refine=_ras,
     ),
     Rule(
+        regex(rf"{_BDF}[Uu]ncorrectable hardware error ?\((?P<event>ERREVENT\w{{1,40}})\) detected"),
+        "gpu_error", "fatal", "ras:{event}",
+    ),
+    Rule(regex(r"RAS event of type (?P<event>ERREVENT\w{1,40}) detected"), "gpu_error", "fatal", "ras:{event}"),
+    Rule(
         regex(rf"{_BDF}(?P<what>(?:RAS )?[Pp]oison[^\n]{{0,120}})"), "gpu_error", "fatal", "ras:poison"
     ),
     Rule(
@@ -62,4 +69,4 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_kernel(lines, RULES)
 
 
-PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1"), parse=parse)
+PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type "), parse=parse)

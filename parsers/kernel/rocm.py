@@ -21,22 +21,24 @@ from parsers.rules import Rule, read_rules
 from parsers.tables import Tables
 
 _NODE = r"by GPU \**(?:node-(?P<node>\d{1,4})|\S{1,40}?)\**(?: \(Agent handle: (?P<agent>0x[0-9a-f]{1,16})\))?"
+_BY = {"refine": lambda _: {"detail": {"library": "ROCr"}}}  # printed into the process, not by the kernel
 RULES = (
     Rule(
-        regex(rf"HW Exception {_NODE} reason ?: ?(?P<reason>[^\n]{{1,120}})"), "gpu_error", "fatal", "hsa:hw_exception"
+        regex(rf"HW Exception {_NODE} reason ?: ?(?P<reason>[^\n]{{1,120}})"), "gpu_error", "fatal", "hsa:hw_exception",
+        **_BY,
     ),
     Rule(
         regex(
             rf"Memory access fault {_NODE}(?: on address (?P<address>(?:0x)?[0-9a-f(nil)]{{1,20}}))?"
             r"\.?(?: Reason: (?P<reason>[^\n]{1,200}))?"
         ),
-        "gpu_error", "error", "hsa:memory_access_fault",
+        "gpu_error", "error", "hsa:memory_access_fault", **_BY,
     ),
     Rule(
         regex(
             r"(?:Queue \S{1,20} )?abort(?:ing|ed) with error ?: (?P<status>HSA_STATUS_ERROR\w{0,60})(?P<reason>[^\n]{0,200})"
         ),
-        "gpu_error", "error", "hsa:queue_aborted",
+        "gpu_error", "error", "hsa:queue_aborted", **_BY,
     ),
 )  # fmt: skip
 

@@ -6,7 +6,8 @@
 What an entry says: see msprobe_entries.py. Table `tensors`, `record` = the index of the entry; entries stand in the order of
 completion, so the order of rows is the program order. The step stands in the path (`step4/`), the rank too (`rank3/`,
 or nothing where a process was alone: `proc4711/`). API entries (`Functional.…`) have no module of their own, op is
-their printed name. A recomputed forward has phase `recompute`. Point-to-point operations of a batch get a row each.
+their printed name; after the last backward pass they belong to the update: phase `optimizer`. A recomputed forward has
+phase `recompute`. Point-to-point operations of a batch get a row each.
 Figures are numbers, NaN or Infinity tokens, or texts; narrow formats (fp8) have none: null. Of a cut file whole
 entries are kept. stack.json (where each entry was called) and construct.json (which module holds it) are recognised by
 their content; a dump reads without them.
@@ -34,6 +35,7 @@ MAX_PROBLEMS = 100
 _STEP = regex(r"(?:^|[/_.-])step_?(\d{1,12})(?=[/_.-])")
 _RANK = regex(r"(?:^|[/_.-])rank_?(\d{1,7})(?=[/_.-])")
 _ENTRY = rb'"\w+\.[^"\n]{1,1000}\.(?:forward|backward|parameters_grad)(?:\.\d+)?"'
+_BACKWARD = regex(r"\.(?:backward|parameters_grad)(?:\.\d+)?$")
 _CONSTRUCT = regex(rb"\s*\{\s*" + _ENTRY + rb"\s*:\s*(?:null|\")")
 _STACK = regex(rb"\s*\{\s*(?:\"\d+\"\s*:\s*\[\s*\[\s*)?" + _ENTRY + rb"[^{]{0,4000}?\"File ")
 _NAMES = regex(rb"\s*\{\s*\"[^\"\n]{1,1000}\"\s*:\s*(?:null|\"[^\"\n]{1,1000}\")\s*[,}]")
@@ -64,12 +66,30 @@ def parse(source: Source) -> Tables:
         return _tables(source, [], [])
     entries, problems = _entries(data)
     rows: list[dict[str, Any]] = []
+    update = _update(entries)
     for record, (name, entry) in enumerate(entries):
         if isinstance(entry, dict):
-            rows += [row | {"record": record} for row in msprobe_entries.rows(name, entry)]
+            made = msprobe_entries.rows(name, entry)
+            rows += [
+                _of_update(row) | {"record": record} if record in update else row | {"record": record} for row in made
+            ]
         else:
             problems.append({"record": record, "reason": f"not an entry: {name[:200]}"})
     return _tables(source, rows, problems)
+
+
+def _update(entries: list[tuple[str, Any]]) -> range:
+    """Indices of the entries after the last backward pass and before the next pass of a module."""
+    passes = [at for at, (name, _) in enumerate(entries) if _BACKWARD.search(name)]
+    if not passes:
+        return range(0)
+    begin = passes[-1] + 1
+    ends = (at for at in range(begin, len(entries)) if entries[at][0].startswith(msprobe_entries.MODULES))
+    return range(begin, next(ends, len(entries)))
+
+
+def _of_update(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"phase": "optimizer"} if row["phase"] == "forward" else row
 
 
 def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str, Any]]) -> Tables:

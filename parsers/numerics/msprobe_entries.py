@@ -26,7 +26,7 @@ _PHASES = "forward|backward|parameters_grad"
 _NAME = regex(
     rf"(?P<prefix>\w+)\.(?P<middle>.+?)\.(?:(?P<call>\d+)\.(?P<phase>{_PHASES})|(?P<phase2>{_PHASES})(?:\.\d+)?)$"
 )
-_MODULES = ("Module", "Cell")  # PyTorch, MindSpore
+MODULES = ("Module.", "Cell.")  # PyTorch, MindSpore
 _SLOTS: dict[tuple[str, str], str] = {
     ("forward", "input_args"): "input", ("forward", "input"): "input", ("forward", "input_kwargs"): "input",
     ("forward", "output"): "output", ("forward", "parameters"): "param",
@@ -87,7 +87,7 @@ def _columns(name: str, told: re.Match[str] | None, phase: str | None, entry: di
         phase = "backward"
     elif entry.get("is_recompute") is True and phase == "forward":
         phase = "recompute"
-    if told["prefix"] in _MODULES:
+    if name.startswith(MODULES):
         module, _, kind = middle.rpartition(".")
         return {"phase": phase, "module": module or middle, "op": kind}
     if told["prefix"] == "Distributed":

@@ -4,17 +4,19 @@
     AssertionError: Rank 5: found NaN in local grad norm in backward pass before data-parallel communication collective.
     RuntimeError: Rank 5, node n07, device 1, iteration 812: Unexpected result nan (message='found NaN in local grad
         norm for bucket #3 in backward pass before data-parallel communication collective')
+    RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=0, num_inf=6, num_zero=0) in [device=gpu:3,
+        op=matmul_v2, tensor=, dtype=fp16].
     /x/NanCheck.cu:21: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(val)` failed.
     RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed          (TorchComms)
     [rank0]:[E1120 17:31:56.885473996 Utils.cu:30] CUDA error during checkForNan: device-side assert triggered
 
 Events `nan_assert`, names_ranks = the rank that the message names, else the printer's; code = forward_loss, grad_norm,
-nan_check or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
+nan_check, operator or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
 PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
 finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
 
-Printed by: Megatron-LM, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
+Printed by: Megatron-LM, Paddle's FLAGS_check_nan_inf, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
 Versions: Megatron-LM with and without its rerun state machine; PyTorch where TORCH_NCCL_NAN_CHECK exists.
 Source: Megatron-LM (training loop, param_and_grad_buffer, rerun_state_machine), PyTorch's Utils.cu and NanCheck.cu, nan_check.py of TorchComms.
 """
@@ -33,7 +35,11 @@ from parsers.tables import Tables
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"
-_CHECK = r"checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_CHECK = r"\bNanCheck\.(?:cu|hip|mu):\d{1,6}: \w{1,80}: block: ?\[.{1,60}?Assertion|checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
+_PADDLE = (
+    r"There are NAN or INF \(num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}, num_zero=\d{1,18}\) in "
+    r"\[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor="
+)
 _NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
 
@@ -57,6 +63,10 @@ def _named(groups: Mapping[str, str]) -> dict[str, Any]:
     if "result" in groups and not (_NOT_FINITE.search(groups["result"]) or _NOT_FINITE.search(message)):
         made |= {"kind": "other", "severity": "warning", "code": "unexpected_result"}
     return made
+
+
+def _operator(groups: Mapping[str, str]) -> dict[str, Any]:
+    return {"detail": {"where": "operator", "value": "nan" if groups["nans"].strip("0") else "inf", "nans": None}}
 
 
 RULES = (
@@ -83,6 +93,7 @@ RULES = (
         code="nan_check",
         refine=lambda groups: {"detail": {"where": "nan_check", "tensor": groups["tensor"]}},
     ),
+    Rule(regex(_PADDLE), "nan_assert", code="operator", refine=_operator),
     Rule(regex(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 
@@ -92,7 +103,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     repeated = _repeated(lines)
     found = dict(read_rules(lines.filter(~repeated), RULES))
     events = found["events"]
-    own = pl.when((pl.col("code") == "nan_check") & pl.col("rank").is_not_null())
+    own = pl.when(pl.col("code").is_in(["nan_check", "operator"]) & pl.col("rank").is_not_null())
     events = events.with_columns(
         own.then(pl.concat_list("rank")).otherwise("names_ranks").alias("names_ranks"),
         own.then(pl.col("rank_space")).otherwise("names_rank_space").alias("names_rank_space"),
@@ -122,7 +133,9 @@ PARSER = LineParser(
         b"found NaN/Inf in",
         b": Unexpected result ",
         b"checkForNa",
+        b"NanCheck.",
         b"NaN detected in ",
+        b"There are NAN or INF ",
     ),
     parse=parse,
 )

@@ -22,9 +22,11 @@ _CONSEQUENCE = regex(
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
-    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError"
+    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError|"
+    r"\bEngineDeadError\b"  # vLLM's server, of the process of its engine
 )
 _OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would
 _DEVICE = regex(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = regex(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
@@ -135,6 +137,8 @@ def _waited(whole: str, detail: dict[str, Any]) -> str | None:
 
 def derived(message: str) -> dict[str, Any] | None:
     """The event that a message stands for besides the exception itself."""
+    if _RAY_OOM.search(message):
+        return {"kind": "host_oom", "detail": json.dumps({"library": "Ray"})}
     if _OOM.search(message):
         return {"kind": "gpu_oom"}
     if found := _WORKER.search(message):

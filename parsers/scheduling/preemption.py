@@ -1,8 +1,10 @@
 """What clouds, clusters and launchers without a format of their own say of machines that are taken away and workers that end.
 
     Spot instance interruption notice: instance i-0a1 will be terminated at 2026-01-31T10:13:12Z
+    {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
     Preempted in order to admit a workload  ·  pod worker-3 Evicted by TaintManagerEviction
+    submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
     The node: 3 is timed out. It may exit with exception, please check this node's log.                                 MindSpore
@@ -10,9 +12,9 @@
 A preemption is an event `scheduler` with code preemption: an order from outside, no fault. Paddle's rank is the container's
 in its pod (`local_rank` by its log's name), MindSpore's node is a process of the job.
 
-Printed by: cloud agents, Kubernetes' schedulers, paddle.distributed.launch, msrun of MindSpore.
+Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
-Source: paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
+Source: submitit/core/job_environment.py; paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
 import signal
@@ -39,11 +41,14 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
+    Rule(regex(r'"EventType": ?"Preempt"'), "scheduler", "fatal", "preemption"),
     Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
     Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
     Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bTaintManagerEviction\b|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),
+    Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
+         refine=lambda groups: {"code": "preemption" if groups["how"] == "preempted" else "time_limit", "detail": {"how": None}}),
     Rule(
         regex(r"\bContainer rank (?P<container>-?\d{1,7}) status (?P<status>failed|\w{1,20}) .{0,4000}?\bcode (?P<number>-?\d{1,5}) log "
                    r"\S{0,300}?workerlog\.(?P<local_rank>\d{1,4})"),
@@ -64,8 +69,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="preemption",
     anchors=(
-        b"preempted", b"nterruption notice", b"nterruption warning", b"Preempted ", b"reemption notice", b"TaintManagerEviction",
-        b"Container rank ", b"exit with exception", b" is timed out. It may",
+        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"reemption notice", b"TaintManagerEviction",
+        b"Container rank ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,
 )  # fmt: skip

@@ -4,9 +4,10 @@
         Worker port: 37083 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a
         connection error code 2. End of file. Some common causes include: (1) the process was killed by the OOM killer …
     The actor is dead because its worker process has died. Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: …
+    (raylet) node_manager.cc:3040: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to …
 
 The exit type is the code of the `exit`; what the detail lists as possible causes is no observation. An intended exit is
-none of a failure. Memory pressure by which Ray itself killed the worker makes a `host_oom`.
+none of a failure. Memory pressure by which Ray itself killed workers makes a `host_oom`, value = how many.
 
 Printed by: raylet and core worker of Ray.
 Versions: Ray 2.0 to 2.60.
@@ -27,7 +28,12 @@ from parsers.tables import Tables
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = groups["how"]
     if code == "NODE_OUT_OF_MEMORY":
-        return {"kind": "host_oom", "code": code, "severity": "fatal", "detail": {"how": None, "address": None}}
+        return {
+            "kind": "host_oom",
+            "code": code,
+            "severity": "fatal",
+            "detail": {"how": None, "address": None, "library": "Ray"},
+        }
     return {"code": code, "severity": "info" if code.startswith("INTENDED") else "error", "detail": {"how": None}}
 
 
@@ -40,7 +46,11 @@ RULES = (
         "exit",
         refine=_ended,
     ),
-)
+    Rule(
+        regex(r"\b(?P<value>[1-9]\d{0,6}) Workers? \(tasks ?/ ?actors\) killed due to memory pressure \(OOM\)"),
+        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}},
+    ),
+)  # fmt: skip
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -48,4 +58,4 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_rules(lines, RULES)
 
 
-PARSER = LineParser(name="ray", anchors=(b"Worker exit type: ",), parse=parse)
+PARSER = LineParser(name="ray", anchors=(b"Worker exit type: ", b"killed due to memory pressure"), parse=parse)

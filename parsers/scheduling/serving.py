@@ -9,7 +9,7 @@
     SIGQUIT received. signum=None, frame=None. It usually means one child failed.
 
 The number of a worker is its place in the engine, `local_rank`; `rank=[3]` is the engine's rank. A missing broadcast block
-says that workers are busy or hang: a warning, code shm_broadcast. SGLang's watchdog speaks after a forward pass took too
+says that workers are busy or hang: `comm_warning`, code shm_broadcast. SGLang's watchdog speaks after a forward pass took too
 long: `heartbeat_lost`, value = the limit in seconds.
 
 Printed by: vLLM's executors and shm_broadcast, SGLang's schedulers and their watchdog.
@@ -34,7 +34,7 @@ RULES = (
         regex(r"\bWorker proc (?P<worker>[\w.]{1,60}?-(?P<local_rank>\d{1,4})) died unexpectedly"), "exit", code="died"
     ),
     Rule(
-        regex(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "other", "warning", "shm_broadcast",
+        regex(r"No available shared memory broadcast block found in (?P<value>\d{1,6})"), "comm_warning", "warning", "shm_broadcast",
         refine=lambda _: {"detail": {"unit": "s"}},
     ),
     Rule(regex(r"RPC call to (?P<call>\w{1,80}) timed out"), "collective_timeout", code="rpc"),
@@ -47,7 +47,7 @@ RULES = (
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exit, collective_timeout, heartbeat_lost, other."""
+    """events exit, collective_timeout, heartbeat_lost, comm_warning, other."""
     ranked: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         if found := _RANKED.search(row["text"]):

@@ -1,12 +1,17 @@
-"""Times of parts of a step that training scripts print in the line of the step, by names that end in `_time` or `_ms`.
+"""Times of parts of a step that training scripts print in the line of the step, in text.
 
     2026-01-31 10:11:12.689 [rank3] INFO train: step 5 loss 0.2131 step_time 0.691 s data_time 0.003 s
+    [rank 3] step 5/900 loss 2.1 step_time 0.691s data 0.003s fwd 0.21s bwd 0.43s grad_sync 0.05s
+    [n1][rank3] iter 5 | loss 2.1 | total 691.2 ms | data 3.1 ms | forward 210 ms | backward 430 ms | allreduce 48 ms
+    step 5 loss 2.1 step_time 0.691 data 0.003 compute 0.64 sync 0.05
     01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0e-02  time: 0.2389  data_time: 0.0045  loss: 2.3
     eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.31  last_time: 0.3012  data_time: 0.0112  last_data_time: 0.0031
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
 
-The phase is the name without its ending. A figure without unit is in seconds, where the name does not say otherwise. Means
-(`avg_`), what remains (`eta_`) and totals are left out; of a line that prints the last step beside a mean, `last_` counts.
+What a name says of unit and phase is told by parsers/timing/words.py. A figure is a time where its name says so, a unit stands
+behind it, or it names a phase in a line whose step was timed, and is no longer than that. It has the unit that it or its name
+shows, else that of the other figures of the line, else it is in seconds. Of a line that prints the last step beside a mean,
+`last_` counts; a `total` counts where the parts in its line add up to about as much.
 
 Printed by: plain scripts, mmengine, detectron2 and their kin.
 Versions: mmengine 0.x, detectron2 0.1 to 0.6.
@@ -17,13 +22,17 @@ import polars as pl
 
 from parsers.parser import LineParser
 from parsers.tables import Tables, conform, empty
+from parsers.timing import words
 from parsers.training.progress import with_reporter
 
 _STEP = r"(?i)(?:^|[\s,;\]|(])(?:global_|train_)?(?:step|iter(?:ation)?)[\s:=\[]{1,4}([0-9]{1,15})\b"
 _BRACKETED = r"\[\s*([0-9]{1,15})\s*/\s*[0-9]{1,15}\s*\]"
-_NAME = r"([A-Za-z][A-Za-z_]{0,40}?)"
-_PAIR = r"\b[A-Za-z][A-Za-z_]{0,40}(?:_time|_ms)[ :=]{1,3}[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})? ?(?:ms|us|s)?\b"
-_OTHERS = r"(?i)^(?:eta|avg|mean|max|min|total|remaining|elapsed|start|end|wall|epoch)(?:_|$)|_per_|(?:^|_)eta(?:_|$)"
+_NAME = r"[A-Za-z][A-Za-z0-9_/-]{0,40}(?: (?:time|pass|loading|load|wait|sync)){0,2}(?: ?[(\[](?:ms|s|us|sec)[)\]])?"
+_VALUE = r"[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})?"
+_PAIR = rf"\b{_NAME}[ :=]{{1,3}}{_VALUE}(?: ?(?:{words.UNIT})\b)?"
+_WORDS = ("fwd", "forward", "bwd", "backward", "compute", "data", "Data", "dataloader", "loader")
+_OF_TOTAL = 3.0  # times the sum of the parts, at most
+_LINE = ["file", "line"]
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -36,21 +45,51 @@ def parse(lines: pl.DataFrame) -> Tables:
     known = known.filter(pl.col("step").is_not_null()).explode("pair").filter(pl.col("pair").is_not_null())
     if known.is_empty():
         return {"timings": empty("timings")}
-    pair = pl.col("pair")
-    unit = pl.coalesce(
-        pair.str.extract(r" ?(ms|us|s)$", 1), pl.when(pair.str.contains(r"_ms[ :=]")).then(pl.lit("ms")), pl.lit("s")
-    )
-    value = pair.str.extract(r"[ :=]([0-9][0-9.]*(?:e[+-]?[0-9]+)?)", 1).cast(pl.Float64, strict=False)
-    made = known.with_columns(
-        name=pair.str.extract(r"^([A-Za-z_]+)", 1), phase=pair.str.extract(rf"^{_NAME}(?:_time|_ms)[ :=]", 1).str.to_lowercase(),
-        value_ms=value * unit.replace_strict({"s": 1e3, "ms": 1.0, "us": 1e-3}, return_dtype=pl.Float64),
-    )  # fmt: skip
-    made = made.filter(~pl.col("phase").str.contains(_OTHERS) & pl.col("value_ms").is_not_null())
-    last = pl.col("phase").str.starts_with("last_")
-    made = made.with_columns(last=last, phase=pl.col("phase").str.strip_prefix("last_"))
-    made = made.filter(pl.col("last") == pl.col("last").max().over("file", "line", "phase"))
+    made = _timed(_named(known))
+    last = pl.col("name").str.starts_with("last_")
+    made = made.filter(last == last.max().over(*_LINE, "phase"))
     columns = ("rank", "host", "step", "phase", "name", "value_ms", "time_ns", "file", "line")
     return {"timings": conform("timings", made.select(*columns, pl.lit(0, dtype=pl.Int64).alias("level")))}
 
 
-PARSER = LineParser(name="step_times", anchors=(b"_time", b"_ms"), parse=parse)
+def _named(known: pl.DataFrame) -> pl.DataFrame:
+    """Rows of pairs → name, value, `shown` (the factor of a unit behind the figure), phase, factor, is_time, sort."""
+    pair = pl.col("pair")
+    found = known.with_columns(
+        name=pair.str.extract(rf"^({_NAME})[ :=]{{1,3}}[0-9]", 1),
+        value=pair.str.extract(rf"[ :=]({_VALUE}) ?[a-z]*$", 1).cast(pl.Float64, strict=False),
+        shown=pair.str.extract(rf"[0-9] ?({words.UNIT})$", 1).replace_strict(
+            words.UNITS, default=None, return_dtype=pl.Float64
+        ),
+    )
+    rows = [
+        (name, said.phase, said.factor, said.is_time, words.sort_of(said.phase))
+        for name in found["name"].drop_nulls().unique().to_list()
+        if (said := words.figure(name)) is not None
+    ]
+    schema = {"name": pl.String, "phase": pl.String, "factor": pl.Float64, "is_time": pl.Boolean, "sort": pl.String}
+    told = pl.DataFrame(rows, schema=schema, orient="row")
+    return found.join(told, on="name", maintain_order="left").filter(pl.col("value").is_finite())
+
+
+def _timed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of _named that are times, with `value_ms`."""
+    is_said = pl.col("is_time") | pl.col("shown").is_not_null()
+    unit = pl.coalesce("shown", "factor")
+    common = unit.min().over(_LINE)  # the unit of the line, where all that show one agree
+    unit = pl.coalesce(unit, pl.when(common == unit.max().over(_LINE)).then(common), pl.lit(1e3))
+    rows = rows.with_columns(is_said=is_said, value_ms=pl.col("value") * unit)
+    is_whole = pl.col("sort") == "whole"
+    step = pl.when(is_whole & pl.col("is_said")).then(pl.col("value_ms")).max().over(_LINE)
+    bare = ~pl.col("is_said") & ~is_whole & (pl.col("value_ms") <= step)
+    rows = rows.filter(pl.col("sort").is_not_null() & (pl.col("is_said") | bare))
+    parts = pl.when(pl.col("sort") != "whole").then(pl.col("value_ms")).sum().over(_LINE)
+    is_total = pl.col("phase").str.contains("total")
+    return rows.filter(~is_total | (pl.col("value_ms") <= _OF_TOTAL * parts))
+
+
+PARSER = LineParser(
+    name="step_times",
+    anchors=(b"_time", b"_ms", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
+    parse=parse,
+)

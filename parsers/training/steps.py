@@ -16,6 +16,7 @@
     01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0000e-02  eta: 0:10:00  loss: 2.3000  grad_norm: nan
     iteration: 32 / 37 | consumed_tokens: 85.8G | elapsed_time_per_iteration_ms: 11.5K | lm_loss: 2.38 | grad_norm: 1.2
     Training epoch 0, iteration 12/14 | lr: 3e-05 | global_step: 12 | reduced_train_loss: 1.23
+    { Epoch:[  1/  2], step:[  257/ 1000], loss: 3.126, per_step_time: 880ms, overflow cond: True, loss_scale: 1.0, global_norm: [inf]
     valid loss at iteration 40 | lm loss value: 2.3E+00 | lm loss PPL: 1.0E+01 |
     … init done pid=4711 world=8 backend=gloo torch=2.15.0
     … loss is nan, aborting at step 5
@@ -24,7 +25,7 @@ Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of e
 nan iteration for it: `loss_seen` is false then. Steps are as printed, counts within an epoch too. Only lines in which the count and its loss (or
 `done`) stand together are read, because sentences mention steps, too.
 
-Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, InternLM, Lightning and plain scripts.
+Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, MindFormers, InternLM, Lightning and plain scripts.
 Versions: those of 2020 to 2025.
 Source: the logging code of these projects.
 """
@@ -51,8 +52,9 @@ _BRACKETED = (
     r"(?:\s*\([^)]{0,12}\))?\s*\]"
 )
 _BRACKETED_LOSS = rf"\b[Ll]oss:?[\s=]+{NUMBER}"
+_MINDFORMERS = rf"\bstep:\[\s*{COUNT}/\s*[0-9]+\], loss: *{NUMBER}"
 _PAIRS = r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}){0,8}"
-_LOSS = rf"(?i:(?:train[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
+_LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+done\b|\s*[,:;|-]?\s*{_LOSS})"
 _APART = rf"{_PLAIN_HEAD}{_PAIRS}\s*[,:;|-]?\s*{_LOSS}"  # other values stand between the count and its loss
@@ -72,6 +74,7 @@ _END = (
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
 
+_PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -81,7 +84,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     known = with_reporter(lines)
     known, joined = _joined(known)
     steps = pl.concat(
-        [_megatron(known), _nanotron(known), _nemo(known), _evaluation(known), _bracketed(known), _plain(known)]
+        [
+            _megatron(known),
+            _nanotron(known),
+            _nemo(known),
+            _mindformers(known),
+            _evaluation(known),
+            _bracketed(known),
+            _plain(known),
+        ]
     )
     events, settings = _happenings(known)
     return {
@@ -183,6 +194,22 @@ def _nemo(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _mindformers(lines: pl.DataFrame) -> pl.DataFrame:
+    text = pl.col("text")
+    mine = lines.filter(text.str.contains(_MINDFORMERS))
+    return rows(
+        mine,
+        "mindformers",
+        step=whole(_MINDFORMERS),
+        loss=text.str.extract(_MINDFORMERS, 2).cast(pl.Float64, strict=False),
+        loss_seen=pl.lit(True),
+        grad_norm=number(rf"global_norm: *\[?{NUMBER}"),
+        loss_scale=number(rf"loss_scale: *{NUMBER}"),
+        skipped=text.str.extract(r"overflow cond: (True|False)", 1).eq("True").cast(pl.Int64),
+        elapsed_ms=number(rf"per_step_time: *{NUMBER}ms"),
+    )
+
+
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
     loss = number(rf"lm loss value: {NUMBER}")
@@ -191,7 +218,12 @@ def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
-    mine = lines.filter(text.str.contains(_BRACKETED) & text.str.contains(_BRACKETED_LOSS) & ~_IS_COUNTED)
+    mine = lines.filter(
+        text.str.contains(_BRACKETED)
+        & text.str.contains(_BRACKETED_LOSS)
+        & ~_IS_COUNTED
+        & ~text.str.contains(_MINDFORMERS)
+    )
     loss = number(_BRACKETED_LOSS)
     return rows(
         mine,
@@ -221,6 +253,9 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
         elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
+        per_s=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
+        .str.extract(_PER_S, 1)
+        .cast(pl.Float64, strict=False),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -17,31 +17,35 @@ from markupsafe import Markup, escape
 
 from forensics.model.drawn import Views
 from forensics.model.incident import Incident, Report
+from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
+from reports.language import Language
 from reports.layout import count, cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
+from reports.voice import VOICES
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
 
 
-def render(report: Report, *, generated: str | None = None) -> str:
+def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
-    incident = summary.primary(report)
+    incident, voice = summary.primary(report), VOICES[language]
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
     return _environment().get_template("page.html.j2").render(
         report=report,
         incident=incident,
-        said=answer.answer(incident) if incident else None,
-        facts=summary.facts(incident) if incident else [],
-        coverage=summary.coverage(report),
+        voice=voice,
+        said=voice.answer(incident) if incident else None,
+        facts=voice.facts(incident) if incident else [],
+        coverage=voice.coverage(report),
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
-        summary_text=terminal.render(report, color=False, width=100),
+        summary_text=terminal.render(report, color=False, width=100, language=language),
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
         anchors=_Anchors(incident),
@@ -53,6 +57,22 @@ def render(report: Report, *, generated: str | None = None) -> str:
         generated=generated,
         **(_pictures(incident) if incident else {}),
     )  # fmt: skip
+
+
+class Table(NamedTuple):
+    """A table of a plain page; `nothing`: what stands there where it has no rows."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    nothing: str
+
+
+def render_tables(title: str, tables: Sequence[Table]) -> str:
+    """A page of tables alone: no script, and nothing else is asked for."""
+    style = _asset("style.css")
+    page = _environment().get_template("history.html.j2")
+    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
 
 
 def _pictures(incident: Incident) -> dict[str, Any]:
@@ -74,7 +94,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "first_bad": numbers.first_bad(views.first_bad),
-        "collectives": folding.collectives(views.collectives),
+        "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
         "choices": folding.choices(incident),
     }
@@ -129,7 +149,7 @@ def _environment() -> Environment:
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,

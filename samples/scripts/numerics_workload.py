@@ -1,7 +1,9 @@
 """Small real trainings, four ranks over gloo, in many forms of parallelism, with one fault each or none.
 
 One process per rank runs all cases in turn, each with a model and a probe of its own. The probe is `forensics.probe`;
-nothing else of `forensics` is imported here. `numerics_matrix.py` starts this.
+nothing else of `forensics` is imported here. `numerics_matrix.py` starts this. NUMERICS_SMALL=1: two layers and plain SGD,
+statistics of the fault's step and the one before only, and of modules those outside of the other layer.
+`numerics_msprobe.py` records the same with another tool.
 """
 
 import itertools
@@ -10,6 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +28,14 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
-from forensics.probe import Probe, watch
+from forensics.probe import watch
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-WIDTH, LENGTH, BATCH, STEPS = 16, 8, 4, 4
+SMALL = os.environ.get("NUMERICS_SMALL") == "1"
+WIDTH, LENGTH, BATCH = 16, 8, 4
+LAYERS, STEPS = (2, 3) if SMALL else (3, 4)
 AT = 2  # the step of a fault
+NEAR = r"^(?:embed|head\.\d|layers\.1\.(?:\w+\.)*(?:w\w|act|mask|softmax|router|\w+_norm))$"  # leaves around a fault
 log = logging.getLogger("train")
 
 
@@ -142,14 +148,30 @@ class Fault:
     ranks: tuple[int, ...] | None = None
     step: int = AT
     forms: tuple[str, ...] = ()
+    spoils: Callable[[torch.Tensor], torch.Tensor] | None = None  # what the module's own output becomes
+
+
+def one_value(value: float) -> Callable[[torch.Tensor], torch.Tensor]:
+    def spoiled(made: torch.Tensor) -> torch.Tensor:
+        factors = torch.ones_like(made)
+        factors.view(-1)[5] = value
+        return made * factors
+
+    return spoiled
+
+
+def beyond_half(made: torch.Tensor) -> torch.Tensor:
+    """Large values go through half precision and back."""
+    return (made * 1e7).half().float() * 1e-7
 
 
 FEED = "feed_forward.w2"
 COPIES = ("ddp", "all_reduce", "accumulate")  # forms in which every rank has a copy of each parameter
 FAULTS = {
     "healthy": Fault(ranks=()),
-    "act_nan": Fault(("nan_birth",), FEED),
-    "act_inf": Fault(("overflow",), FEED),
+    "act_nan": Fault(("nan_birth",), FEED, spoils=one_value(float("nan"))),
+    "act_inf": Fault(("overflow",), FEED, spoils=one_value(float("inf"))),
+    "overflow": Fault(("overflow",), FEED, spoils=beyond_half),
     "blind_row": Fault(("nan_birth",), "attention.softmax"),
     "weight_nan": Fault(("bad_state",), FEED),
     "optimizer_nan": Fault(("bad_state", "nan_birth"), FEED),
@@ -157,11 +179,14 @@ FAULTS = {
     "grad_nan": Fault(("nan_birth", "bad_state"), FEED),
     "bit_flip": Fault(("bad_state", "replica_divergence", "overflow"), FEED),
     "drift": Fault(("replica_divergence",), FEED, forms=COPIES),
-    "everywhere": Fault(("nan_birth", "overflow", None), FEED, ranks=tuple(range(WORLD))),
+    "comm_nan": Fault(("comm_corruption",), FEED, forms=("all_reduce",)),
+    "everywhere": Fault(
+        ("nan_birth", "overflow", None), FEED, ranks=tuple(range(WORLD)), spoils=one_value(float("nan"))
+    ),
 }
 
 
-def spoil_output(module: nn.Module, step_of: Callable[[], int], value: float) -> None:
+def spoil_output(module: nn.Module, step_of: Callable[[], int], spoils: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """The module itself makes a bad value in step AT."""
     forward = module.forward
 
@@ -169,10 +194,7 @@ def spoil_output(module: nn.Module, step_of: Callable[[], int], value: float) ->
         made = forward(*args)
         if step_of() != AT:
             return made
-        own = made.to_local() if isinstance(made, DTensor) else made
-        factors = torch.ones_like(own)
-        factors.view(-1)[5] = value
-        own = own * factors
+        own = spoils(made.to_local() if isinstance(made, DTensor) else made)
         return DTensor.from_local(own, made.device_mesh, made.placements) if isinstance(made, DTensor) else own
 
     module.forward = spoiled  # type: ignore[method-assign]
@@ -201,6 +223,23 @@ def spoil_gradient(module: nn.Linear, step_of: Callable[[], int]) -> None:
     module.forward = spoiled  # type: ignore[method-assign]
 
 
+def spoil_sum(weight: nn.Parameter, step_of: Callable[[], int]) -> Callable[[], None]:
+    """The sum of this weight's gradients arrives with a NaN in it; returns what puts the process group right again."""
+    group = torch._C._distributed_c10d.ProcessGroup
+    original = group.allreduce
+
+    def corrupted(self: Any, tensors: list[torch.Tensor], *args: Any, **more: Any) -> Any:
+        work = original(self, tensors, *args, **more)
+        given = tensors[0] if isinstance(tensors, list) else tensors
+        if step_of() == AT and weight.grad is not None and given.data_ptr() == weight.grad.data_ptr():
+            work.wait()
+            given.view(-1)[7] = float("nan")
+        return work
+
+    group.allreduce = corrupted
+    return lambda: setattr(group, "allreduce", original)
+
+
 def local(parameter: torch.Tensor) -> torch.Tensor:
     held = parameter.detach()
     return held.to_local() if isinstance(held, DTensor) else held
@@ -219,11 +258,13 @@ class Training:
         self.culprits = FAULTS[fault].ranks if FAULTS[fault].ranks is not None else (1 if form == "pipeline" else 2,)
         self.hit = RANK in self.culprits and fault != "healthy"
         torch.manual_seed(7)
-        own, depth = ([RANK], WORLD) if form == "pipeline" else (range(3), 3)
+        own, depth = ([RANK], WORLD) if form == "pipeline" else (range(LAYERS), LAYERS)
         self.model = Model(own, depth, experts=form == "moe", recomputed=form == "accumulate")
         self.runner: nn.Module = self.model
         self._parallelize()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.01)
+        stateful = not SMALL or fault == "optimizer_nan"
+        self.optimizer = (torch.optim.AdamW if stateful else torch.optim.SGD)(self.model.parameters(), lr=0.01)
+        self.restore: Callable[[], None] = lambda: None
         self._prepare_fault()
 
     def _parallelize(self) -> None:
@@ -246,11 +287,12 @@ class Training:
     def _prepare_fault(self) -> None:
         if not self.hit:
             return
-        if self.fault in ("act_nan", "act_inf", "everywhere"):
-            value = float("inf") if self.fault == "act_inf" else float("nan")
-            spoil_output(self.part(FEED), lambda: self.step, value)
+        if (spoils := FAULTS[self.fault].spoils) is not None:
+            spoil_output(self.part(FEED), lambda: self.step, spoils)
         elif self.fault == "grad_nan":
             spoil_gradient(self.part(FEED), lambda: self.step)
+        elif self.fault == "comm_nan":
+            self.restore = spoil_sum(self.part(FEED).weight, lambda: self.step)
 
     def spoil_state(self) -> None:
         """Before a step. `drift` begins one step earlier: its first sign is after the update of step AT."""
@@ -278,31 +320,35 @@ class Training:
 
     # --- a step of each form ---------------------------------------------------------------------------------------
 
-    def run(self, probe: Probe) -> None:
+    def run(self, recorded: Callable[[], AbstractContextManager[object]] = nullcontext) -> None:
+        """`recorded`: around each step."""
         schedule = self._schedule() if self.form == "pipeline" else None
         for self.step in range(STEPS):
             self.spoil_state()
-            self.optimizer.zero_grad()
-            loss = self._pipeline(schedule) if schedule is not None else self._data_parallel()
-            self.optimizer.step()
+            batch = self.batch()
+            with recorded():
+                self.optimizer.zero_grad()
+                loss = self._pipeline(schedule, batch) if schedule is not None else self._data_parallel(batch)
+                self.optimizer.step()
             if loss is not None:
                 log.info("step %d loss %.5f", self.step, loss)
+        self.restore()
 
     def _schedule(self) -> Schedule1F1B:
         stage = PipelineStage(self.model, RANK, WORLD, torch.device("cpu"))
         return Schedule1F1B(stage, n_microbatches=4, loss_fn=lambda made, wanted: (made - wanted).square().mean())
 
-    def _pipeline(self, schedule: Schedule1F1B) -> float | None:
+    def _pipeline(self, schedule: Schedule1F1B, batch: torch.Tensor) -> float | None:
         losses: list[torch.Tensor] = []
         wanted = torch.zeros(BATCH, LENGTH, 4)
         if RANK == 0:
-            schedule.step(self.batch())
+            schedule.step(batch)
         else:
             schedule.step(target=wanted, losses=losses) if RANK == WORLD - 1 else schedule.step()
         return torch.stack(losses).mean().item() if losses else None
 
-    def _data_parallel(self) -> float:
-        parts = self.batch().chunk(2 if self.form == "accumulate" else 1)
+    def _data_parallel(self, batch: torch.Tensor) -> float:
+        parts = batch.chunk(2 if self.form == "accumulate" else 1)
         loss = torch.zeros(())
         for at, part in enumerate(parts):
             last = at == len(parts) - 1
@@ -345,19 +391,34 @@ def possible(form: str, fault: str) -> bool:
 
 
 def record(form: str, fault: str, folder: Path) -> None:
+    training = begun(form, fault, folder)
+    some: dict[str, Any] = {"steps": range(AT - 1, AT + 1)} if SMALL else {}
+    if SMALL and form != "pipeline":
+        some["modules"] = NEAR
+    with watch(training.model, folder / "bundle" / "tensor_stats", optimizer=training.optimizer, **some):
+        training.run()
+    ended(training, folder)
+
+
+def begun(form: str, fault: str, folder: Path) -> Training:
+    """With a log of this rank."""
     logs = folder / "bundle" / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(logs / f"rank_{RANK}.log")
     line = f"%(asctime)s.%(msecs)03d [rank{RANK}] %(levelname)s train: %(message)s"
     handler.setFormatter(logging.Formatter(line, datefmt="%Y-%m-%d %H:%M:%S"))
+    log.setLevel(logging.INFO)
     log.addHandler(handler)
     training = Training(form, fault)
     log.info("starting pid=%d world=%d", os.getpid(), WORLD)
-    with watch(training.model, folder / "bundle" / "tensor_stats", optimizer=training.optimizer) as probe:
-        training.run(probe)
+    return training
+
+
+def ended(training: Training, folder: Path) -> None:
     log.info("training finished")
-    log.removeHandler(handler)
-    handler.close()
+    for handler in list(log.handlers):
+        log.removeHandler(handler)
+        handler.close()
     if RANK == 0:
         told = {"case": folder.name, **truth(training)}
         (folder / "truth.json").write_text(json.dumps(told, indent=1) + "\n")
@@ -366,7 +427,6 @@ def record(form: str, fault: str, folder: Path) -> None:
 
 def main(folder: Path, wanted: str) -> None:
     torch.set_num_threads(1)
-    log.setLevel(logging.INFO)
     dist.init_process_group("gloo")
     for form, fault in itertools.product(FORMS, FAULTS):
         name = f"{form}__{fault}"

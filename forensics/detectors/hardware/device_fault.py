@@ -20,6 +20,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.texts import ranks_text
 
 _WORDS = 100
+_FAMILIES = {"xid": "Xid", "sxid": "SXid", "eid": "EID"}  # of codes, as drivers print them
 
 
 def _device(record: Record) -> Device:
@@ -41,6 +42,14 @@ def _everybody_waits(case: Case) -> bool:
 
 
 def _counted(case: Case, alone: bool) -> list[Record]:
+    """Records that count; of a device that others of its host suffered from, and of these, only the first."""
+    found = _countable(case, alone)
+    sources = [one for one in found if one.victims]
+    hosts = {one.host for one in sources}
+    return [one for one in found if one.host not in hosts or one.victims]
+
+
+def _countable(case: Case, alone: bool) -> list[Record]:
     faults = [one for one in case.hardware if one.is_device_error]
     if alone:
         return faults
@@ -81,6 +90,12 @@ def _words(record: Record) -> str:
     return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
 
 
+def _printed(code: str | None) -> str:
+    """ "xid:79" → "Xid 79"; empty for names that are ours alone."""
+    family, _, number = (code or "").partition(":")
+    return f"{_FAMILIES[family]} {number}" if family in _FAMILIES and number[:1].isdigit() else ""
+
+
 def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Finding:
     hosts = tuple(sorted({one.host for one in found if one.host}))
     devices = tuple(sorted({_device(one) for one in found}, key=str))
@@ -112,7 +127,7 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             ),
         ),
         summary=(f"The GPU of {ranks_text(ranks)}" if ranks else f"A GPU of {', '.join(hosts) or 'an unnamed host'}")
-        + f" failed: {', '.join(part for part in (str(code or '').replace(':', ' '), words) if part)}.",
+        + f" failed: {', '.join(part for part in (_printed(code), f'“{words}”' if words else '') if part) or 'its driver reported an error'}.",
     )
 
 

@@ -92,7 +92,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
             actions=(Action(kind="inspect_network", target=host, command=None, reason="its link or adapter failed"),),
             collect=("port counters of the host and the switch's log",),
-            summary=f"The network of {host} failed: {text}, and {who}.",
+            summary=f"The network of {host} failed: {text}; {who}.",
         ),
     )
 
@@ -103,7 +103,7 @@ def _wait(case: Case, told: bool, complete: bool, waited: Collection[int]) -> tu
         ends = tuple(ref for rank in sorted(waited)[:2] for ref in case.ends[rank].refs[:1])
         return ends, f"{ranks_text(waited)}, all that are told of, aborted as watchdogs end a wait"
     timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
-    return refs(timed_out), f"{ranks_text(waited)} wait" + (", nobody of the job is missing" if complete else "")
+    return refs(timed_out), f"{ranks_text(waited)} wait" + (", and no rank of the job is missing" if complete else "")
 
 
 def _doubts(told: bool, complete: bool, is_back: bool) -> tuple[Reason, ...]:

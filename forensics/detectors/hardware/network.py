@@ -63,7 +63,7 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence
     links = ((ends[0], ends[1]),) if len(ends) == 2 and not hosts else ()
     claims = []
     if failed:
-        text = f"{len(failed)} transfers were given up: {_words(root)}"
+        text = f"{len(failed)} transfers failed after all retries: {_words(root)}"
         claims.append(Claim(text, "for", refs(failed)))
     if local:
         text = "ports or links of " + (
@@ -90,7 +90,7 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence
         ),
         collect=() if hosts else ("port counters and kernel logs of both ends, and the switch's log",),
         summary=f"The network failed ({where}): "
-        + ("a port or link reported it." if local and not failed else "transfers were given up after all retries."),
+        + ("a port or link reported it." if local and not failed else "transfers failed after all retries."),
     )
 
 

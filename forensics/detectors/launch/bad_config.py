@@ -1,6 +1,6 @@
 """Is the job set up in a way that cannot work?
 
-Two ranks on one device, libraries of different versions, an invalid call. The library that refuses says what is wrong;
+Two ranks on one device, libraries of different versions, no interface of the wanted name, an invalid call. The library that refuses says what is wrong;
 without its last words ("invalid usage" alone) it stays a hypothesis. Nobody is named: what differs is a setting.
 """
 
@@ -9,10 +9,21 @@ from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause
+
+_NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
 
 
 def _said(row: Row) -> str:
     return f"{row['code'] or ''} {row['text'] or ''} {detail(row).get('last_error') or ''}"
+
+
+def _cause(case: Case, first: Row) -> Cause:
+    if case.has_begun:
+        return "exception"
+    if first["code"] == _NO_INTERFACE:
+        return "wrong_interface"
+    return "version_mismatch" if tells_versions(_said(first)) else "config_drift"
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -21,14 +32,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not found:
         return ()
     first = next((row for row in found if tells_setting(_said(row))), found[0])
-    versions = tells_versions(_said(first))
     precise = tells_setting(_said(first))
     words = detail(first).get("last_error") or (first["text"] or "").splitlines()[0]
     return (
         Finding(
             detector=DETECTOR.name,
-            cause="exception" if case.has_begun else "version_mismatch" if versions else "config_drift",
-            domain="workload",
+            cause=_cause(case, first),
+            domain="infrastructure" if first["code"] == _NO_INTERFACE else "workload",
             undecided=() if precise else ("tied_explanations",),
             claims=(Claim("a library refused the set-up of the job", "for", refs([first])),),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),

@@ -91,7 +91,7 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
         first_anomaly=FirstAnomaly(op="init", group=name, signature="init_never_completed"),
         blast_radius=BlastRadius(ranks_waiting=len(setup.began), groups=[name]),
         collect=(f"log and py-spy dump of {who}" if missing else "py-spy dumps of all ranks; a test of the network",),
-        summary=f"The job never came together: {text}.",
+        summary=f"The job never started: {text}.",
     )
 
 

@@ -65,12 +65,12 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
                 kind="check_config" if wrong else "inspect_network",
                 target=", ".join(names) or "job",
                 command=None,
-                reason="an address that other hosts cannot reach" if wrong else "nothing answered at this address",
+                reason="other hosts cannot reach this address" if wrong else "nothing answered at this address",
             ),
         ),
         collect=(f"log and kernel log of {', '.join(names)}",) if names else (),
-        summary=f"The job never came together: {text}"
-        + ("; that address is no way between hosts, so the wrong interface was chosen." if wrong else "."),
+        summary=f"The job never started: {text}"
+        + ("; other hosts cannot reach that address: the wrong network interface was chosen." if wrong else "."),
     )
 
 
@@ -108,7 +108,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     unseen = _eliminated(missing) or _unseen(case)
     leader = last["names_ranks"] == [0]
     counted = f"{said['joined']} of {said['expected']}" if "joined" in said and "expected" in said else "too few"
-    text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members came"
+    text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members joined"
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
@@ -116,10 +116,10 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(missing)),),
         first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
-        collect=("logs of the ranks that never came",),
-        summary=f"The job never came together: {text}"
+        collect=("logs of the ranks that never joined",),
+        summary=f"The job never started: {text}"
         + (
-            f"; {ranks_text(unseen)} {'is' if len(unseen) == 1 else 'are'} not among those who say that they did."
+            f"; {ranks_text(unseen)} {'is' if len(unseen) == 1 else 'are'} not among those that reported that they joined."
             if unseen
             else "; the lines do not say who was missing."
         ),

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from forensics.detectors.numerics.anomaly_rows import Row, value_of
+from forensics.detectors.numerics.anomaly_rows import Row, shown_value
 from forensics.model.incident import Action
 from forensics.model.names import Cause, Reason
 from forensics.model.texts import ranks_text
-
-_VALUES = {"nan": "NaN", "inf": "Inf"}
 
 
 def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, checkpoint: str) -> tuple[Action, ...]:
@@ -17,7 +15,7 @@ def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, 
         return (_action("ignore", target, "the parameters were finite after it"),)
     back = _action("rollback", checkpoint, "later parameters may hold the bad value")
     if cause == "bad_input":
-        batch = target if row["microbatch"] is None else f"{target}, microbatch {row['microbatch']}"
+        batch = target if row["microbatch"] is None else f"{target}, micro-batch {row['microbatch']}"
         bad = f"the input of {ranks_text(who)} was bad already" if who else "the input was bad already"
         return (_action("check_data", batch, bad), _action("skip_data", f"the data of {batch}", bad), back)
     if cause == "bad_state":
@@ -29,7 +27,7 @@ def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, 
         return (
             _action("collect_more", f"{ranks_text(who)}" if who else target, "the first bad value was not observed"),
         )
-    born = f"{_VALUES.get(value_of(row), value_of(row))} was produced there from finite inputs"
+    born = f"{shown_value(row)} was produced there from finite inputs"
     return (_action("check_code", str(row["module"] or row["op"] or target), born), back)
 
 

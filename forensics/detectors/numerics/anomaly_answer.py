@@ -370,15 +370,43 @@ def _is_exhausted(births: Births, at: int, row: Row) -> bool:
 
 def first_row(births: Births, root: Root) -> Row:
     """The root's first bad row; where an operator took a parameter as an input, and the module around it shows that same
-    parameter, the row of the parameter."""
+    parameter, the row of the parameter. An operator without module has that of the module around it."""
+    row = _state_row(births, root) if root.birth == "state" else bad_row(births, root.at)
+    parameter = _as_parameter(births, row) if row["role"] == "in" and row["shape"] is not None else None
+    if parameter is not None:
+        return parameter
+    return row if row["module"] is not None else {**row, "module": _module_around(births, row)}
+
+
+def _state_row(births: Births, root: Root) -> Row:
+    """A state that was bad on arrival comes before what the operation made of it, in whichever order they are written."""
     row = bad_row(births, root.at)
-    if row["role"] != "in" or row["shape"] is None:
-        return row
+    bad = (pl.col("operation") == row["operation"]) & pl.col("bad") & pl.col("role").is_in(["in", "state"])
+    held = births.rows.filter(bad)
+    return held.row(0, named=True) if row["role"] == "out" and held.height else row
+
+
+def _as_parameter(births: Births, row: Row) -> Row | None:
     here = [pl.col(name) == row[name] for name in ("rank", "step", "shape")]
     params = births.rows.filter(pl.all_horizontal(*here, pl.col("base") == "param", pl.col("role") == "state"))
     after = params.filter(pl.col("bad") & (pl.col("place") > row["place"])).head(1)
     figures = [after[name].eq_missing(pl.Series([row[name]])).all() for name in ("nan", "inf")]
-    return after.row(0, named=True) if after.height and all(figures) else row
+    return after.row(0, named=True) if after.height and all(figures) else None
+
+
+def _module_around(births: Births, row: Row) -> str | None:
+    """The module that made a bad value of clean inputs and ended first after this operator: it holds the operator."""
+    here = [pl.col(name).eq_missing(row[name]) for name in ("rank", "step", "microbatch", "phase")]
+    later = births.rows.filter(pl.all_horizontal(*here, pl.col("place") > row["place"], pl.col("module").is_not_null()))
+    made = pl.col("role") == "out"
+    found = later.group_by("operation", maintain_order=True).agg(
+        pl.col("module").first(),
+        (pl.col("bad") & made).any().alias("spoils"),
+        ((pl.col("bad") == False) & ~made).any().alias("known"),  # noqa: E712
+        (pl.col("bad").fill_null(True) & ~made).any().alias("fed"),
+    )
+    around = found.filter(pl.col("spoils") & pl.col("known") & ~pl.col("fed"))
+    return around["module"][0] if around.height else None
 
 
 def bad_row(births: Births, at: int) -> Row:

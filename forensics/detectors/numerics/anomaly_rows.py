@@ -20,20 +20,25 @@ def value_of(row: Row) -> str:
     return "inf" if row.get("inf") or row.get("bad") else "finite"
 
 
+def shown_value(row: Row) -> str:
+    """As `value_of`, as people write it."""
+    return {"nan": "NaN", "inf": "Inf"}.get(value_of(row), "a finite value")
+
+
 def speaker(rank: int) -> str:
     """`rank 3`, or the words for a process whose rank nobody printed."""
     return f"rank {rank}" if rank >= 0 else "a process without a rank"
 
 
 def where(row: Row) -> str:
-    """`blocks.1.fc2 (Linear, output), forward, step 4, microbatch 1`."""
+    """`blocks.1.fc2 (Linear, output), forward, step 4, micro-batch 1`."""
     inner = ", ".join(str(row[name]) for name in ("op", "tensor") if row[name] is not None)
     parts = [f"{row['module'] or 'an unnamed module'} ({inner})" if inner else str(row["module"])]
     if row["phase"]:
         parts.append(str(row["phase"]))
     parts.append(f"step {row['step']}")
     if row["microbatch"] is not None:
-        parts.append(f"microbatch {row['microbatch']}")
+        parts.append(f"micro-batch {row['microbatch']}")
     return ", ".join(parts)
 
 

@@ -23,7 +23,16 @@ from forensics.detectors.numerics.anomaly_context import (
     step_claims,
 )
 from forensics.detectors.numerics.anomaly_jump import jump_finding
-from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, speaker, value_of, where
+from forensics.detectors.numerics.anomaly_rows import (
+    Row,
+    describe,
+    first_anomaly,
+    ref,
+    shown_value,
+    speaker,
+    value_of,
+    where,
+)
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -142,14 +151,14 @@ def _clean_before(births: Births, row: Row) -> Row | None:
 
 def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, clean: Row | None) -> list[Claim]:
     rank = row["rank"]
-    claims = [Claim(f"{speaker(rank)}: first bad value, {value_of(row)} in {where(row)}", "for", (ref(row),))]
+    claims = [Claim(f"{speaker(rank)}: first bad value, {shown_value(row)} in {where(row)}", "for", (ref(row),))]
     if clean is not None:
         claims.append(Claim(f"{speaker(rank)}: last values known to be finite before it", "for", (ref(clean),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
         claims.append(Claim("the forward pass of the same module was finite", "for", (ref(forward),)))
     if answer.cause == "bad_state":
-        claims.append(Claim("the state was bad when first seen: the cause lies before this step", "for"))
+        claims.append(Claim("the state was bad when it was first observed, so the cause lies before this step", "for"))
     for root in roots:
         if root is not answer.lead:
             other = bad_row(births, root.at)
@@ -158,7 +167,7 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: bad later, in {where(found)}", "for", (ref(found),)))
+        claims.append(Claim(f"{speaker(echo)}: {shown_value(found)} later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
         claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
     if births.spread.conflicts:
@@ -193,24 +202,24 @@ def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
 
 
 def _summary(births: Births, answer: Answer, row: Row) -> str:
-    value = {"nan": "NaN", "inf": "Inf"}[value_of(row)]
+    value = shown_value(row)
     place = where(row)
     others = len(births.spread.first.keys() - set(answer.ranks))
-    reach = f" It reached {others} other rank{'s' if others > 1 else ''}." if others else ""
+    reach = f" {value} spread to {others} other rank{'s' if others > 1 else ''}." if others else ""
     if answer.lead.ended:
-        return f"{value} in {place} was gone after the step: parameters were seen clean."
+        return f"{value} in {place} was gone after the step: the parameters were finite."
     if answer.domain == "workload":
         return f"{value} first appeared in {place} on many ranks alike: data, model or settings, not one device."
     if len(answer.ranks) == 1:
-        verbs = {"bad_state": "found", "bad_input": "received", "comm_corruption": "received"}
-        how = verbs.get(answer.cause or "", "made")
+        verbs = {"bad_state": "already held", "bad_input": "received", "comm_corruption": "received"}
+        how = verbs.get(answer.cause or "", "produced")
         who = speaker(answer.ranks[0])
         return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
     if answer.ranks:
-        return f"Ranks {ranges(answer.ranks)} hold independent births; the first is {value} in {place}.{reach}"
+        return f"Ranks {ranges(answer.ranks)} each produced a bad value of their own; the first is {value} in {place}.{reach}"
     if answer.suspects:
-        return f"{value} first shows in {place}; which of ranks {ranges(answer.suspects)} it comes from cannot be told."
-    return f"{value} first shows in {place}; where it comes from cannot be told."
+        return f"{value} first shows in {place}; the evidence does not show which of ranks {ranges(answer.suspects)} it comes from."
+    return f"{value} first shows in {place}; the evidence does not show where it comes from."
 
 
 DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")

@@ -3,11 +3,11 @@
 A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,9 +23,11 @@ from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
 
 Row = Mapping[str, Any]
+_SPIKES = 10  # that are shown
 _BACK = 50  # steps that a loss is compared with
 _RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
 _FLOOR = 0.02  # least noise of a loss, of its median
+_FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
@@ -41,23 +43,25 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
-    spikes = [found for rows in streams if (found := _first_spike(rows)) is not None]
+    spikes = [found for rows in streams if (found := [*_spikes(rows)])]
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
-    spike = min(spikes, key=lambda found: _when(found[0]), default=None)
-    if spike is not None and (first is None or _when(spike[0]) < _when(first.row)):
-        return (_spike_finding(*spike),)
+    spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
+    if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
+        return (_spike_finding(spike),)
     asserts = _asserts(case.events)
     if first is None and not asserts:
         return ()
-    if first is not None and first.row["step"] in _bad_steps(case):
-        return ()  # the statistics of that step say more
-    return (_nan_finding(case, first, asserts),)
+    if first is not None and first.row["step"] in _told_by_statistics(case):
+        return ()  # these say more
+    return (_nan_finding(case, first, asserts, _first_ranks(case, nans)),)
 
 
-def _bad_steps(case: Case) -> set[int]:
-    """Steps in which tensor statistics show a bad value."""
+def _told_by_statistics(case: Case) -> set[int]:
+    """Steps in which tensor statistics show a bad value, and the one after their end: it went by what was bad then."""
     rows = read_rows(case.tables["tensors"]).frame
-    return set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    bad = set(rows.filter(pl.col("bad") & pl.col("role").is_not_null())["step"].unique().to_list())
+    last = rows["step"].max()
+    return bad | {last + 1} if isinstance(last, int) and last in bad else bad
 
 
 def _streams(steps: pl.DataFrame) -> list[list[Row]]:
@@ -105,7 +109,7 @@ def _asserts(events: pl.DataFrame) -> Sequence[Row]:
     """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
     anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
     kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
-    return events.filter(kinds | anomaly).sort("file", "line", nulls_last=True).to_dicts()
+    return events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
 
 
 def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
@@ -149,32 +153,56 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     )
 
 
+def _first_ranks(case: Case, nans: Sequence[_Bad]) -> tuple[int, ...]:
+    """The ranks whose own loss was bad while others' were still finite in that step; none where they share values."""
+    steps = {bad.row["rank"]: bad.row["step"] for bad in nans if None not in (bad.row["rank"], bad.row["step"])}
+    if not steps or not case.is_data_parallel:
+        return ()
+    first = min(steps.values())
+    train = case.tables["steps"].filter((pl.col("step") == first) & pl.col("loss").is_finite())
+    ranks = tuple(sorted(rank for rank, step in steps.items() if step == first))
+    return ranks if 2 * train["rank"].n_unique() > len(case.job_told_of) else ()
+
+
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = len(reporters) == 1 and set(reporters.values()) <= set(_LOCAL) and not received
+    local = len(reporters) == 1 and not received
+    if local and case.is_data_parallel:
+        return tuple(reporters)
+    local &= set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
 
-def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row]) -> Finding:
+def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: tuple[int, ...]) -> Finding:
     claims = []
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
-    alone = _lone(case, asserts, reporters, suspects)
+    alone = ahead or _lone(case, asserts, reporters, suspects)
+    suspects |= set(ahead)
     for row in asserts[:20]:
-        claims.append(Claim(f"a check found {row['code'] or 'NaN'}", "for", (_ref(row, row["text"]),)))
+        claims.append(
+            Claim(f"a check of the program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
+        )
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
         claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
     if why:
         claims.append(Claim(why, "for"))
-    value = first.value if first is not None else "nan"
+    value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     where = "" if step is None else f" at step {step}"
-    passed = bool(alone) and case.expected - set(alone) <= case.waited_ranks  # they came through their own check
-    mates_too = "" if why or passed else ", whose tensor-parallel mates may share it"
+    # They came through their own check, or share nothing before gradients are averaged.
+    passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
+    if alone and case.is_data_parallel:
+        claims.append(
+            Claim(
+                "the layout is plain data parallel: each rank's values are its own until gradients are averaged", "for"
+            )
+        )
+    mates_too = "" if why or passed else ", and other ranks of its tensor-parallel group may have it too"
     which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
     return Finding(
         detector=DETECTOR.name,
@@ -208,26 +236,42 @@ def _operator(asserts: Sequence[Row]) -> str | None:
 # --- spikes ----------------------------------------------------------------------------------------------------------
 
 
-def _first_spike(rows: Sequence[Row]) -> tuple[Row, Row, float, Row | None] | None:
-    """(onset, first outlier, normal loss, first line that is back at it), or None."""
+class _Spike(NamedTuple):
+    """`calm`: the first line that is back at the normal loss."""
+
+    onset: Row
+    outlier: Row
+    normal: float
+    calm: Row | None
+
+
+def _spikes(rows: Sequence[Row]) -> Iterator[_Spike]:
+    """All of them in their order; where the loss does not come back, nothing is looked for after it."""
     finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
     losses = [row["loss"] for row in finite]
-    for at in range(2, len(finite)):
-        before = losses[max(0, at - _BACK) : at]
-        normal = median(before)
-        noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
-        if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+    at = 2
+    while at < len(finite):
+        normal = _normal_before(finite, losses, at)
+        if normal is None:
+            at += 1
             continue
-        stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
-        shaken = _shaken(finite, at)
-        if (len(before) >= 5 and (shaken or (stays and stays[0]))) or (len(stays) == 3 and all(stays)):
-            return (
-                finite[_onset(finite, at)],
-                finite[at],
-                normal,
-                next((row for row in finite[at:] if row["loss"] < _STAYS * normal), None),
-            )
-    return None
+        back = next((n for n in range(at, len(finite)) if losses[n] < _STAYS * normal), None)
+        yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
+        at = len(finite) if back is None else back + 1
+
+
+def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int) -> float | None:
+    """The loss before a line, if a spike begins with that line."""
+    before = losses[max(0, at - _BACK) : at]
+    normal = median(before)
+    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
+    if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+        return None
+    if len(before) < _FEW and losses[at] <= max(before):
+        return None
+    stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
+    sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
+    return normal if sudden or (len(stays) == 3 and all(stays)) else None
 
 
 def _norms(rows: Sequence[Row], at: int) -> list[float]:
@@ -241,17 +285,19 @@ def _shaken(rows: Sequence[Row], at: int) -> bool:
 
 
 def _onset(rows: Sequence[Row], at: int) -> int:
-    """Back along the steps before the outlier whose gradient norm was already far above the calmest one."""
+    """Back along the steps before the outlier whose gradient norm was already far above the calmest one, and above all that
+    came before."""
     calm = min(_norms(rows, at), default=None)
     while calm is not None and at > 1:
         norm = rows[at - 1]["grad_norm"]
-        if norm is None or norm < _GRADIENT * calm:
+        if norm is None or norm < _GRADIENT * calm or norm <= max(_norms(rows, at - 1), default=0.0):
             break
         at -= 1
     return at
 
 
-def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) -> Finding:
+def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
+    onset, outlier, normal, calm = spikes[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
@@ -260,6 +306,10 @@ def _spike_finding(onset: Row, outlier: Row, normal: float, calm: Row | None) ->
         claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
                                (_line_ref(onset),)))  # fmt: skip
     after = " It came back later." if calm is not None else ""
+    if len(spikes) > 1:
+        last_one = spikes[-1].onset
+        more = f"{len(spikes)} such spikes between step {onset['step']} and step {last_one['step']}"
+        claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in spikes[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     batches = f"the data of steps {onset['step']}-{last}"
     return Finding(

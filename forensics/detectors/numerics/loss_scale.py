@@ -36,7 +36,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (_finding(start, row, "fatal", "the loss scale reached its minimum"),)
     for _, (start, end, settled, early) in sorted(falls, key=lambda item: _order(item[1][0])):
         fell = f"the loss scale fell to {end['scale']:g}"
-        if not settled and not early and not _went_on(steps, end):
+        if (not settled or _skips_on(steps, end)) and not early and not _went_on(steps, end):
             return (_finding(start, end, "severe", fell),)
     for _, (start, end, _, _) in falls:
         return (_finding(start, end, "minor", f"the loss scale found its level at {end['scale']:g}"),)
@@ -73,9 +73,17 @@ def _went_on(steps: pl.DataFrame, end: Row) -> bool:
     after = (pl.col("file") == end["file"]) & (pl.col("line") > end["line"])
     if end["time_ns"] is not None:
         after |= (pl.col("file") != end["file"]) & (pl.col("time_ns") > end["time_ns"])
-    later = steps.filter(after)
+    later = steps.filter(after & (pl.col("skipped").fill_null(0) == 0))
     uncounted = later.filter(pl.col("step").is_null() & pl.col("loss").is_finite())  # HF's trainer prints no numbers
     return max(later["step"].drop_nulls().n_unique(), uncounted.height) > _STABLE
+
+
+def _skips_on(steps: pl.DataFrame, end: Row) -> bool:
+    """Whether most steps are still skipped though the scale falls no more: it has no lower value."""
+    later = steps.filter(
+        (pl.col("file") == end["file"]) & (pl.col("line") > end["line"]) & pl.col("step").is_not_null()
+    )
+    return later.height > 0 and bool((later["skipped"].fill_null(0) > 0).mean() > 0.5)  # type: ignore[operator]
 
 
 def _fall(rows: Sequence[Row]) -> tuple[Row, Row, bool, bool] | None:

@@ -51,6 +51,7 @@ def _persistent(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding
 
 
 def _transient(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
+    """Where ranks share values before the check, any of these may have erred."""
     return _device(case, said, said, "did not repeat on the same device: a transient fault", False)
 
 
@@ -70,6 +71,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
     lead = who[0]
     reason = f"an unexpected result {text}"
     actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
+    sure = lasting or case.is_data_parallel
     if lasting:
         actions += [
             Action(kind="drain_node", target=host, command=drain_node(host, "sdc"), reason=reason)
@@ -78,13 +80,13 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
     return Finding(
         detector=DETECTOR.name,
         cause=_cause(lead),
-        ranks=ranks if lasting else (),
-        hosts=hosts if lasting else (),
-        devices=devices if lasting else (),
-        suspect_ranks=() if lasting else ranks,
-        suspect_hosts=() if lasting else hosts,
+        ranks=ranks if sure else (),
+        hosts=hosts if sure else (),
+        devices=devices if sure else (),
+        suspect_ranks=() if sure else ranks,
+        suspect_hosts=() if sure else hosts,
         domain="infrastructure",
-        first_anomaly=_first(lead, ranks[0] if lasting and ranks else None),
+        first_anomaly=_first(lead, ranks[0] if sure and ranks else None),
         claims=tuple(Claim(f"the result {text}", "for", (_ref(row),)) for row in said[:5]),
         undecided=() if lasting else ("single_snapshot",),
         severity="severe",

@@ -151,13 +151,15 @@ def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: froz
 
 def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
     if source.name == "barrier":
-        return f"{ranks_text(named) if named else 'members of a group'} did not come to a monitored barrier"
-    call = f"number {main.front} of {main.label}" + (f" ({main.kind})" if main.kind else "")
+        who = ranks_text(named) if named else "members of a group"
+        barrier = "a monitored barrier" if main.kind == "barrier" else f"{main.kind}, {main.label} says"
+        return f"{who} did not reach {barrier}"
+    call = f"{main.kind or 'call'} #{main.front} of {main.label}"
     who = ranks_text(main.ahead) if main.ahead else f"{main.known - main.late} members"
     if not named:
-        return f"{who} came to {call}, and others did not, {source.by}"
-    last = ", ".join(str(main.at[rank]) if main.at[rank] >= 0 else "none" for rank in named[:3])
-    return f"{who} came to {call}; the last that {ranks_text(named)} came to is {last}, {source.by}"
+        return f"{who} reached {call}, and others did not, {source.by}"
+    last = ", ".join(f"#{main.at[rank]}" if main.at[rank] >= 0 else "none" for rank in named[:3])
+    return f"{who} reached {call}; {ranks_text(named)} reached only {last}, {source.by}"
 
 
 _WHY: dict[Reason, str] = {

@@ -2,13 +2,15 @@
 
 Whoever timed out, or lost a connection to somebody who had, was waiting. The few that never said so are what the others
 waited for, or what these waited for; a log that is silent or lost proves no absence, so they are suspects. A rank that made
-another call than all others gives up as well, and is not among them: both are said. Where the size of the job is not told,
-only ranks with a line of their own are looked for. Where a line names the group, its members tell more.
+another call than all others gives up as well, and is not among them: both are said, and whoever gave up at another line
+of the program than most is a suspect, too. Where the size of the job is not told, only ranks with a line of their own are
+looked for. Where a line names the group, its members tell more.
 """
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text
@@ -29,18 +31,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not rest or len(rest) >= len(gave_up):
         return ()
     lost = sorted(set(rest) - case.seen)
-    text = f"{ranks_text(gave_up)} waited until a time-out or a broken connection; {ranks_text(rest)} did not say so"
+    text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
     text += f" (nothing of {ranks_text(lost)} is here)" if lost else ""
+    odd = gave_up_elsewhere(case.stacks, gave_up)
+    beside = "one of the ranks that waited was in a call of its own"
+    if odd:
+        where = "; ".join(f"rank {rank} at {code.file}:{code.line}" for rank, code in sorted(odd.items())[:3])
+        beside += f": most gave up at one line of the program, {where}"
     return (
         Finding(
             detector=DETECTOR.name,
-            suspect_ranks=rest,
+            suspect_ranks=tuple(sorted({*rest, *odd})),
             undecided=("culprit_among_missing", "tied_explanations"),
             claims=(Claim(text, "for", refs(waits)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
-            summary=f"Undecided: {text}; or one of those who waited did so in a call of its own.",
+            summary=f"Undecided: {text}; or {beside}.",
         ),
     )
 

@@ -30,12 +30,15 @@ _WORDS: dict[str, str] = {
 # What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
 _TO_DO: dict[str, tuple[ActionKind, str]] = {
     "exception": ("check_code", "the exception was raised there"),
-    "gpu_oom": ("check_config", "it needs more GPU memory than there is: smaller micro-batches, more sharding"),
-    "host_oom": ("check_config", "it needs more host memory than its limit: data workers, batches kept ahead, caches"),
+    "gpu_oom": ("check_config", "it needs more GPU memory than there is (smaller micro-batches or more sharding help)"),
+    "host_oom": (
+        "check_config",
+        "it needs more host memory than its limit (fewer data workers or prefetched batches help)",
+    ),
     "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
-    "segfault": ("check_code", "a library or an extension crashed: its core dump shows where"),
+    "segfault": ("check_code", "a library or an extension crashed, and its core dump shows where"),
     "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
-    "killed": ("collect_more", "they show who killed it"),
+    "killed": ("collect_more", "these show who killed it"),
     "None": ("collect_more", "the last lines show why it ended"),
 }
 _WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
@@ -166,7 +169,7 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
         )
     kind, why = _TO_DO[str(cause)]
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = f"the logs of {target}, of its host's kernel and of the scheduler" if kind == "collect_more" else target
+    target = f"the logs of {target}, its host's kernel and the scheduler" if kind == "collect_more" else target
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(

@@ -3,11 +3,11 @@
 An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
 nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
 Where most aborted, as watchdogs make them after a wait, the few that did not are: found alive, ended in another way, or not
-told of. A line that gives a local
-rank alone accuses no rank. A stop from outside is no failure.
+told of. A line that gives a local rank alone accuses no rank. A stop from outside is no failure.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from forensics.case import Case
@@ -27,7 +27,7 @@ _FEW = 2  # fewer than half as many
 def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no line tells more than that processes failed."""
     if any(end.how not in ("failed", "stopped") for end in case.ends.values()) or case.has_waited:
-        return ()
+        return _lost_by_all(case)
     aborted = ("SIGABRT",) if stuck_watchdogs(case.events) else ()  # by the monitor that saw its watchdog stuck
     failed = {rank: end for rank, end in case.ends.items() if end.how == "failed" and end.code not in aborted}
     stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
@@ -55,11 +55,29 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     )
 
 
+def _lost_by_all(case: Case) -> tuple[Finding, ...]:
+    """A signal of a process whose rank is not told, and ranks that lost their connection and gave up on nothing else: it is
+    one of those that did not."""
+    hows = {end.how for end in case.ends.values()}
+    told = [row for row in _unplaced_failures(case, ()) if signal_of(row["code"]) in SIGNAL_CAUSES]
+    if case.has_waited or not told or not hows <= {"gave_up", "failed", "stopped"}:
+        return ()
+    victims = {rank for rank, end in case.ends.items() if end.how == "gave_up"}
+    rest = tuple(sorted(case.job_told_of - victims))
+    found = _unplaced(case, told)
+    return (replace(found, suspect_ranks=rest if len(rest) <= len(victims) else ()),)
+
+
 def _without_rank(case: Case, explained: tuple[str, ...]) -> tuple[Finding, ...]:
     """What is told of processes whose rank is not known, but for ends by signals that something else explains."""
+    failed = _unplaced_failures(case, explained)
+    return (_unplaced(case, failed),) if failed else ()
+
+
+def _unplaced_failures(case: Case, explained: tuple[str, ...]) -> list[dict[str, Any]]:
     ends = rows(case.events, "exit")
     stopped = {(row["file"], row["pid"]) for row in rows(case.events, "closing_signal") if row["pid"] is not None}
-    failed = [
+    return [
         row
         for row in ends
         if own_rank(row) is None
@@ -68,7 +86,6 @@ def _without_rank(case: Case, explained: tuple[str, ...]) -> tuple[Finding, ...]
         and signal_of(row["code"]) not in explained
         and (row["file"], row["pid"]) not in stopped
     ]
-    return (_unplaced(case, failed),) if failed else ()
 
 
 def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
@@ -76,7 +93,13 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
     hosts = sorted({host for row in failed if (host := host_of(case.identity, row))})
     where = f" on {', '.join(hosts[:4])}" if hosts else ""
-    whose = f"a process with local rank {locals_[0]}" if len(locals_) == 1 else f"{len(failed)} processes"
+    whose = (
+        f"a process with local rank {locals_[0]}"
+        if len(locals_) == 1
+        else f"{len(failed)} processes"
+        if len(failed) > 1
+        else "a process"
+    )
     text = f"{whose}{where} ended with an error ({', '.join(codes[:3])})"
     causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
@@ -101,7 +124,20 @@ def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -
     if len(failed) < len(stopped):
         return tuple(sorted(failed)), f"{ranks_text(stopped)} were alive until the launcher stopped them"
     aborted = {rank for rank, end in failed.items() if end.code == "SIGABRT"}
-    others = (case.expected or case.seen | failed.keys() | stopped) - aborted
+    job = case.expected if case.is_world_told else case.seen | failed.keys() | stopped | _of_launchers(case)
+    others = job - aborted
     if others and len(aborted) > 2 and _FEW * len(others) < len(aborted):
         return tuple(sorted(others)), f"{ranks_text(others)} did not abort like the others"
     return (), "an exit code does not tell who was the first, nor why"
+
+
+def _of_launchers(case: Case) -> frozenset[int]:
+    """The ranks that each host's launcher started, as far as its numbers tell: it counts its own from 0, in the order of
+    their ranks, so whom it does not mention is one of those between."""
+    found: set[int] = set()
+    placed = case.identity.select("host", "rank", "local_rank").drop_nulls() if case.identity.height else case.identity
+    for _, rows in placed.group_by("host"):
+        first = set((rows["rank"] - rows["local_rank"]).to_list())
+        if len(first) == 1:
+            found |= set(range(first.pop(), max(rows["rank"].to_list()) + 1))
+    return frozenset(found)

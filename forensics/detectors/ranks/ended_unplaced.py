@@ -25,7 +25,7 @@ from forensics.model.texts import ranks_text
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
 _WORDS: dict[str, str] = {
     "gpu_fault": "reported a hardware fault of its device",
-    "host_oom": "was killed by the kernel for memory",
+    "host_oom": "was killed because its host ran out of memory",
     "gpu_oom": "ran out of GPU memory",
     "disk_full": "found no space left on a device or in shared memory",
     "segfault": "crashed on a memory access",
@@ -36,8 +36,15 @@ _BY_KERNEL = ("host_oom", "segfault")
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
-    result = []
+    result: list[tuple[Cause, dict[str, Any]]] = []
     for row in without_echoes(case.events).iter_rows(named=True):
+        if (
+            own_rank(row) is None
+            and row["kind"] == "gpu_error"
+            and row["severity"] == "fatal"
+            and detail(row).get("library")
+        ):
+            result.append(("gpu_fault", row))  # its own runtime says so, and ends it
         if row["kind"] not in OWN_CAUSES or row["kind"] in ("gpu_lost", *_BY_KERNEL) or own_rank(row) is not None:
             continue
         if not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
@@ -123,7 +130,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             time_ns=same[0]["time_ns"],
             actions=(_action(cause, ", ".join(hosts)),),
             summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
-            + ("; most ranks waited until a time-out, and it may have come after that." if after else "."),
+            + ("; most ranks waited until a timeout, and it may have come after that." if after else "."),
         ),
     )
 

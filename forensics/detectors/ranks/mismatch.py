@@ -163,7 +163,7 @@ def _finding(case: Case, call: _Call) -> Finding:
     if call.votes:
         claims.append(
             Claim(
-                f"{call.votes} members without a usable record stand in {call.said[many[0]]['kind']} by their stack",
+                f"{call.votes} members without a usable record are in {call.said[many[0]]['kind']} by their stack",
                 "for",
             )
         )
@@ -194,7 +194,7 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
     one, other = call.said[few[0]], call.said[many[0]]
     if call.source == "ras":
         return f"{ranks_text(few)} launched {one['call']} in {one['label']}, {ranks_text(many)} {other['call']}: neither is a part of the other"
-    at = "" if call.source == "fingerprint" else f" as number {one['number']} of {one['label']}"
+    at = "" if call.source == "fingerprint" else f" as call #{one['number']} of {one['label']}"
     return f"{ranks_text(few)} {_brings(one)}{at}, where {ranks_text(many)} {_brings(other)}"
 
 

@@ -20,7 +20,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -102,7 +102,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     if suspects:
         claims.append(
             Claim(
-                f"{ranks_text(suspects)} left no usable record: may wait for it, too, or be at fault as well",
+                f"{ranks_text(suspects)} left no usable record, and may wait as well or be at fault as well",
                 "unseen",
             )
         )
@@ -122,7 +122,11 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         blast_radius=_blast(case, operations),
         collect=("Flight Recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
         summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
-        + (f" The stack is in {where[first].replace('_', ' ')}." if where.get(first) not in (None, "unknown") else ""),
+        + (
+            f" The stack shows {ranks_text(named)} {SITE[where[first]]}."
+            if where.get(first) not in (None, "unknown")
+            else ""
+        ),
     )
 
 
@@ -169,7 +173,7 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
     assert case.roots is not None and case.waits is not None
     total = len(case.roots.waiters)
-    text = f"{explained} of {total} waiting ranks wait for {ranks_text(named)}, directly or through others"
+    text = f"{f'{explained} of {total}' if explained < total else f'all {total}'} waiting ranks wait for {ranks_text(named)}, directly or through others"
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
     if vague:
         text += f"; {ranks_text(vague)} wait in sends and receives whose peers are not recorded, and no other rank is outside communication"
@@ -207,7 +211,7 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     why = (
         "this backend records no send and recv, and there is no stack of them: one may wait for another"
         if blind
-        else "either those that never came miss a call, or the few that wait made one too many"
+        else "either those that did not enter miss a call, or the few that wait made one too many"
     )
     return Finding(
         detector=DETECTOR.name,
@@ -250,7 +254,7 @@ def _lost_claims(
     if silent:
         yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen")
     if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
-        text = f"had {ranks_text(silent)} entered {main.label}, a link, an adapter, a switch or a stuck kernel would explain it as well"
+        text = f"if {ranks_text(silent)} did enter {main.label}, a link, an adapter, a switch or a stuck kernel may be at fault instead"
         yield Claim(text, "unseen")
     if lonely:
         text = "may have a stopped device: the other members of the call that it is in left no record"

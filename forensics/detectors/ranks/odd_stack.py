@@ -14,7 +14,7 @@ from forensics.facts.stacks import classify, to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SITE, ranks_text
 
 
 def _code(row: dict[str, Any]) -> Code | None:
@@ -44,7 +44,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     verb = "is" if len(rows) == 1 else "are"
     ops = sorted({op for op in waiting["op"].to_list() if op})
     claim = Claim(
-        f"{who} {verb} in {site.replace('_', ' ')}; {int(waiting['count'].sum())} processes wait ({', '.join(ops) or 'kind unknown'})",
+        f"{who} {verb} {SITE[site]}; {int(waiting['count'].sum())} processes wait ({', '.join(ops) or 'kind unknown'})",
         "for",
         tuple(stack_ref(row) for row in rows[:3]),
     )
@@ -53,7 +53,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
     named = ranks if whole and not by_chance else ()
-    doing = f"{who[:1].upper()}{who[1:]} {verb} in {site.replace('_', ' ')}"
+    doing = f"{who[:1].upper()}{who[1:]} {verb} {SITE[site]}"
     while_others = f"while {int(waiting['count'].sum())} processes wait"
     moved = f": between two snapshots {'it' if len(rows) == 1 else 'some of them'} moved on, which is slow, not stuck"
     return (

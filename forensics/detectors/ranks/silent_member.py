@@ -41,14 +41,34 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where neither records of operations nor counters tell more."""
     said = case.positions.filter(pl.col("source") == "watchdog")
     gave_up = said.filter(pl.col("state") == "timed_out")
-    if case.has_open_operations or not gave_up.height:
+    if case.has_open_operations:
         return ()
+    if not gave_up.height:
+        return _somebody(case)
     timed_out = frozenset(gave_up["rank"].drop_nulls().to_list())
     if free(standings(case.positions, "watchdog")) - timed_out:
         return ()  # somebody's own counter tells
     groups = _groups(said)
     absent = _absent(case, groups, timed_out)
     return (absent if absent is not None else _victims(case, groups, timed_out),)
+
+
+def _somebody(case: Case) -> tuple[Finding, ...]:
+    """Lines of waits that tell neither a rank nor a call: who waited is not known, and whom for still less."""
+    waits = rows(case.events, "collective_timeout")
+    if not waits or case.ends:
+        return ()
+    text = "a process whose rank is not told waited for others until a time-out"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            undecided=("membership_unknown",),
+            claims=(Claim(text, "for", refs(waits)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
+            collect=("logs and py-spy dumps of all processes, those that the line waits for above all",),
+            summary=f"Undecided: {text}; the lines do not say whom for.",
+        ),
+    )
 
 
 def _groups(said: pl.DataFrame) -> list[_Group]:
@@ -135,7 +155,7 @@ def _reading(
             f"{why} a link, an adapter, a switch and a stuck kernel look alike here",
         )
     if silent and 2 * len(silent) <= len(group.members):
-        why = f"{ranks_text(silent)} of the group printed no time-out; that does not prove that they were absent"
+        why = f"{ranks_text(silent)} of the group printed no timeout; that does not prove that they were absent"
         return "culprit_among_missing", silent, why
     if silent:
         return "culprit_among_missing", frozenset(), "most members of the group left no line"
@@ -147,7 +167,7 @@ def _reading(
     rest = case.job_told_of - timed_out
     if rest and _FEW * len(rest) <= len(case.job_told_of) and len(timed_out) > 1:
         whole = "of the whole job" if case.is_world_told else "of those that left a line"
-        why = f"{whole} {ranks_text(rest)} printed no time-out, and the lines do not say who belongs to the group"
+        why = f"{whole} {ranks_text(rest)} printed no timeout, and the lines do not say who belongs to the group"
         return "membership_unknown", rest, why
     why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
     return "membership_unknown", frozenset(), why

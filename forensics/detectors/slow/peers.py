@@ -73,10 +73,10 @@ def course(one: Outlier) -> str:
 
 def longer(one: Outlier, verb: str = "takes") -> Claim:
     """A rank's figures beside those of its peers."""
-    more = f"{100 * one.ratio:.0f} % longer" if 0 < one.ratio < 10 else f"{one.excess_ms:.4g} ms longer"
+    more = f"{100 * one.ratio:.0f}% longer" if 0 < one.ratio < 10 else f"{one.excess_ms:.4g} ms longer"
     text = (
         f"rank {one.rank}: {one.phase} {verb} {one.level_ms + one.excess_ms:.4g} ms, at the median of its "
-        f"{len(one.peers) - 1} peers {one.level_ms:.4g} ms: {more}, {course(one)} ({one.votes} of {one.steps} steps)"
+        f"{len(one.peers) - 1} peers {one.level_ms:.4g} ms: {more}, {course(one)}{f' ({one.votes} of {one.steps} steps)' if one.is_steady else ''}"
     )
     return Claim(text, "for", references(one.places))
 
@@ -113,7 +113,7 @@ def price(slow: Sequence[Outlier]) -> str:
         if one.share is not None:
             shares[one.rank] = shares.get(one.rank, 0.0) + one.share
     worst = max(shares.values(), default=0.0)
-    return f" All ranks wait for that: about {100 * worst:.1f} % of the time of all steps." if worst > 0 else ""
+    return f" All ranks wait for it: about {100 * worst:.1f}% of the time of all steps." if worst > 0 else ""
 
 
 def named(ranks: Sequence[int], case: Case) -> str:

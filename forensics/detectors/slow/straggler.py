@@ -52,7 +52,9 @@ def _is_net(case: Case, one: Outlier) -> bool:
 
 def _load(case: Case, one: Outlier) -> Claim | None:
     """The excess of tokens that explains an excess of time: by the rows of phases, or by what the rank prints."""
-    rows = case.phase_times.filter((pl.col("phase") == one.phase) & pl.col("tokens").is_not_null())
+    rows = case.phase_times.filter(
+        (pl.col("phase") == one.phase) & pl.col("tokens").is_not_null() & pl.col("step").is_between(one.begin, one.end)
+    )
     tokens = rows.group_by("rank").agg(pl.col("tokens").median())
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
@@ -83,6 +85,12 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
     reason, why = peers.doubt(case, chosen)
+    if sort == "work" and case.roles.is_tensor_group(ranks):
+        slowed = {one.rank for one in case.apart if one.effect == "slows"}
+        if held := [one for one in chosen if slowed & set(ranks) == {one.rank}]:
+            chosen, ranks, first = held, (held[0].rank,), held[0]
+        else:
+            reason, why = "tied_explanations", "they share each layer, so that one of them holds the others up in it"
     text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
     words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}"
     return Finding(
@@ -116,9 +124,11 @@ def _phases(slow: Sequence[Outlier]) -> str:
 def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
     who = ", ".join(f"rank {rank}" for rank in ranks[:8])
     if sort == "work":
-        reason = "the same work takes its device longer than its peers: clocks, power, temperature, other processes"
+        reason = (
+            "the same work takes its device longer than its peers (look at clocks, power, temperature, other processes)"
+        )
         return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
-    reason = "its host keeps the device waiting: loader, storage, interpreter, other processes"
+    reason = "its host keeps the device waiting (look at loader, storage, interpreter, other processes)"
     return (Action(kind="check_data", target=who, command=None, reason=reason),)
 
 

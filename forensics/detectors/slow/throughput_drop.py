@@ -4,26 +4,31 @@ Method: the one split of the series of throughput that leaves least squared erro
 enough points; accepted where the level falls beyond the noise of both sides and most points agree. A single slow step, a
 recovery and a slow start are none. A drift is a fall from each tenth of the run to nearly every later one. Throughput is
 what the log prints, else samples or steps per second: a job whose batch grows prints longer steps too, so plain step times
-need more points.
+need more points. Where the same log times the parts of a step, it tells which of them grew.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.detectors.slow import held_back
+from forensics.facts.phase_times import with_sort
+from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.ref import Ref
 
+_PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
 _LEAST_TIMES = 10
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
+_GROWN, _ALIKE = 1.2, 0.8  # times the time before; of the part that grew most
 _AGREE = 0.8  # of the points stand on their side of the middle
 _SIDE = 2  # points on either side, at least
 _TENTHS, _EACH = 10, 5  # parts of the run that a drift is seen by, and the points in each, at least
@@ -37,23 +42,33 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
         pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
     )
     printer = ["file", "rank", "local_rank"]
-    measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
+    steps = _with_lengths(steps, case.tables["timings"])
+    measured = steps.filter(pl.any_horizontal(pl.col("tflops", "per_s", "elapsed_ms").is_not_null()))
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
-    for _, one in measured.group_by(printer, maintain_order=True):
+    for _, one in islice(measured.group_by(printer, maintain_order=True), _PRINTERS):
         one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
             ("TFLOPS", pl.col("tflops"), _LEAST),
+            ("samples or tokens per second", pl.col("per_s"), _LEAST),
             ("samples per second", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
             ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
-            points = one.select("step", rate.alias("rate"), "file", "line", "record")
+            points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
             if points.height >= least:
                 result.append((name, points))
                 break
     return result
+
+
+def _with_lengths(steps: pl.DataFrame, timings: pl.DataFrame) -> pl.DataFrame:
+    """Steps whose lines print their length among the times of their parts get it from there."""
+    lengths = with_sort(timings).filter((pl.col("sort") == "whole") & (pl.col("value_ms") > 0))
+    lengths = lengths.group_by("file", "line").agg(pl.col("value_ms").max().alias("_ms"))
+    joined = steps.join(lengths, on=["file", "line"], how="left", maintain_order="left")
+    return joined.with_columns(elapsed_ms=pl.coalesce("elapsed_ms", "_ms")).drop("_ms")
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
@@ -106,44 +121,109 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
     falls = [(at, name, points) for name, points in series if (at := split(points["rate"].to_list())) is not None]
-    if falls:
+    if 2 * len(falls) >= max(
+        len(series), 1
+    ):  # ranks of a job wait for each other: a fall that few print is theirs alone
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
         text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
-        return (_finding(case, text, onset, points.slice(max(at - 1, 0), 2), name),)
+        shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
+        reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, onset)
+        return (_finding(case, text, onset, shown, name, reason, _grown(case, points, onset)),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
     (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
     first, last = int(points["step"][0]), int(points["step"][-1])
     text = f"from step {first} to {last} {name} sank little by little from {high:.4g} to {low:.4g} ({_less(high, low)})"
-    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name),)
+    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name, None),)
 
 
 def _less(high: float, low: float) -> str:
     return f"{100 * (high - low) / high:.0f} % less"
 
 
-def _finding(case: Case, text: str, onset: int, shown: pl.DataFrame, name: str) -> Finding:
-    """Whose device was measured to be held back is a suspect: nothing shows that the others waited for it."""
+def _grown(case: Case, points: pl.DataFrame, onset: int) -> Claim | None:
+    """The part of a step that grew most at the onset, by the times in the same file; the innermost of those that grew alike."""
+    timed = with_sort(case.tables["timings"]).filter(
+        (pl.col("file") == points["file"][0])
+        & pl.col("sort").is_in(["work", "host", "wait"])
+        & pl.col("line").is_not_null()
+    )
+    late, value = pl.col("step") >= onset, pl.col("value_ms")
+    parts = timed.group_by("name", "level").agg(
+        before=value.filter(~late).median(),
+        after=value.filter(late).median(),
+        line=pl.col("line").filter(late & (value > value.filter(~late).median() * _GROWN)).min(),
+    )
+    parts = parts.filter(pl.col("after") > _GROWN * pl.col("before")).with_columns(
+        more=pl.col("after") - pl.col("before")
+    )
+    parts = parts.filter(pl.col("more") >= _ALIKE * pl.col("more").max()).sort("level", "more", descending=True)
+    if parts.is_empty():
+        return None
+    name, before, after, line = parts.select("name", "before", "after", "line").row(0)
+    text = f"{name} grew most, from {before:.4g} to {after:.4g} ms"
+    return Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),))
+
+
+def _finding(
+    case: Case,
+    text: str,
+    onset: int,
+    shown: pl.DataFrame,
+    name: str,
+    explained: Sequence[Apart] | None,
+    grown: Claim | None = None,
+) -> Finding:
+    """`explained`: what was measured of the one device or host that accounts for the fall. Else whose device is held back is
+    a suspect: nothing shows that the others waited for it."""
+    claim = Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True)))
+    if explained:
+        return _explained(text, onset, claim, explained)
     slowed = [one for one in case.apart if one.effect == "slows"]
-    held_back = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
+    beside = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
+    parts = f" Of the parts of a step, {grown.text}." if grown else ""
     reason = "one slow device or host slows all"
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
-        claims=(
-            Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True))),
-            *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
-        ),
+        claims=(claim, *((grown,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
         actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
         collect=("timers per rank, clocks and temperatures of all devices",),
-        summary=f"Slow: {text}. One log does not tell which rank holds the others up.{held_back}",
+        summary=f"Slow: {text}.{parts} One log does not tell which rank holds the others up.{beside}",
     )
+
+
+def _explained(text: str, onset: int, claim: Claim, reason: Sequence[Apart]) -> Finding:
+    """The one device or host whose measures account for the fall."""
+    first = reason[0]
+    is_link = first.effect == "link"
+    target = first.who if not is_link else str(first.host)
+    device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
+    return Finding(
+        detector=DETECTOR.name,
+        cause="straggler_network" if is_link else "straggler_compute",
+        ranks=(first.rank,) if first.rank is not None and not is_link else (),
+        hosts=(first.host,) if first.host else (),
+        devices=device,
+        domain="infrastructure",
+        claims=(claim, *(Claim(one.text, "for", one.refs) for one in reason[:4])),
+        first_anomaly=FirstAnomaly(
+            step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
+        ),
+        actions=(
+            Action(
+                kind="inspect_network" if is_link else "inspect_hardware", target=target, command=None,
+                reason="it became slower as the job did, in the same measure" if not is_link else "all wait for its link",
+            ),
+        ),
+        summary=f"Slow: {text}. {first.text.partition(';')[0]}: all ranks wait for it.",
+    )  # fmt: skip
 
 
 def _ref(row: dict[str, Any], name: str) -> Ref:

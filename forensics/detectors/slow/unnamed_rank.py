@@ -8,11 +8,12 @@ others, step after step, has a slow rank. Nobody is named. A pipeline or experts
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.phase_times import SORT
+from forensics.facts.phase_times import with_sort
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from parsers.timing.words import sort_of
 
 _RANKS = (3, 64)  # lines of one step that are compared
 _STEPS, _SHARE = 8, 0.75  # at least so many last steps, and in how many of them one line must stand apart
@@ -38,8 +39,7 @@ def _steps(timings: pl.DataFrame) -> pl.DataFrame:
         pl.col("rank").is_null() & pl.col("step").is_not_null() & (pl.col("value_ms") > 0) & pl.col("line").is_not_null()
         & (pl.col("level").fill_null(0) == 0)
     ).with_columns(pl.col("phase").str.to_lowercase())  # fmt: skip
-    sort = pl.col("phase").replace_strict(SORT, default=None, return_dtype=pl.String)
-    told = told.with_columns(sort.alias("sort"))
+    told = with_sort(told)
     whole = told.filter(pl.col("sort") == "whole").group_by("file", "step").agg(pl.col("value_ms").max().alias("whole"))
     parts = told.filter(pl.col("sort").is_in(["work", "host"])).sort("value_ms", "line", descending=[True, False])
     rows = parts.group_by("file", "phase", "step", maintain_order=True).agg(
@@ -54,7 +54,7 @@ def _steps(timings: pl.DataFrame) -> pl.DataFrame:
 
 def _finding(file: str, phase: str, last: pl.DataFrame) -> Finding:
     apart = last.filter("apart")
-    cause: Cause = "straggler_host" if SORT.get(phase) == "host" else "straggler_compute"
+    cause: Cause = "straggler_host" if sort_of(phase) == "host" else "straggler_compute"
     longer = float((apart["ms"] - apart["second"]).median())  # type: ignore[arg-type]
     text = (
         f"in {apart.height} of the last {last.height} steps one of {last['lines'][0]} lines shows far more time in {phase} "

@@ -86,8 +86,12 @@ def has_parts(parts: Mapping[int, int]) -> bool:
 
 
 def _parts(rows: pl.DataFrame, step: int) -> Mapping[int, int]:
-    """Ranks with equal parameters have equal numbers; by the newest pass that most ranks show clean."""
-    clean = rows.filter((pl.col("base") == "param") & (pl.col("step") <= step) & (pl.col("bad") == False))  # noqa: E712
+    """Ranks with equal parameters have equal numbers; by the newest pass that most ranks show clean. What is bad on one
+    rank in a pass is compared on none."""
+    params = rows.filter((pl.col("base") == "param") & (pl.col("step") <= step))
+    tensor = ["step", "phase", "module", "tensor"]
+    spoiled = params.filter("bad").select(tensor).unique()
+    clean = params.filter(~pl.col("bad")).join(spoiled, on=tensor, how="anti", nulls_equal=True, maintain_order="left")
     first = clean.unique(["rank", "step", "phase", "module", "tensor"], keep="first", maintain_order=True)
     figures = pl.struct(_FIGURES).sort_by("module", "tensor").alias("figures")
     whole = first.group_by("step", "phase", "rank", maintain_order=True).agg(figures)

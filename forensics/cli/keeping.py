@@ -1,0 +1,53 @@
+"""Tables that stay: `analyze --tables DIR`, and `parse`, whose folder further questions read in place of the bundle."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics import __version__
+from forensics.cli.reading import LIMIT, limits_of, read_bundle
+from reports import outputs
+
+if TYPE_CHECKING:
+    from parsers import Evidence
+
+
+def refused(bundle: str, folder: str | None) -> str | None:
+    """Why the tables must not be written there."""
+    return outputs.refusal(bundle, [str(Path(folder) / "events.parquet")]) if folder else None
+
+
+def write_tables(evidence: "Evidence", folder: str) -> list[str]:
+    """A Parquet file per table; a folder that was kept evidence before is so no longer."""
+    from parsers.store import MANIFEST, file_of
+
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            (Path(folder) / MANIFEST).unlink()
+    except OSError as error:
+        raise outputs.CannotWrite(f"cannot write {folder}: {error.strerror}") from error
+    for name, frame in evidence.tables.items():
+        with outputs.replacing(str(Path(folder) / file_of(name))) as stream:
+            frame.write_parquet(stream)
+    return [folder]
+
+
+@click.command(epilog="Example: forensics parse bundle/ --out kept && forensics analyze kept -o incident.html")
+@click.argument("bundle")
+@click.option("--out", metavar="DIR", required=True, help="Where the tables and their manifest go.")
+@LIMIT
+@click.pass_context
+def parse(context: click.Context, bundle: str, out: str, limits: tuple[str, ...]) -> None:
+    """Keep what BUNDLE says as Parquet tables in DIR; every command reads DIR in place of BUNDLE, and at once."""
+    if inside := refused(bundle, out):
+        raise click.UsageError(inside)
+    from parsers.store import MANIFEST, manifest
+
+    evidence = read_bundle(bundle, limits)
+    write_tables(evidence, out)
+    outputs.write(str(Path(out) / MANIFEST), manifest(evidence, bundle, __version__, limits_of(limits)))
+    if not context.find_root().params["quiet"]:
+        click.echo(f"wrote {out}", err=True)

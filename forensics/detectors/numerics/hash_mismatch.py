@@ -1,0 +1,66 @@
+"""Did a check of the job itself find that replicas of the weights differ?
+
+Each rank compares with the first rank of its group. Where few differ from it these are wrong; where half or more do it
+may be the first rank itself, and nobody is named.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.checkpoints import before_step
+from forensics.facts.event_rows import detail, refs
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding."""
+    events = case.events.filter((pl.col("kind") == "replica_mismatch") & (pl.col("code") == "differs"))
+    rows = events.sort("file", "line", nulls_last=True).to_dicts()
+    named = tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
+    if not named:
+        return ()
+    job = case.job_told_of | set(named)
+    few = 2 * len(named) < len(job)
+    others = tuple(sorted(job - set(named)))
+    parameter = detail(rows[0]).get("parameter")
+    step = step_in_progress(case.tables["steps"])
+    text = f"the weights of {ranks_text(named)} differ from those of the first replica"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="replica_divergence",
+            ranks=named if few else (),
+            suspect_ranks=() if few else others or named,
+            undecided=() if few else ("replica_tie",),
+            first_anomaly=FirstAnomaly(
+                rank=named[0] if few else None,
+                step=step,
+                module=parameter,
+                value="finite",
+                signature="replica_divergence",
+            ),
+            claims=(Claim(f"{text}, as the job's own check says", "for", refs(rows[:10])),),
+            severity="severe",
+            actions=(
+                Action(
+                    kind="inspect_hardware",
+                    target=ranks_text(named if few else others or named),
+                    command=None,
+                    reason="replicas differ silently",
+                ),
+                Action(
+                    kind="rollback",
+                    target="job" if step is None else before_step(step),
+                    command=None,
+                    reason="replicas diverged",
+                ),
+            ),
+            summary=f"{text[0].upper()}{text[1:]}{f' ({parameter})' if parameter else ''}.",
+        ),
+    )
+
+
+DETECTOR = Detector(name="hash_mismatch", needs=("events",), detect=detect, about="bad_value")

@@ -1,0 +1,58 @@
+"""Reports → what the history keeps of them."""
+
+from hashlib import sha256
+
+import msgspec
+
+from forensics.assemble.identity import short_host
+from forensics.model.incident import Incident, Report
+from forensics.model.past import PastIncident, origin_of
+from forensics.model.texts import ranges
+from forensics.verdict.accused import accused, suspected
+from forensics.verdict.signature import words_of
+
+_KINDS = ("hang", "crash", "numerics", "slow", "launch")  # what went wrong
+
+
+class NotAReport(ValueError):
+    """A document that is no incident.json."""
+
+
+def report_from(document: bytes) -> Report:
+    """incident.json → the report. Raises NotAReport."""
+    try:
+        return msgspec.json.decode(document, type=Report, strict=False)
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise NotAReport("not an incident.json") from error
+
+
+def entries_of(report: Report) -> list[PastIncident]:
+    """The incidents of a report in which something went wrong."""
+    hosts = sorted({short_host(host) for host in report.coverage.hosts_seen})
+    origin = origin_of(report.files, report.coverage.hosts_seen)
+    when = max((file.time_last_utc for file in report.files if file.time_last_utc), default=None)
+    return [_entry(report, one, hosts, when, origin) for one in report.incidents if one.verdict.kind in _KINDS]
+
+
+def _entry(report: Report, one: Incident, hosts: list[str], when: str | None, origin: str) -> PastIncident:
+    verdict = one.verdict
+    kept = PastIncident(
+        id="",
+        origin=origin,
+        bundle=report.bundle.name,
+        attempt=one.attempt,
+        time_utc=verdict.first_anomaly.time_utc or when,
+        kind=verdict.kind,
+        cause=verdict.cause,
+        status=verdict.status,
+        signature=words_of(verdict),
+        accused=sorted(accused(one)),
+        suspected=sorted(suspected(one)),
+        hosts=hosts,
+        ranks=ranges(verdict.ranks or verdict.suspects.ranks),
+        lost_gpu_hours=one.decision.lost_gpu_hours,
+        summary=verdict.summary,
+    )
+    number = report.incidents.index(one)  # a better verdict on the same evidence takes its place
+    content = (origin, one.attempt, number)
+    return msgspec.structs.replace(kept, id=sha256(msgspec.json.encode(content)).hexdigest()[:16])

@@ -1,0 +1,86 @@
+"""Names under which programs print how long something took: their unit, and what was done in that time.
+
+    data_time · forward_ms · step_time_s · time/fwd · t_bwd · iter_dt · expert_mlp_ms · grad_sync · bwd_allreduce
+
+A name is cut into words. Words of units and of time at its ends say the unit and that it is a duration; what remains is the
+phase. What sort a phase is of follows from the words in it: communication before the host's work (`data`, of which one can
+also wait), this before the device's work, and a bare `wait` or `sync` where nothing else is said. Means, extremes and sums since the
+start are no times of one step.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Sort = Literal["work", "host", "wait", "whole"]
+
+_COMM = (
+    "comm", "communication", "allreduce", "all_reduce", "allgather", "all_gather", "reduce_scatter", "reducescatter",
+    "alltoall", "all_to_all", "a2a", "grad_reduce", "data_parallel", "barrier", "nccl",
+)  # fmt: skip
+_HOST = (
+    "data", "dataloader", "dataload", "loader", "loading", "load", "h2d", "checkpoint", "ckpt", "save", "storage", "host", "python", "gc",
+    "logging", "preparing", "preprocess", "tokenize", "idle",
+)  # fmt: skip
+_WORK = (
+    "forward", "backward", "compute", "optimizer", "optim", "opt", "fwd", "bwd", "recompute", "memcpy", "attention", "attn", "mlp",
+    "ffn", "expert", "experts", "gemm", "matmul", "kernel",
+)  # fmt: skip
+_BARE = ("wait", "sync")
+_WHOLE = frozenset(("all", "step", "iteration", "iter", "batch", "total", "dt"))
+_OF_WHOLE = frozenset(("train", "training", "full"))
+UNITS: Mapping[str, float] = {
+    "ms": 1.0, "msec": 1.0, "millis": 1.0, "milliseconds": 1.0, "us": 1e-3, "usec": 1e-3, "s": 1e3, "sec": 1e3,
+    "secs": 1e3, "second": 1e3, "seconds": 1e3,
+}  # fmt: skip
+UNIT = "ms|msec|us|usec|s|secs?|seconds?"  # as they stand behind a figure
+_TIMES = frozenset(("time", "times", "timing", "timings", "timer", "t", "duration", "latency", "dt", "perf", "last"))
+_NO_STEP = frozenset(
+    ("eta", "avg", "average", "mean", "median", "max", "min", "std", "p50", "p90", "p95", "p99", "remaining", "elapsed", "start", "end",
+     "wall", "epoch", "per", "total", "since", "running", "cumulative")
+)  # fmt: skip
+_RATE = re.compile(r"/(?:s|sec|second|ms)$")
+_WORD = re.compile(r"[^a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Figure(NamedTuple):
+    """What a name says. `factor`: to milliseconds, null where the name has no unit; `is_time`: it says that it is a time."""
+
+    phase: str
+    factor: float | None
+    is_time: bool
+
+
+@lru_cache(maxsize=4096)
+def figure(name: str) -> Figure | None:
+    """`forward_ms` → (forward, 1.0, true); null where it names no time of one step."""
+    if _RATE.search(name.lower()):
+        return None
+    words = [word for word in _WORD.split(_HUMP.sub("_", name).lower()) if word]
+    factor, is_time = None, False
+    while words and (words[-1] in UNITS or words[-1] in _TIMES - {"last"}) and words != ["dt"]:
+        factor = UNITS.get(words[-1], factor)
+        is_time = True
+        words.pop()
+    while words and (words[0] in _TIMES or (is_time and words[0] in UNITS)) and words != ["dt"]:
+        factor = UNITS.get(words[0], factor)
+        is_time = is_time or words[0] != "last"
+        words.pop(0)
+    if not words or _NO_STEP.intersection(words) - ({"total"} if _WHOLE.issuperset(words) else set()):
+        return None
+    return Figure("_".join(words), factor, is_time)
+
+
+@lru_cache(maxsize=4096)
+def sort_of(phase: str) -> Sort | None:
+    """What is done in a phase: work of the device, of the host, waiting for others, or the whole step; null if unknown."""
+    words = [word for word in _WORD.split(phase.lower()) if word]
+    if words and _WHOLE.intersection(words) and _WHOLE.union(_OF_WHOLE).issuperset(words):
+        return "whole"
+    text = f"_{'_'.join(words)}_"
+    for sort, known in (("wait", _COMM), ("host", _HOST), ("work", _WORK), ("wait", _BARE)):
+        if any(f"_{word}_" in text for word in known):
+            return sort  # type: ignore[return-value]
+    return None

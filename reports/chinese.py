@@ -1,0 +1,251 @@
+"""The answer in Chinese, made of the incident's typed fields alone: no English sentence is translated, or mixed in.
+
+Claims, reasons of actions and decisions have no Chinese form: in their place stand the lines as printed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from string import Formatter
+
+from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
+from forensics.model.texts import ranges
+from reports import words_zh as words
+from reports.answer import STOPPED, Answer, actions, code, is_named, is_undecided
+from reports.layout import count, duration, time_text
+from reports.summary import Row, place
+
+_SHOWN, _VERBATIM = 4, 100
+_NAME = re.compile(r"[\w./:<>+@-]+|ranks? \d[\d, and-]*|step \d+")  # a target that is no English phrase
+_BESIDE = re.compile("(?<=[，。；：（）]) | (?=[，。；：（）])")
+_OPERATION_LABEL = {
+    "rank_absent": "never entered", "collective_mismatch": "differs in", "kernel_stuck": "stuck in",
+    "deadlock_cycle": "waiting in", "rank_died": "missed in",
+}  # fmt: skip
+
+
+def answer(incident: Incident) -> Answer:
+    """The first lines of every report."""
+    verdict = incident.verdict
+    first = next(iter(actions(incident)), None)
+    return Answer(
+        label=label(verdict),
+        sentence=f"{_sentence(incident)}{_who_else(incident)}。",
+        more="",
+        cannot_tell="；".join(
+            words.REASON[reason] for reason in verdict.undecided if (verdict.kind, reason) != ("healthy", "no_hang")
+        ),
+        do=f"{todo(first)}。" if first else "无需处理。",
+        command=first.command if first else None,
+    )
+
+
+def label(verdict: Verdict) -> str:
+    """The kind; in brackets how far it is from sure, where it is."""
+    if verdict.cause in STOPPED:
+        return words.STOPPED
+    kind = words.KIND[verdict.kind]
+    if is_undecided(verdict) and verdict.kind != "unknown":
+        return f"{kind}（{words.UNDECIDED}）"
+    return f"{kind}（{words.PROBABLE}）" if verdict.status == "hypothesis" else kind
+
+
+def _sentence(incident: Incident) -> str:
+    verdict = incident.verdict
+    if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
+        return words.RUNNING
+    forms: Sequence[str] = words.OPEN[verdict.kind]
+    if is_named(verdict) or verdict.cause in STOPPED:
+        forms = words.SENTENCE[verdict.cause] if verdict.cause else words.ENDED
+    return fill(forms, _fields(incident))
+
+
+def fill(forms: Sequence[str], fields: Mapping[str, str]) -> str:
+    """The first form whose fields are all known; the last one with what there is."""
+    for form in forms:
+        if all(fields[name] for _, name, _, _ in Formatter().parse(form) if name):
+            return _tight(form.format_map(fields))
+    return _tight(forms[-1].format_map(fields).strip())
+
+
+def _tight(text: str) -> str:
+    """No space beside a full-width mark."""
+    return _BESIDE.sub("", text)
+
+
+def _fields(incident: Incident) -> dict[str, str]:
+    verdict = incident.verdict
+    first = verdict.first_anomaly
+    return {
+        "R": who(verdict),
+        "O": _operation(verdict),
+        "C": code(verdict),
+        "A": words.SITE[verdict.site] if verdict.site and verdict.site != "unknown" else "",
+        "X": _printed(incident),
+        "M": _where(verdict),
+        "V": words.VALUE.get(first.value or "", ""),
+        "S": "" if first.step is None else str(first.step),
+        "K": words.CAUSE[verdict.cause] if verdict.cause else "",
+        "U": suspects(verdict),
+    }
+
+
+def who(verdict: Verdict) -> str:
+    """ "rank 5（node3，GPU 2）", "node3 的 GPU 2", "node3"; "作业" where nobody is named."""
+    ranks = verdict.ranks or verdict.cycle
+    if ranks:
+        places = {one.rank: one for one in verdict.places if one.rank in ranks}
+        hosts = sorted({one.host for one in places.values() if one.host} or set(verdict.hosts))
+        gpu = places[ranks[0]].device.index if len(ranks) == 1 and ranks[0] in places else None
+        inner = "，".join([*([_some(hosts)] if hosts else []), *([] if gpu is None else [f"GPU {gpu}"])])
+        return _ranks(ranks) + (f"（{inner}）" if inner else "")
+    if verdict.links:
+        return "、".join("与".join(map(str, link)) for link in verdict.links[:_SHOWN]) + " 之间的链路"
+    if verdict.hosts:
+        return _some(verdict.hosts)
+    return "、".join(filter(None, (device.host for device in verdict.devices[:_SHOWN]))) or "作业"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    parts = ranges(ranks).split(",")
+    more = f"…（共 {len(set(ranks)):,} 个）" if len(parts) > 2 * _SHOWN else ""
+    return f"rank {'、'.join(parts[: 2 * _SHOWN])}{more}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return "、".join(names[:_SHOWN]) + (f"…（共 {len(names):,} 个）" if len(names) > _SHOWN else "")
+
+
+def _operation(verdict: Verdict) -> str:
+    first = verdict.first_anomaly
+    if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
+        return ""
+    number = "" if first.seq is None else f" #{first.seq}"
+    return f"{f'{first.group} 的 ' if first.group else ''}{first.op or '操作'}{number}"
+
+
+def _printed(incident: Incident) -> str:
+    """The line that shows it best, as printed."""
+    text = next(
+        (ref.text for item in incident.evidence if item.direction == "for" for ref in item.refs if ref.text), ""
+    )
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= _VERBATIM else text[:_VERBATIM] + '…'}”" if text else ""
+
+
+def _where(verdict: Verdict) -> str:
+    first = verdict.first_anomaly
+    parts = [
+        f"{first.module} 的 {first.tensor}" if first.module and first.tensor else first.module or first.tensor,
+        first.op if first.module else None,
+        first.phase,
+        None if first.step is None else f"step {first.step}",
+        None if first.microbatch is None else f"micro-batch {first.microbatch}",
+    ]
+    return "，".join(part for part in parts if part) if first.module or first.tensor else ""
+
+
+def _who_else(incident: Incident) -> str:
+    number = incident.blast_radius.ranks_waiting
+    if not number or incident.verdict.kind not in ("hang", "crash"):
+        return ""
+    return f"；{number:,} 个 rank 在等待" if incident.verdict.kind == "hang" else f"；另有 {number:,} 个 rank 退出"
+
+
+def suspects(verdict: Verdict) -> str:
+    """Who must hold the rank at fault."""
+    listed = verdict.suspects
+    parts = [_ranks(listed.ranks) + (" 之一" if len(listed.ranks) > 1 else "")] if listed.ranks else []
+    return "；".join([*parts, *([f"节点 {_some(listed.hosts)}"] if listed.hosts else [])])
+
+
+def todo(action: Action) -> str:
+    """The verb and its object, where that is a name and no English phrase."""
+    general, about, _ = words.ACTION[action.kind]
+    if action.kind == "collect_more":
+        return next((text for tool, text in words.COLLECT.items() if tool in (action.command or "")), general)
+    is_name = action.target != "job" and _NAME.fullmatch(action.target)
+    return about.format(action.target) if is_name else general
+
+
+def why(incident: Incident) -> str:
+    status = incident.verdict.status
+    return f"{words.STATUS_NAME[status]}：{words.STATUS[status]}"
+
+
+def claim(item: Evidence) -> str:
+    """The line as printed, behind its place; a claim without a line has no Chinese form."""
+    lines = [f"{place(ref)}  {' '.join(ref.text.split())}" for ref in item.refs[:1]]
+    return lines[0].strip() if lines else ""
+
+
+def other(weighed: Alternative) -> str:
+    names = "、".join([*([_ranks(weighed.ranks)] if weighed.ranks else []), *weighed.hosts[:_SHOWN]])
+    cause = words.CAUSE[weighed.cause] if weighed.cause else words.KIND[weighed.kind]
+    return f"{cause}（{names}）" if names else cause
+
+
+def facts(incident: Incident) -> list[Row]:
+    """What is known besides the sentence, in fixed order; a row without content is left out."""
+    verdict, first, lost = incident.verdict, incident.verdict.first_anomaly, incident.lost
+    value = "，".join(filter(None, (words.VALUE.get(first.value or ""), _where(verdict))))
+    steps = (
+        ("已完成", lost.last_completed_step),
+        ("检查点已写", lost.last_saved_step),
+        ("已落盘", lost.last_persisted_step),
+    )
+    done = [f"{word} step {step}" for word, step in steps if step is not None]
+    done += [] if lost.stalled_s is None else [f"停滞 {duration(lost.stalled_s)}"]
+    began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
+    site = words.SITE[verdict.site] if verdict.site else ""
+    rows = [
+        Row("cause", words.CAUSE[verdict.cause] if verdict.cause else ""),
+        Row(_OPERATION_LABEL.get(verdict.cause or "", "operation"), _operation(verdict)),
+        Row("was", "，".join(filter(None, (site, code(verdict))))),
+        Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in verdict.ranks)))),
+        Row("bad value", value if verdict.kind == "numerics" else ""),
+        Row("first anomaly", "，".join(filter(None, began))),
+        Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
+        Row("progress", "，".join(done)),
+        Row("decision", words.DECISION[incident.decision.do]),
+        Row("suspects", suspects(verdict)),
+    ]  # fmt: skip
+    return [row for row in rows if row.text]
+
+
+def _runs_on(at: Place) -> str:
+    parts = (
+        at.host,
+        None if at.pid is None else f"pid {at.pid}",
+        None if at.local_rank is None else f"local rank {at.local_rank}",
+        None if at.device.index is None else f"GPU {at.device.index}",
+        at.device.pci,
+    )
+    return f"rank {at.rank}：{'，'.join(filter(None, parts))}" if any(parts) else ""
+
+
+def coverage(report: Report) -> list[str]:
+    """What was read."""
+    seen = report.coverage
+    number = count(",".join(seen.ranks_seen))
+    parts = [
+        f"{number:,}{f'/{seen.ranks_expected:,}' if seen.ranks_expected else ''} 个 rank",
+        f"{len(seen.hosts_seen):,} 个节点",
+    ]
+    for name, source in seen.sources.items():
+        ranks = count(",".join(source.ranks))
+        what = f"{ranks:,} 个 rank" if ranks else f"{source.files:,} 个文件"
+        parts.append(f"{name.replace('_', ' ')}：{what}")
+    bound = seen.clock.skew_bound_s
+    parts.append("时钟误差未知" if bound is None or bound != bound else f"时钟误差 ≤ {bound * 1000:,.0f} ms")
+    if seen.lines.total:
+        parts.append(f"{100 * seen.lines.unrecognised / seen.lines.total:.1f}% 的行未识别")
+    return [*parts, f"{len(seen.unreadable):,} 个文件未能读取"] if seen.unreadable else parts
+
+
+def missing(report: Report) -> str:
+    """Ranks without a record; where nobody is known to be missing, what may be said of that."""
+    gone = ",".join(report.coverage.ranks_missing)
+    if gone:
+        return f"rank {gone.replace(',', '、')} 无记录"
+    size = report.coverage.world.size
+    return "总 rank 数未知，可能有 rank 无记录" if size is None else f"{size:,} 个 rank 均有记录"

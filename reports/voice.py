@@ -1,0 +1,104 @@
+"""The two languages of a report: the same lines, made by one set of functions each. Nothing else asks for the language."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from forensics.model.incident import Action, Alternative, Evidence, Incident, Report, Verdict
+from forensics.model.names import Status
+from reports import answer as english
+from reports import chinese, ledger, summary, words, words_zh
+from reports.language import Language
+from reports.summary import Row
+
+
+class Voice(NamedTuple):
+    """`title`, `row`: headings and labels of rows by their English text. `claim`: empty where it cannot be said;
+    `unsaid` stands for those."""
+
+    language: str
+    answer: Callable[[Incident], english.Answer]
+    label: Callable[[Verdict], str]
+    todo: Callable[[Action], str]
+    owner: Callable[[Action], str]
+    why: Callable[[Incident], str]
+    claim: Callable[[Evidence], str]
+    other: Callable[[Alternative], str]
+    facts: Callable[[Incident], list[Row]]
+    ledger: Callable[[Report], list[Row]]
+    coverage: Callable[[Report], list[str]]
+    missing: Callable[[Report], str]
+    status: Callable[[Status], str]
+    rule: Callable[[Verdict], str]
+    row: Callable[[str], str]
+    title: Callable[[str], str]
+    nothing: str
+    unsaid: str
+    more: str
+    comma: str
+
+
+def _rule(verdict: Verdict) -> str:
+    return verdict.status_rule or words.STATUS[verdict.status]
+
+
+def _why(incident: Incident) -> str:
+    return f"{incident.verdict.status}: {_rule(incident.verdict)}"
+
+
+def _claim(item: Evidence) -> str:
+    """The claim, and the first place that shows it."""
+    return f"{item.claim}  [{summary.place(item.refs[0])}]" if item.refs else item.claim
+
+
+def _other(weighed: Alternative) -> str:
+    cause = words.CAUSE[weighed.cause] if weighed.cause else words.KIND[weighed.kind].lower()
+    who = ", ".join([*(f"rank {rank}" for rank in weighed.ranks[:4]), *weighed.hosts[:3]])
+    return f"{cause}{f' ({who})' if who else ''}{f': {weighed.why_not}' if weighed.why_not else ''}"
+
+
+VOICES: Mapping[Language, Voice] = {
+    "en": Voice(
+        language="en",
+        answer=english.answer,
+        label=english.label,
+        todo=english.todo,
+        owner=lambda action: words.ACTION[action.kind][2],
+        why=_why,
+        claim=_claim,
+        other=_other,
+        facts=summary.facts,
+        ledger=ledger.facts,
+        coverage=summary.coverage,
+        missing=lambda report: summary.missing(report) or summary.nobody_missing(report),
+        status=lambda status: status,
+        rule=_rule,
+        row=lambda label: label,
+        title=lambda heading: heading,
+        nothing="nothing",
+        unsaid="",
+        more="… {:,} more in the report",
+        comma=", ",
+    ),
+    "zh": Voice(
+        language="zh-CN",
+        answer=chinese.answer,
+        label=chinese.label,
+        todo=chinese.todo,
+        owner=lambda action: words_zh.ACTION[action.kind][2],
+        why=chinese.why,
+        claim=chinese.claim,
+        other=chinese.other,
+        facts=chinese.facts,
+        ledger=lambda _: [],
+        coverage=chinese.coverage,
+        missing=chinese.missing,
+        status=lambda status: words_zh.STATUS_NAME[status],
+        rule=lambda verdict: words_zh.STATUS[verdict.status],
+        row=lambda label: words_zh.LABEL[label],
+        title=lambda heading: words_zh.HEADING.get(heading, heading),
+        nothing="无",
+        unsaid="说明仅有英文，见 incident.json",
+        more="… 报告中另有 {:,} 条",
+        comma="，",
+    ),
+}

@@ -1,0 +1,114 @@
+"""The report in Chinese: every word of the contract has its own, and no sentence mixes two languages."""
+
+import re
+from functools import cache
+from typing import get_args
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Report
+from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
+from reports import html, markdown, meanings, meanings_zh, terminal, words, words_zh
+from reports.chinese import fill
+from reports.explanations import WORDS, of_rank, of_word
+from reports.language import of_environment
+from reports.layout import cells, wrap
+from samples.words import SAMPLES
+
+NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+ENGLISH = re.compile(
+    r"\b(the|is|are|was|of|and|its|it|that|which|no|not|for|by|from|with|waits?|ended|entered)\b", re.I
+)
+
+
+@cache
+def report(name: str) -> Report:
+    return analyze(SAMPLES / name / "bundle")
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        ("KIND", get_args(Kind)),
+        ("CAUSE", get_args(Cause)),
+        ("STATUS", get_args(Status)),
+        ("REASON", get_args(Reason)),
+        ("ACTION", get_args(ActionKind)),
+        ("DOMAIN", get_args(Domain)),
+        ("DECISION", get_args(DecisionKind)),
+        ("STATE", words.STATE),
+        ("VALUE", words.VALUE),
+    ],
+)
+def test_every_word_has_both_languages(table: str, names: tuple[str, ...]) -> None:
+    assert set(getattr(words, table)) == set(getattr(words_zh, table)) == set(names)
+
+
+def test_every_cause_site_and_kind_has_its_chinese_sentence() -> None:
+    assert set(words_zh.SENTENCE) == set(get_args(Cause))
+    assert set(words_zh.SITE) == set(get_args(Site))
+    assert set(words_zh.OPEN) == set(get_args(Kind))
+    assert set(words_zh.STATUS_NAME) == set(get_args(Status))
+
+
+def test_every_word_is_explained_in_both_languages() -> None:
+    for here, there in ((meanings, meanings_zh),):
+        assert set(here.CAUSES) == set(there.CAUSES) == set(get_args(Cause))
+        assert set(here.STATUSES) == set(there.STATUSES) == set(get_args(Status))
+        assert set(here.REASONS) == set(there.REASONS) == set(get_args(Reason))
+    assert [word for word in WORDS if not of_word(word) or not of_word(word, "zh")] == []
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ({"R": "rank 5（node3）", "O": "dp_2 的 all_reduce #25", "C": "train (a.py:7)", "A": "加载数据"},
+         "rank 5（node3）停在 train (a.py:7)，加载数据，未进入 dp_2 的 all_reduce #25"),
+        ({"R": "rank 5（node3）", "O": "dp_2 的 all_reduce #25", "C": "", "A": ""}, "rank 5（node3）未进入 dp_2 的 all_reduce #25"),
+        ({"R": "rank 5", "O": "", "C": "", "A": ""}, "rank 5 未进入集合通信"),
+    ],
+)  # fmt: skip
+def test_the_fullest_form_whose_fields_are_known_is_taken(known: dict[str, str], sentence: str) -> None:
+    assert fill(words_zh.SENTENCE["rank_absent"], known) == sentence
+
+
+@pytest.mark.parametrize(
+    ("settings", "language"),
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+        ({"LC_ALL": "", "LC_MESSAGES": "zh_TW", "LANG": "en_US"}, "zh"),
+        ({"LANG": "en_US.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_environment_chooses(settings: dict[str, str], language: str) -> None:
+    assert of_environment(settings) == language
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_sentence_mixes_two_languages(name: str) -> None:
+    text = terminal.render(report(name), color=False, width=None, language="zh")
+    quoted = re.compile(r"“[^”]*”|^ +\d .*$|^ +\$ .*$|\([^)]*\)|^此前正常.*$|^反对.*$|^未记录.*$", re.M)
+    assert ENGLISH.findall(quoted.sub("", text)) == []
+    assert re.match(r"[\u4e00-\u9fff]+(（[\u4e00-\u9fff]+）)?  ", text), "the first line begins with the kind"
+    assert text.splitlines()[1].startswith(("立即处理", "待收集"))
+
+
+def test_markdown_and_page_speak_it_too() -> None:
+    shown = markdown.render(report("data_loader_stall"), "zh")
+    assert "# 卡死：`rank 5（localhost）停在 train" in shown and "## 证据" in shown and "Evidence" not in shown
+    page = html.render(report("data_loader_stall"), language="zh")
+    assert (
+        '<html lang="zh-CN">' in page
+        and "立即处理</h2>" in page
+        and "Do now" not in re.sub(r"<script.*", "", page, flags=re.S)
+    )
+    assert "rank 3 未被判定为故障 rank；状态：等待其他 rank。" in of_rank(report("data_loader_stall"), 3, "zh")
+
+
+def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
+    lines = wrap("作业卡死，故障 rank 无法判定：成员均已进入，无计数表明谁停止。" * 3, 20)
+    assert max(map(cells, lines)) <= 20 and not any(line[0] in "，：。" for line in lines)
+    assert "".join(lines).replace(" ", "") == "作业卡死，故障rank无法判定：成员均已进入，无计数表明谁停止。" * 3

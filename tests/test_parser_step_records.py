@@ -1,0 +1,43 @@
+"""A row per rank and step with a column per part, as CSV."""
+
+import pytest
+
+from parsers.timing.step_records import PARSER
+from tests.sources import source
+
+CSV = "rank,host,step,loss,loader_s,compute_us,iter_time,avg_step_s\n3,w0,7,2.5,0.0118,331000,0.428,0.4\n4,w1,7,2.6,0.01,,0.4,0.4\n"
+
+
+def test_parts() -> None:
+    assert PARSER.accepts("x", CSV.encode())
+    rows = PARSER.parse(source(CSV))["timings"].select("rank", "step", "phase", "value_ms").rows()
+    expected = [
+        (3, 7, "loader", 11.8),
+        (3, 7, "compute", 331.0),
+        (3, 7, "iter", 428.0),
+        (4, 7, "loader", 10.0),
+        (4, 7, "iter", 400.0),
+    ]
+    assert rows == [(*row[:3], pytest.approx(row[3])) for row in expected]
+
+
+def test_steps_and_who_runs_where() -> None:
+    read = PARSER.parse(source(CSV))
+    assert read["steps"].select("rank", "step", "loss", "elapsed_ms").rows() == [(3, 7, 2.5, 428.0), (4, 7, 2.6, 400.0)]
+    assert read["ranks"].select("rank", "host").rows() == [(3, "w0"), (4, "w1")]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        b"",
+        b"hello\n",
+        b"{}",
+        b'{"step": 1, "data_ms": 2.0, "step_ms": 3}\n',
+        b"rank,step,phase,ms\n",
+        b"step,loss,lr\n",
+    ],
+)
+def test_foreign(foreign: bytes) -> None:
+    assert not PARSER.accepts("x", foreign)
+    PARSER.parse(source(b"\xff\xfe" + CSV.encode()[:60] + foreign))

@@ -1,0 +1,84 @@
+"""Evidence that was kept as tables says what the bundle says, to the byte; what is not whole is none."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import parsers
+from forensics.analyze import conclude_evidence
+from forensics.cli import cli
+from parsers import store
+from reports import json as document
+
+SAMPLES = sorted((Path(__file__).resolve().parent.parent / "samples").glob("*/bundle"))
+
+
+def keep(bundle: Path, folder: Path) -> Path:
+    found = CliRunner().invoke(cli, ["parse", str(bundle), "--out", str(folder)])
+    assert found.exit_code == 0, found.output
+    return folder
+
+
+@pytest.mark.parametrize("bundle", SAMPLES, ids=lambda path: path.parent.name)
+def test_the_incident_of_kept_tables_is_that_of_the_bundle(bundle: Path, tmp_path: Path) -> None:
+    read, kept = parsers.read(str(bundle)), parsers.read(str(keep(bundle, tmp_path / "kept")))
+    for name, frame in read.tables.items():
+        assert frame.equals(kept.tables[name]), name
+    assert document.render(conclude_evidence(kept)) == document.render(conclude_evidence(read))
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "rank_3.log").write_text("[rank3]: ValueError: boom\n")
+    return folder
+
+
+def test_the_manifest_says_of_which_bytes_the_tables_were_made(bundle: Path, tmp_path: Path) -> None:
+    said = json.loads((keep(bundle, tmp_path / "kept") / store.MANIFEST).read_text())
+    raw = (bundle / "rank_3.log").read_bytes()
+    assert said["bundle"] == "bundle"
+    assert said["read"] == [{"file": "rank_3.log", "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}]
+
+
+def test_every_command_reads_kept_tables(bundle: Path, tmp_path: Path) -> None:
+    kept = str(keep(bundle, tmp_path / "kept"))
+    (bundle / "rank_3.log").unlink()
+    for question in (["show", "rank", "3"], ["events"], ["inspect"], ["analyze"]):
+        found = CliRunner().invoke(cli, [*question, kept])
+        assert found.exit_code == 0 and "rank_3.log" in found.output, question
+
+
+def test_a_folder_without_its_manifest_is_a_bundle_like_any_other(bundle: Path, tmp_path: Path) -> None:
+    folder = keep(bundle, tmp_path / "kept")
+    assert CliRunner().invoke(cli, ["analyze", str(bundle), "--tables", str(folder)]).exit_code == 0
+    assert store.kept(str(folder)) is None
+    (folder / store.MANIFEST).write_text('{"format": "of somebody else"}')
+    assert store.kept(str(folder)) is None
+
+
+def test_tables_of_another_layout_and_damaged_ones_are_refused(bundle: Path, tmp_path: Path) -> None:
+    folder = keep(bundle, tmp_path / "kept")
+    manifest = folder / store.MANIFEST
+    good = manifest.read_text()
+    manifest.write_text(good.replace(store.layout(), "0" * 64))
+    with pytest.raises(parsers.BundleError, match="parse again"):
+        parsers.read(str(folder))
+    manifest.write_text(good)
+    pl.DataFrame({"file": ["x"]}).write_parquet(folder / "events.parquet")
+    with pytest.raises(parsers.BundleError, match="events has not the declared columns"):
+        parsers.read(str(folder))
+    (folder / "events.parquet").write_bytes(b"PAR1 no table PAR1")
+    with pytest.raises(parsers.BundleError, match="events cannot be read"):
+        parsers.read(str(folder))
+
+
+def test_nothing_is_kept_inside_the_bundle(bundle: Path) -> None:
+    found = CliRunner().invoke(cli, ["parse", str(bundle), "--out", str(bundle / "kept")])
+    assert found.exit_code == 2 and "never written to" in found.output
+    assert [path.name for path in bundle.iterdir()] == ["rank_3.log"]
