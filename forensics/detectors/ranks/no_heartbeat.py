@@ -5,6 +5,7 @@ collector: a suspect of a wait, never named. Where others completed later steps 
 only its beats are missing.
 """
 
+from collections.abc import Sequence
 from statistics import median
 
 from forensics.case import Case, Detector
@@ -48,7 +49,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _silent(beats: list[Row]) -> list[Row]:
+def _silent(beats: Sequence[Row]) -> list[Row]:
     """Last beats that are far older than the newest, if they are few and nothing shows that their senders went on."""
     if len(beats) < 3:
         return []
