@@ -81,3 +81,13 @@ def test_longer_steps_of_a_growing_batch_are_no_fall() -> None:
         samples += 64 * batch
         steps.append({"step": i, "elapsed_ms": value * 10 * batch, "samples": samples, "file": "a"})
     assert DETECTOR.detect(case(steps=steps)) == ()
+
+
+@pytest.mark.parametrize(("slower", "found"), [(1, False), (2, True), (4, True)])
+def test_a_fall_that_few_of_the_ranks_print_is_none_of_the_job(slower: int, found: bool) -> None:
+    steps = [
+        {"step": i, "elapsed_ms": 1100.0 if rank < slower and i >= 9 else 1000.0, "rank": rank, "file": str(rank)}
+        for rank in range(4)
+        for i in range(18)
+    ]
+    assert bool(DETECTOR.detect(case(steps=steps))) is found

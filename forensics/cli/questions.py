@@ -156,6 +156,7 @@ def events(bundle: str, where: str | None, form: str | None, output: str, **opti
 
     if output != "-" and (refused := outputs.refusal(bundle, [output])):
         raise click.UsageError(refused)
+    outputs.check([output] if output != "-" else [])
     evidence = read_bundle(bundle)
     frame = pl.concat([case.tables["events"] for case in cases_of(evidence)]).drop("detail")
     frame = _chosen(frame.sort("time_ns", "file", "line", nulls_last=True), _wanted(options), evidence)

@@ -254,13 +254,13 @@ def _places(case: Case, ranks: Sequence[int]) -> Iterable[Place]:
         )
 
 
-def _affected(blast: BlastRadius) -> BlastRadius:
-    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
-
-
 def _coordinates(case: Case, rank: int) -> Coordinates:
     """As printed, else as the person's topology has it."""
     return Coordinates(**case.coordinates.get(rank, {}))
+
+
+def _affected(blast: BlastRadius) -> BlastRadius:
+    return msgspec.structs.replace(blast, groups=[name for name in blast.groups if name != UNNAMED_GROUP])
 
 
 def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:

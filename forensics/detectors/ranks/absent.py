@@ -152,7 +152,8 @@ def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: froz
 def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
     if source.name == "barrier":
         who = ranks_text(named) if named else "members of a group"
-        return f"{who} did not reach {'a monitored barrier' if main.kind == 'barrier' else f'{main.kind}, {main.label} says'}"
+        barrier = "a monitored barrier" if main.kind == "barrier" else f"{main.kind}, {main.label} says"
+        return f"{who} did not reach {barrier}"
     call = f"{main.kind or 'call'} #{main.front} of {main.label}"
     who = ranks_text(main.ahead) if main.ahead else f"{main.known - main.late} members"
     if not named:

@@ -118,7 +118,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
     falls = [(at, name, points) for name, points in series if (at := split(points["rate"].to_list())) is not None]
-    if falls:
+    if 2 * len(falls) >= max(
+        len(series), 1
+    ):  # ranks of a job wait for each other: a fall that few print is theirs alone
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
