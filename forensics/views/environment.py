@@ -78,6 +78,13 @@ def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Ite
         yield EnvironmentRow(name="hosts", values=values, note="a host that is new may have brought the fault")
 
 
+def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:
+    """Table of settings → name → the value, or all values, of what is not each process's own."""
+    rows = settings.filter(pl.col("value").is_not_null() & ~pl.col("scope").eq_missing(pl.lit("clock")))
+    values = rows.drop_nulls("name").group_by("name").agg(pl.col("value").unique().sort().head(_VALUES)).sort("name")
+    return {name: " | ".join(held) for name, held in values.iter_rows() if not _BY_DESIGN.search(name)}
+
+
 def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, str]]:
     """Setting → who holds it → value, as printed last."""
     hosts = dict(tables["files"].select("file", "host").iter_rows())
