@@ -102,6 +102,13 @@ def _replaced(
         yield EnvironmentRow(name="hosts, replaced", values=values, note="changed between attempts")
 
 
+def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:
+    """Table of settings → name → the value, or all values, of what is not each process's own."""
+    rows = settings.filter(pl.col("value").is_not_null() & ~pl.col("scope").eq_missing(pl.lit("clock")))
+    values = rows.drop_nulls("name").group_by("name").agg(pl.col("value").unique().sort().head(_VALUES)).sort("name")
+    return {name: " | ".join(held) for name, held in values.iter_rows() if not _BY_DESIGN.search(name)}
+
+
 def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, str]]:
     """Setting → who holds it → value, as printed last."""
     hosts = dict(tables["files"].select("file", "host").iter_rows())
