@@ -394,7 +394,7 @@ def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
     if extra := set(frame.columns) - schema.keys():
         raise KeyError(f"{name} has no column {sorted(extra)}")
     only = only_values(frame)
-    told = set(frame.columns) - only.keys()
+    told = set(frame.columns) - only.keys() or set(frame.columns[:1])  # literals alone are one row
     return frame.select(
         pl.col(key).cast(dtype) if key in told else pl.lit(only.get(key), dtype=dtype).alias(key)
         for key, dtype in schema.items()
