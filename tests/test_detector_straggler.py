@@ -28,10 +28,18 @@ def verdict(whole: Case) -> Judged:
 @pytest.mark.parametrize("waits", [True, False], ids=["with waits", "work alone"])
 @pytest.mark.parametrize(("phase", "factor"), [("backward", 1.15), ("forward", 1.3)])
 def test_the_rank_whose_work_takes_longer(phase: str, factor: float, waits: bool) -> None:
-    found = verdict(timed(Timed(8).slower(5, phase, factor), waits))
+    found = verdict(timed(Timed(8).slower(5, phase, factor), waits, settings=KNOWN))
     assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_compute", (5,))
     assert found.status == ("established" if waits else "supported")
     assert "from the first step on" in found.finding.summary
+
+
+def test_of_an_unknown_layout_it_may_be_a_stage_of_its_own() -> None:
+    """From the start, and few enough for a pipeline of single ranks: named as the best explanation only."""
+    found = verdict(timed(Timed(8).slower(5, "backward", 1.3)))
+    assert (found.ranks, found.status, found.undecided) == ((5,), "hypothesis", ("membership_unknown",))
+    assert verdict(timed(Timed(32).slower(5, "backward", 1.3))).status == "established"
+    assert verdict(timed(Timed(8).slower(5, "backward", 1.3, lambda step: step >= 20))).status == "established"
 
 
 def test_the_host_that_keeps_its_device_waiting() -> None:

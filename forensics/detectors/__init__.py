@@ -18,6 +18,7 @@ from forensics.detectors.hardware import (
 )
 from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start
 from forensics.detectors.numerics import (
+    bad_scale,
     exhausted_range,
     first_anomaly,
     hash_mismatch,
@@ -60,6 +61,7 @@ DETECTORS: tuple[Detector, ...] = (
     loss_log.DETECTOR,
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
+    bad_scale.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
     process_ended.DETECTOR,

@@ -23,11 +23,11 @@ from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
-from reports.layout import cut_left, duration, ranks_phrase, size
+from reports.layout import count, cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
 from reports.voice import VOICES
 
-_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 5, 20, 8, 40, 60  # of each list on the page
+_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
 
 
@@ -94,7 +94,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "first_bad": numbers.first_bad(views.first_bad),
-        "collectives": folding.collectives(views.collectives),
+        "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
         "choices": folding.choices(incident),
     }
@@ -143,6 +143,7 @@ def _environment() -> Environment:
         "size": size,
         "place": summary.place,
         "is_one": str.isdecimal,
+        "rank_count": count,
         "clock": _clock,
         "shortened": cut_left,
         "milliseconds": _milliseconds,

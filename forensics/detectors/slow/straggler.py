@@ -92,8 +92,9 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             chosen, ranks, first = held, (held[0].rank,), held[0]
         else:
             reason, why = "tied_explanations", "they share each layer, so that one of them holds the others up in it"
+    doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
     text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
-    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}"
+    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}{besides}"
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -108,7 +109,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             phase=first.phase.partition(" ")[0],
             signature="slow_rank",
         ),
-        undecided=(reason,) if reason else (),
+        undecided=doubts,
         claims=(*claims, *measured[:4]),
         actions=_actions(sort, ranks) if not reason else (),
         collect=(
