@@ -80,4 +80,4 @@ def _claim(one: Mean) -> Claim:
     return Claim(text, "for", one.refs)
 
 
-DETECTOR = Detector("slow_kernels", ("timings",), detect, "slow")
+DETECTOR = Detector("slow_kernels", (), detect, "slow")
