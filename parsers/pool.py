@@ -17,8 +17,9 @@ from concurrent.futures.process import BrokenProcessPool
 
 import polars as pl
 
+from parsers.literals import slim
 from parsers.parser import Source
-from parsers.tables import Tables, slim
+from parsers.tables import Tables
 
 LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
 MOST = 8  # processes

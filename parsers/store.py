@@ -14,7 +14,8 @@ import polars as pl
 from parsers.bundle import BundleError, open_bundle
 from parsers.evidence import Evidence
 from parsers.limits import Limits
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, slim
+from parsers.literals import slim
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
 
 MANIFEST = "evidence.json"
 FORMAT = "forensics evidence 1"

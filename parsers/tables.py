@@ -15,6 +15,8 @@ from typing import Any, Literal, get_args
 import msgspec
 import polars as pl
 
+from parsers.literals import only_values
+
 TableName = Literal[
     "files",
     "ranks",
@@ -391,29 +393,12 @@ def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
     schema = SCHEMAS[name]
     if extra := set(frame.columns) - schema.keys():
         raise KeyError(f"{name} has no column {sorted(extra)}")
-    only = _only_values(frame)
+    only = only_values(frame)
     told = set(frame.columns) - only.keys()
     return frame.select(
         pl.col(key).cast(dtype) if key in told else pl.lit(only.get(key), dtype=dtype).alias(key)
         for key, dtype in schema.items()
     )
-
-
-def slim(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows where they come from outside: a column of one value as a literal again."""
-    return frame.with_columns(
-        pl.lit(value, dtype=frame.schema[name]).alias(name) for name, value in _only_values(frame).items()
-    )
-
-
-def _only_values(frame: pl.DataFrame) -> dict[str, Any]:
-    """Column → the one value that all rows have, null included; lists and structures aside."""
-    if frame.height < 2:  # nothing to be saved
-        return {}
-    flat = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    first = frame.row(0, named=True)
-    same = frame.select(pl.col(flat).eq_missing(pl.col(flat).first()).all()).row(0, named=True)
-    return {name: first[name] for name in flat if same[name]}
 
 
 def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:

@@ -47,6 +47,21 @@ def refusal(bundle: str, targets: Iterable[str]) -> str | None:
     return None
 
 
+def check(targets: Iterable[str]) -> None:
+    """Raises CannotWrite before hours of work: no such folder, a closed one, one name for two outputs."""
+    taken: set[str] = set()
+    for target in targets:
+        place = _place(target)
+        folder = os.path.dirname(place)
+        if place in taken:
+            raise CannotWrite(f"{target} is named for two outputs")
+        if not os.path.isdir(folder):
+            raise CannotWrite(f"cannot write {target}: there is no folder {os.path.dirname(target)}")
+        if not os.access(folder, os.W_OK):
+            raise CannotWrite(f"cannot write {target}: its folder may not be written to")
+        taken.add(place)
+
+
 def _place(target: str) -> str:
     """Where a file of that name comes to stand; a link there is replaced, not followed."""
     folder, name = os.path.split(os.path.abspath(target))

@@ -90,6 +90,24 @@ def test_diff_tells_by_its_exit_status_where_asked() -> None:
     assert ask("diff", KILLED, KILLED, "--exit-code")[0] == 0
 
 
+def test_diff_shows_signature_place_time_and_settings_of_several_incidents() -> None:
+    status, lines = ask("diff", STALL, KILLED, KILLED)
+    assert status == 0 and lines[0] == "different signatures"
+    assert [line for line in lines[1:] if not line.startswith(" ")] == [
+        "signature",
+        "where",
+        "timing",
+        "settings and versions that differ",
+    ]
+    assert any(line.split() == ["≠", "cause", "rank_absent", "|", "killed", "|", "killed"] for line in lines)
+    assert any(line.split()[:4] == ["≠", "named", "ranks", "5"] for line in lines)
+
+
+@pytest.mark.parametrize("sources", [[], [STALL]])
+def test_diff_needs_two(sources: list[str]) -> None:
+    assert ask("diff", *sources)[0] == 2
+
+
 def test_every_word_of_a_verdict_is_explained() -> None:
     for word in (*get_args(Cause), *get_args(Status), *get_args(Reason)):
         text = explanations.of_word(word)

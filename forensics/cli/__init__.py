@@ -21,7 +21,7 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of, told
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -239,9 +239,10 @@ def analyze(
     targets = [target for target in (html, json_file, markdown, trace) if target]
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
-    inside = outputs.refusal(bundle, [target for target in targets if target != "-"]) or keeping.refused(bundle, tables)
-    if inside:
-        raise click.UsageError(inside)
+    files = [target for target in targets if target != "-"]
+    if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
+        raise click.UsageError(why)
+    outputs.check(files)
     from forensics.analyze import conclude_evidence
     from forensics.model.past import Past
     from forensics.model.steps import Steps
@@ -257,12 +258,12 @@ def analyze(
         topology=topology,
         hung=hung,
         past=past,
-        step=steps,
+        step=told(steps),
     )
     if redact:
         with steps("redact"):
             report = redaction.redacted_report(bundle, evidence, report)
-    with steps("outputs"):
+    with told(steps)("outputs"):
         wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
             wrote += keeping.write_tables(evidence, tables)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from forensics.case import Case
     from forensics.model.incident import Report
+    from forensics.views.compare import Compared
     from forensics.views.records import Wanted
     from parsers import Evidence
     from reports.language import Language
@@ -156,6 +157,7 @@ def events(bundle: str, where: str | None, form: str | None, output: str, **opti
 
     if output != "-" and (refused := outputs.refusal(bundle, [output])):
         raise click.UsageError(refused)
+    outputs.check([output] if output != "-" else [])
     evidence = read_bundle(bundle)
     frame = pl.concat([case.tables["events"] for case in cases_of(evidence)]).drop("detail")
     frame = _chosen(frame.sort("time_ns", "file", "line", nulls_last=True), _wanted(options), evidence)
@@ -203,31 +205,43 @@ def _print_table(frame: "pl.DataFrame") -> None:
     click.echo(columns(frame.columns, frame.rows()), nl=False)
 
 
-@click.command(epilog="Example: forensics diff monday.tar.gz tuesday.tar.gz --exit-code")
-@click.argument("a")
-@click.argument("b")
+@click.command(epilog="Example: forensics diff monday.tar.gz tuesday.tar.gz wednesday/incident.json --exit-code")
+@click.argument("sources", nargs=-1, required=True, metavar="A B [C …]")
 @click.option(
     "--exit-code", is_flag=True, help=f"Exit 0 where the signatures are the same, {EXIT_DIFFERENT} where not."
 )
 @click.pass_context
-def diff(context: click.Context, a: str, b: str, exit_code: bool) -> None:
-    """Whether two incidents (bundles, or incident.json files) have the same signature."""
-    from forensics.verdict.signature import NotAnIncident, signature_of
+def diff(context: click.Context, sources: tuple[str, ...], exit_code: bool) -> None:
+    """Whether incidents (bundles, or incident.json files) have the same signature, and what else differs."""
     from forensics.views.compare import compare
 
-    def load(source: str) -> dict[str, str | None]:
-        try:
-            document = Path(source).read_bytes() if source.endswith(".json") else None
-            return signature_of(document, lambda: report_of(source))
-        except (OSError, NotAnIncident) as error:
-            raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
-
-    rows, same = compare(load(a), load(b))
+    if len(sources) < 2:
+        raise click.UsageError("diff compares at least two bundles, or incident.json files")
+    lines, same = compare([_compared(source) for source in sources])
     click.echo("same signature" if same else "different signatures")
-    for row in rows:
-        click.echo(row)
+    for line in lines:
+        click.echo(line)
     if exit_code and not same:
         context.exit(EXIT_DIFFERENT)
+
+
+def _compared(source: str) -> "Compared":
+    import msgspec
+
+    from forensics.analyze import conclude_evidence
+    from forensics.views.compare import NotAnIncident, compared
+    from forensics.views.environment import settings_of
+
+    try:
+        if source.endswith(".json"):
+            return compared(msgspec.json.decode(Path(source).read_bytes(), type=dict), None)
+        evidence = read_bundle(source)
+        report = msgspec.to_builtins(conclude_evidence(evidence))
+        return compared(report, settings_of(evidence.tables["settings"]))
+    except (OSError, NotAnIncident) as error:
+        raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise click.UsageError(f"{source}: not an incident.json") from error
 
 
 @click.command(epilog="Examples: forensics explain rank 5 bundle/ · forensics explain rank_absent")

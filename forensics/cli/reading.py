@@ -1,6 +1,8 @@
 """What every command does first: read the bundle, with a bar while a person looks at it."""
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.model.incident import Report
+    from forensics.model.steps import Step
     from parsers import Evidence, Limits
 
 EXIT_UNREADABLE = 3
@@ -33,13 +36,29 @@ class Unreadable(click.ClickException):
     exit_code = EXIT_UNREADABLE
 
 
+_STEPS = {  # of the analysis, as people are told
+    "attempts": "telling attempts apart",
+    "facts": "gathering facts",
+    "detectors": "looking for faults",
+    "verdict": "weighing explanations",
+    "outputs": "writing",
+}
+_EVERY_S = 10.0  # between two lines where nobody looks at a terminal
+
+
+def _is_quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return bool(context and context.find_root().params.get("quiet"))
+
+
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error while a person looks at it and did not ask for quiet."""
-    context = click.get_current_context(silent=True)
-    quiet = bool(context and (context.find_root().params.get("quiet")))
-    if quiet or not sys.stderr.isatty():
+    """A bar on standard error while a person looks at it, else a line now and then; nothing where quiet was asked for."""
+    if _is_quiet():
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield Lines("reading", lambda line: click.echo(line, err=True))
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -48,6 +67,65 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class Lines:
+    """Progress for a log file: at most a line each ten seconds, so that a short run prints none."""
+
+    def __init__(self, step: str, say: Callable[[str], object], now: Callable[[], float] = time.monotonic) -> None:
+        self._step, self._say, self._now = step, say, now
+        self._began = self._said = now()
+
+    def __call__(self, done: int, total: int) -> None:
+        from reports.layout import duration, size
+
+        now = self._now()
+        if now - self._said < _EVERY_S:
+            return
+        self._said = now
+        rate = done / (now - self._began)
+        left = f", {duration((total - done) / rate)} left" if rate and total >= done else ""
+        share = f", {100 * done / total:.0f}%" if total else ""
+        self._say(f"{self._step}: {size(done)} of {size(total)}{share}, {size(int(rate))}/s{left}")
+
+
+def told(step: "Step") -> "Step":
+    """The same steps, and people are told which of them runs."""
+
+    @contextmanager
+    def both(name: str) -> Iterator[None]:
+        with step(name), _telling(_STEPS.get(name, name)):
+            yield
+
+    return both
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """Says that a step still runs, each ten seconds; on a terminal its name as long as it runs."""
+    if _is_quiet():
+        yield
+        return
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status(name):
+            yield
+        return
+    done = threading.Event()
+    began = time.monotonic()
+
+    def tell() -> None:
+        while not done.wait(_EVERY_S):
+            click.echo(f"{name}: {time.monotonic() - began:.0f} s so far", err=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
 def read_bundle(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":

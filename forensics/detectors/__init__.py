@@ -18,6 +18,7 @@ from forensics.detectors.hardware import (
 )
 from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start
 from forensics.detectors.numerics import (
+    bad_scale,
     exhausted_range,
     first_anomaly,
     hash_mismatch,
@@ -47,6 +48,7 @@ from forensics.detectors.ranks import (
 from forensics.detectors.slow import (
     late_rank,
     reported_straggler,
+    slow_kernels,
     slow_network,
     straggler,
     throughput_drop,
@@ -59,6 +61,7 @@ DETECTORS: tuple[Detector, ...] = (
     loss_log.DETECTOR,
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
+    bad_scale.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
     process_ended.DETECTOR,
@@ -89,6 +92,7 @@ DETECTORS: tuple[Detector, ...] = (
     silent_member.DETECTOR,
     straggler.DETECTOR,
     late_rank.DETECTOR,
+    slow_kernels.DETECTOR,
     slow_network.DETECTOR,
     reported_straggler.DETECTOR,
     unnamed_rank.DETECTOR,

@@ -1,20 +1,17 @@
 """The signature of an incident: what stays the same when the same fault comes again on other ranks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from forensics.model.incident import Report, Verdict
+from forensics.model.incident import Verdict
 
 _FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
 
 
-class NotAnIncident(ValueError):
-    """A document that is no incident.json."""
-
-
-def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
+def signature_of(verdict: Mapping[str, Any]) -> dict[str, str | None]:
+    """A verdict as plain values → field → text; None where it is not known."""
     anomaly = verdict.get("first_anomaly") or {}
     code = verdict.get("code")
     values = {
@@ -27,19 +24,5 @@ def _fields(verdict: Mapping[str, Any]) -> dict[str, str | None]:
 
 def words_of(verdict: Verdict) -> str:
     """The signature in one text: what is known of it, in fixed order."""
-    found = _fields(msgspec.to_builtins(verdict))
+    found = signature_of(msgspec.to_builtins(verdict))
     return ", ".join(f"{name} {value}" for name, value in found.items() if value is not None)
-
-
-def signature_of(document: bytes | None, analyze: Callable[[], Report]) -> dict[str, str | None]:
-    """incident.json as bytes, or a call that makes the report → field → value of its primary incident.
-
-    Raises NotAnIncident."""
-    if document is None:
-        report = analyze()
-        return _fields(msgspec.to_builtins(report.incidents[report.primary].verdict))
-    try:
-        whole = msgspec.json.decode(document)
-        return _fields(whole["incidents"][whole["primary"]]["verdict"])
-    except (msgspec.DecodeError, RecursionError, UnicodeError, LookupError, TypeError, AttributeError) as error:
-        raise NotAnIncident("not an incident.json") from error

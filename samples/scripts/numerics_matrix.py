@@ -4,12 +4,12 @@
     make numerics-matrix CASES=ddp   those whose name has this in it
 
 The recordings lie in `.bench/numerics_matrix/FORM__FAULT/{bundle,truth.json}`; who judges reads the truth last. With
-`--small` they have two layers, the fault's step and the one before, and statistics packed by gzip: some became samples.
+`--small` they have two layers, the fault's step and the one before, and statistics packed by xz: some became samples.
 """
 
 import argparse
-import gzip
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -41,8 +41,7 @@ def record(folder: Path, wanted: str, small: bool) -> None:
     if any(process.returncode for process in started):
         sys.exit("the workload failed:\n" + "\n".join(error[-2000:] for error in errors))
     for file in list(folder.glob("*/bundle/tensor_stats/*.jsonl")) if small else ():
-        with gzip.GzipFile(f"{file}.gz", "wb", mtime=0) as packed:
-            packed.write(file.read_bytes())
+        Path(f"{file}.xz").write_bytes(lzma.compress(file.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
         file.unlink()
 
 
