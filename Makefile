@@ -3,8 +3,8 @@
 #   make demo    analyze one of the samples and write demo/incident.html
 #   make test    all tests
 #   make check   format, lint, strict types
-#   make bench   the speed of reading beside ripgrep (which must be there), of flight records beside torchfrtrace (where
-#                PyTorch is), and of tensor statistics beside DuckDB
+#   make bench   whole commands beside importing polars, the speed of reading beside ripgrep (which must be there), of
+#                flight records beside torchfrtrace (where PyTorch is), and of tensor statistics beside DuckDB
 #                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
@@ -59,6 +59,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
+	$(BIN)/python benchmarks/bench_whole.py
 	$(BIN)/python benchmarks/bench_flight_records.py --ranks $(RANKS)
 	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --wide 10240 --duckdb $(DUCKDB)
 

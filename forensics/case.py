@@ -10,7 +10,7 @@ from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
-from forensics.facts.checkpoints import Checkpoint, checkpoints
+from forensics.facts.checkpoints import Checkpoints, checkpoints
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
@@ -110,8 +110,8 @@ class Case:
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
 
     @cached_property
-    def checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Complete checkpoints by step (facts/checkpoints.py)."""
+    def checkpoints(self) -> Checkpoints:
+        """What is said of checkpoints, and which are complete (facts/checkpoints.py)."""
         return checkpoints(self.events)
 
     @cached_property

@@ -87,6 +87,7 @@ from parsers.scheduling import (
 )
 from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import (
+    checkpoint_times,
     kineto,
     megatron_timers,
     msprof,
@@ -177,6 +178,7 @@ PARSERS: tuple[Parser, ...] = (
     megatron_timers.PARSER,
     nvrx.PARSER,
     step_times.PARSER,
+    checkpoint_times.PARSER,
     step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,

@@ -270,8 +270,9 @@ _NOTHING = bytes(_WIDE)
 
 def _numbers(values: Sequence[bytes]) -> list[Any]:
     """Values of opcodes that push a number."""
-    odd = [at for at, raw in enumerate(values) if len(raw) != _WIDE]
-    if 2 * len(odd) > len(values):
+    lengths = set(map(len, values))
+    odd = [at for at, raw in enumerate(values) if len(raw) != _WIDE] if len(lengths) > 1 and _WIDE in lengths else []
+    if _WIDE not in lengths or 2 * len(odd) > len(values):
         return list(map(_SMALL_NUMBERS.__getitem__, values))
     wide = list(values)
     for at in odd:

@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import polars as pl
 
+from parsers.literals import slim
 from parsers.parser import Source
 from parsers.tables import Tables
 
@@ -45,6 +46,7 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
     pl.thread_pool_size()  # this process keeps its own number of threads
     before = os.environ.get(_THREADS)
     os.environ[_THREADS] = "1"
+    others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin)
     waiting: deque[tuple[Unit, Future[Tables] | None]] = deque()
     try:
@@ -55,7 +57,7 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
         while waiting:
             yield _result(work, *waiting.popleft())
     finally:
-        for process in (executor._processes or {}).values() if any(future for _, future in waiting) else ():
+        for process in set(multiprocessing.active_children()) - others if any(future for _, future in waiting) else ():
             process.kill()
         executor.shutdown(wait=True, cancel_futures=True)
         os.environ.pop(_THREADS) if before is None else os.environ.update({_THREADS: before})
@@ -75,7 +77,7 @@ def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future
 
 def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
     try:
-        return work(unit) if future is None else future.result()
+        return work(unit) if future is None else {name: slim(frame) for name, frame in future.result().items()}
     except BrokenProcessPool:
         return work(unit)
 

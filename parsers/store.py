@@ -14,6 +14,7 @@ import polars as pl
 from parsers.bundle import BundleError, open_bundle
 from parsers.evidence import Evidence
 from parsers.limits import Limits
+from parsers.literals import slim
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
 
 MANIFEST = "evidence.json"
@@ -92,4 +93,4 @@ def _table(folder: str, name: TableName) -> pl.DataFrame:
         raise BundleError(f"{folder}: the table {name} cannot be read: {str(error).splitlines()[0]}") from error
     if dict(frame.schema) != dict(SCHEMAS[name]):
         raise BundleError(f"{folder}: the table {name} has not the declared columns: parse again")
-    return frame
+    return slim(frame)

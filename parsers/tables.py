@@ -3,6 +3,9 @@
 Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
 "not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
 (1-based, text) or ``record`` (0-based index of an entry in a structured file).
+
+A row of ``operations`` from a flight record takes some 90 bytes: texts are categories, and a column that says one thing in
+all rows of all files takes nothing (`conform`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +14,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 import polars as pl
+
+from parsers.literals import only_values
 
 TableName = Literal[
     "files",
@@ -243,6 +248,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,
         "tflops": _FLOAT,
+        "per_s": _FLOAT,  # samples or tokens in a second, whichever is printed
         "samples": _INT,
         "tokens": _INT,
         "framework": _TEXT,
@@ -267,7 +273,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "time_ns": _INT,
         **_PLACE,
     },
-    # Everything else that happened. `kind` is one of EVENT_KINDS.
+    # Everything else that happened. `kind` is one of event_kinds.EVENT_KINDS.
     "events": {
         "time_ns": _INT,  # since 1970; a stamp without zone is read as UTC and says "local"
         "time_basis": _TEXT,  # utc | local | boot (nanoseconds since boot) | null
@@ -322,63 +328,6 @@ SCHEMAS: Mapping[TableName, Schema] = {
     "unread": {"file": _TEXT, "line": _INT, "record": _INT, "bytes": _INT, "reason": _TEXT},
     # Lines that a parser understood though they made no row of their own (the middle of a traceback, boilerplate).
     "claimed": {"file": _TEXT, "line": _INT},
-}
-
-EVENT_KINDS: Mapping[str, str] = {
-    "exit": "a process ended; code = exit code, or the name of the signal",
-    "closing_signal": "the launcher stopped a process that was still alive: a victim",
-    "first_failure": "the failure a launcher saw first: a witness of time, not of origin",
-    "exception": "an exception was raised; code = its class",
-    "collective_timeout": "a rank waited for an operation until its timeout",
-    "desync": "a desync report; names_ranks = lagging ranks",
-    "fingerprint_mismatch": "two ranks run different collectives; detail holds both",
-    "size_mismatch": "a transport received another size than its call expects",
-    "barrier_missing": "a monitored barrier names the ranks that did not come",
-    "missing_members": "a store or rendezvous counted fewer members than expected",
-    "store_timeout": "a key-value store did not answer in time",
-    "dump_signal": "a flight-recorder dump was asked for; names_ranks = who timed out first",
-    "heartbeat_lost": "a watchdog or heartbeat monitor saw no progress",
-    "peer_closed": "a connection was closed by the peer; names_hosts = the peer's address",
-    "connect_failed": "a connection could not be made; names_hosts = the address",
-    "remote_error": "a library says that a remote process or the network failed",
-    "completion_error": "an InfiniBand work completion failed; code = status; names_hosts = peer",
-    "port_error": "a host adapter port failed locally",
-    "link_down": "a network or accelerator link went down",
-    "link_up": "it came back",
-    "gpu_error": "a driver reported a device error; code = xid:N, sxid:N, eid:0x…, mt:N, or text",
-    "gpu_lost": "a device fell off the bus or could not be initialised",
-    "cuda_error": "a CUDA, MUSA or MACA call failed in a process; code = the error text",
-    "gpu_oom": "out of device memory",
-    "host_oom": "the kernel killed a process for memory",
-    "segfault": "a process crashed on a memory access",
-    "disk_full": "no space left on a device; also /dev/shm",
-    "storage_error": "a file system, disk or network storage failed",
-    "pcie_error": "PCI Express error report",
-    "memory_error": "a memory controller or machine check reported an error; code = correctable | uncorrectable",
-    "soft_lockup": "the kernel saw a processor stuck",
-    "hung_task": "the kernel saw a task blocked",
-    "comm_init_start": "a communicator's initialisation began",
-    "comm_init_complete": "it ended",
-    "comm_abort": "a communicator was aborted",
-    "comm_destroy": "a communicator was destroyed",
-    "comm_warning": "any other warning of a collective library",
-    "config_error": "a configuration cannot work (duplicate device, version mismatch, …); code says which",
-    "nan_assert": "a check found NaN or Inf; names_ranks = where",
-    "replica_mismatch": "a check of the job found replicas of its weights to differ; names_ranks = who differs",
-    "loss_scale": "a dynamic loss scale changed; value = new scale",
-    "bad_loss": "a script stopped because its loss was NaN or Inf",
-    "checkpoint_save": "a checkpoint was written; step set",
-    "checkpoint_persist": "a checkpoint reached storage; step set",
-    "checkpoint_load": "a checkpoint was loaded; step set",
-    "job_start": "a process or job says that it starts or has initialised",
-    "job_end": "a process or job says that it ended well",
-    "node_check": "a preflight or node-check result; code = ok | failed",
-    "membership": "ranks or hosts joined or left the job",
-    "scheduler": "what a scheduler says of the job",
-    "ras_status": "NCCL RAS status of a communicator",
-    "straggler": "a tool named slow ranks",
-    "expert_load": "how many tokens the busiest expert of a rank has, as a multiple of the mean",
-    "other": "a warning or error that no other kind fits",
 }
 
 
@@ -437,13 +386,17 @@ def _fitting(value: Any) -> Any:
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError."""
+    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError.
+
+    A column that says one thing in all rows becomes a literal, which takes no memory, also where such tables are put
+    together."""
     schema = SCHEMAS[name]
     if extra := set(frame.columns) - schema.keys():
         raise KeyError(f"{name} has no column {sorted(extra)}")
-    present = set(frame.columns)
+    only = only_values(frame)
+    told = set(frame.columns) - only.keys()
     return frame.select(
-        pl.col(key).cast(dtype) if key in present else pl.lit(None, dtype=dtype).alias(key)
+        pl.col(key).cast(dtype) if key in told else pl.lit(only.get(key), dtype=dtype).alias(key)
         for key, dtype in schema.items()
     )
 

@@ -60,7 +60,7 @@ def _decision(incident: Incident) -> str:
     if told.do == "cannot_tell" or incident.verdict.kind == "healthy":
         return ""
     hours = told.lost_gpu_hours or 0
-    price = f"; the stall cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
+    price = f"; it cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
     return f"{DECISION[told.do]}: {told.reason}{price}"
 
 

@@ -29,3 +29,15 @@ def test_the_commonest_first_and_nothing_that_does_not_complain(tmp_path: Path) 
 def test_what_a_parser_read_is_not_shown_again(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text("srun: error: n7: task 13: Exited with exit code 1\n")
     assert analyze(tmp_path).coverage.complaints == []
+
+
+def test_a_warning_in_plain_words_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("mesh: Hang detected\n")
+    assert analyze(tmp_path).verdict.summary == "No line says error; what hints at a failure: mesh: Hang detected"
+
+
+def test_a_hint_that_no_rule_explains_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("mesh: heartbeat of node n3 missed for 60 s\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.ranks) == ("unknown", [])
+    assert verdict.summary.endswith("no rule explains it: mesh: heartbeat of node n3 missed for 60 s")

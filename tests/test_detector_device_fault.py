@@ -1,12 +1,15 @@
 """Drivers' records: which of them may accuse a device."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics.analyze import analyze
 from forensics.case import Case
 from forensics.detectors.hardware.device_fault import DETECTOR
 from forensics.views.page import views
+from tests.hang_tables import SECOND_NS, START_NS, Rows, call, waiting
 from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [
@@ -128,3 +131,67 @@ def test_the_drivers_words_are_told_and_its_line_once() -> None:
     assert "Xid 79, “GPU has fallen off the bus”" in found.summary
     assert [ref.line for ref in found.claims[0].refs] == [1]
     assert [row.text for row in views(job, found).hardware] == [line]
+
+
+TRACEBACK = """[rank{0}]: Traceback (most recent call last):
+[rank{0}]:   File "train.py", line 3, in <module>
+[rank{0}]: torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution
+"""
+BY_SOURCE = "149, NETIR_LINK_EVT Fatal   XC0 i0 Link 07 (0x00a00011 0x00000000 0x0 0x0 0x0 0x0)"
+BY_VICTIM = "145, RLW_REMAP Nonfatal XC0 i0 Link -1 (0x00000004 0x80000000 0x0 0x0 0x0 0x0)"
+PREVIOUS = "45, Ch 00000008 caused by previous Xid {}"
+
+
+@pytest.mark.parametrize("size", [3, 8])
+@pytest.mark.parametrize(
+    ("source", "victim", "named"),
+    [
+        (BY_SOURCE, BY_VICTIM, True),
+        (PREVIOUS.format(149), PREVIOUS.format(145), True),
+        (BY_SOURCE, BY_SOURCE, False),
+        (BY_VICTIM, BY_VICTIM, False),
+    ],
+    ids=["one 149, others 145", "one previous Xid 149, others 145", "all 149", "all 145"],
+)
+def test_the_one_device_that_its_hosts_other_devices_suffered_from(
+    tmp_path: Path, source: str, victim: str, named: bool, size: int
+) -> None:
+    """All ranks stop on the same error; the driver's catalogue tells who is the source."""
+    kernel = [
+        f"[Wed Nov 18 09:12:00 2026] NVRM: Xid (PCI:0000:{16 + gpu:02x}:00): {source if gpu == 1 else victim}"
+        for gpu in range(size)
+    ]
+    (tmp_path / "n1.dmesg").write_text("\n".join(kernel) + "\n")
+    for rank in range(size):
+        start = f"2026-11-18 09:10:00.000 [rank{rank}] INFO train: init done rank={rank} world_size={size} local_rank={rank} host=n1 pid=400{rank}\n"
+        (tmp_path / f"rank_{rank}.log").write_text(start + TRACEBACK.format(rank))
+    report = analyze(tmp_path)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.cause, verdict.ranks) == ("gpu_fault", [])
+    assert ([one.pci for one in verdict.devices] == ["0000:11:00"]) == named
+
+
+def test_a_fatal_xid_of_an_unrelated_host_at_the_same_minute_never_beats_the_graph() -> None:
+    """Rank 3 alone is missing from a call; another host, of the job or not, reports a dead device just before."""
+    for host in ("node1", "node99"):
+        job = waiting(Rows(16, dp=tuple(range(16))).placed(), [rank for rank in range(16) if rank != 3], "dp", 7)
+        job.dump(3, call("dp", 6, done=True))
+        before = job.verdict()
+        job.event("gpu_error", code="xid:79", severity="fatal", host=host, pci="0000:05:00", time_ns=START_NS + 7 * SECOND_NS,
+                  time_basis="utc", file="kern.log", text="NVRM: Xid (PCI:0000:05:00): 79, GPU has fallen off the bus.")  # fmt: skip
+        after = job.verdict()
+        assert (before.ranks, after.ranks, after.cause) == ([3], [3], before.cause)
+
+
+def test_correctable_errors_on_many_hosts_accuse_nobody() -> None:
+    """On 40 % of the hosts; the graph names who is missing."""
+    job = waiting(Rows(80, dp=tuple(range(80))).placed(), [rank for rank in range(80) if rank != 3], "dp", 7)
+    job.dump(3, call("dp", 6, done=True))
+    for host in range(1, 5):
+        job.event("memory_error", code="correctable", severity="warning", host=f"node{host}", file=f"node{host}.log",
+                  time_ns=START_NS + 7 * SECOND_NS, time_basis="utc")  # fmt: skip
+        job.event(
+            "gpu_error", code="xid:63", severity="info", host=f"node{host}", pci="0000:05:00", file=f"node{host}.log"
+        )
+    verdict = job.verdict()
+    assert (verdict.ranks, verdict.hosts) == ([3], ["node0"])

@@ -93,3 +93,17 @@ def test_a_signal_of_an_unknown_rank_is_of_one_that_lost_nobody() -> None:
 )
 def test_an_end_that_may_be_any_victims(rows: list[dict[str, Any]]) -> None:
     assert ended_unexplained(case(rows, ranks=WORLD)) == ()
+
+
+def _told(*ranks: int) -> list[dict[str, Any]]:
+    """What the launcher of the second host tells of its processes; the first one's log is lost."""
+    return [{"rank": rank, "local_rank": rank - 8, "host": "n1", "how": "elastic failure table"} for rank in ranks]
+
+
+@pytest.mark.parametrize(
+    ("aborted", "suspects"), [((8, 9, 11, 12, 13), (10,)), ((8, 9, 10, 11, 12), ()), ((8, 9), ())],
+    ids=["one between did not abort", "all that are told of", "too few to tell"],
+)  # fmt: skip
+def test_whom_a_launcher_does_not_mention(aborted: tuple[int, ...], suspects: tuple[int, ...]) -> None:
+    found = judged(case(ended("-6", *aborted), ranks=_told(*aborted)), DETECTOR)
+    assert (found.suspects, found.ranks) == (suspects, ())

@@ -48,3 +48,30 @@ def test_who_passed_it_once_is_not_bad() -> None:
 
 def test_beside_a_job_the_check_before_it_names_nobody() -> None:
     assert hosts(*FAILED, *PARTNERS, ranks=[{"rank": 0, "world_size": 8, "how": "start line"}]) == []
+
+
+def alone(host: str, test: str, *, ok: bool) -> dict[str, object]:
+    return check(host, "", ok=ok) | {"detail": json.dumps({"test": test})}
+
+
+def test_a_test_that_a_host_makes_alone_accuses_it() -> None:
+    fine = [alone(f"n{number}", "ib_loopback", ok=True) for number in range(4)]
+    failed = alone("n5", "ib_loopback", ok=False)
+    assert hosts(*fine, failed) == ["n5"]
+    assert hosts(*fine, failed, alone("n5", "ib_loopback", ok=True)) == []  # its last result
+    assert hosts(failed, alone("n6", "ib_loopback", ok=False), fine[0]) == []  # most fail: the test, or what they share
+
+
+def test_the_meaning_of_a_test_is_told() -> None:
+    fine = [alone(f"n{number}", "ib_loopback", ok=True) for number in range(4)]
+    (found,) = DETECTOR.detect(case([*fine, alone("n5", "ib_loopback", ok=False)]))
+    assert "PCIe" in found.summary
+
+
+def test_nodes_that_the_tool_calls_faulty_are_told_by_number_or_host() -> None:
+    fault = {"kind": "node_check", "code": "failed", "names_ranks": [3], "names_rank_space": "node"}
+    assert hosts(fault) == ["node 3"]
+    who = {"kind": "membership", "code": "node_rank", "severity": "info", "names_ranks": [3], "names_rank_space": "node",
+           "names_hosts": ["10.4.7.13"]}  # fmt: skip
+    assert hosts(fault, who) == ["10.4.7.13"]
+    assert hosts(fault | {"severity": "warning"}) == []  # one round of several

@@ -154,6 +154,23 @@ def test_no_spike(rows: list[dict[str, Any]]) -> None:
     assert loss_log.DETECTOR.detect(log(rows)) == ()
 
 
+def test_few_noisy_losses_make_no_spike() -> None:
+    """A small model: batches of four differ by a factor of ten. Later, the same rise is one."""
+    noise = [0.05, 0.002, 0.004]
+    rise = [0.035, 0.037, 0.11, 0.038]
+    assert loss_log.DETECTOR.detect(log([{"loss": loss} for loss in noise + rise])) == ()
+    (found,) = loss_log.DETECTOR.detect(log([{"loss": loss} for loss in [0.002, 0.004, 0.003] * 4 + rise]))
+    assert (found.cause, found.first_anomaly.step) == ("loss_spike", 13)
+
+
+def test_a_calm_gradient_long_before_does_not_move_the_onset() -> None:
+    norms = [0.5, 1.2, 1.1, 0.05, 0.8, 0.6, 19.0, 20.0]
+    losses = [0.1] * 6 + [50.0, 70.0]
+    rows = [{"loss": loss, "grad_norm": norm} for loss, norm in zip(losses, norms, strict=True)]
+    (found,) = loss_log.DETECTOR.detect(log(rows))
+    assert found.first_anomaly.step == 7
+
+
 @pytest.mark.parametrize(
     ("peaks", "told"), [((60,), None), ((60, 90, 140), "3 such spikes between step 60 and step 140")]
 )

@@ -28,10 +28,18 @@ def verdict(whole: Case) -> Judged:
 @pytest.mark.parametrize("waits", [True, False], ids=["with waits", "work alone"])
 @pytest.mark.parametrize(("phase", "factor"), [("backward", 1.15), ("forward", 1.3)])
 def test_the_rank_whose_work_takes_longer(phase: str, factor: float, waits: bool) -> None:
-    found = verdict(timed(Timed(8).slower(5, phase, factor), waits))
+    found = verdict(timed(Timed(8).slower(5, phase, factor), waits, settings=KNOWN))
     assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_compute", (5,))
     assert found.status == ("established" if waits else "supported")
     assert "from the first step on" in found.finding.summary
+
+
+def test_of_an_unknown_layout_it_may_be_a_stage_of_its_own() -> None:
+    """From the start, and few enough for a pipeline of single ranks: named as the best explanation only."""
+    found = verdict(timed(Timed(8).slower(5, "backward", 1.3)))
+    assert (found.ranks, found.status, found.undecided) == ((5,), "hypothesis", ("membership_unknown",))
+    assert verdict(timed(Timed(32).slower(5, "backward", 1.3))).status == "established"
+    assert verdict(timed(Timed(8).slower(5, "backward", 1.3, lambda step: step >= 20))).status == "established"
 
 
 def test_the_host_that_keeps_its_device_waiting() -> None:
@@ -122,6 +130,44 @@ def test_more_tokens_are_an_imbalance_and_no_slow_rank() -> None:
     assert (found.kind, found.cause, found.ranks, found.suspects) == ("slow", "imbalance", (), ())
     job.tokens = dict.fromkeys(range(8), 30000)
     assert verdict(timed(job)).ranks == (6,)
+
+
+def _saves(longer: Callable[[int], float], size: Callable[[int], int | None] = lambda rank: 5 * 10**9) -> Case:
+    """Five checkpoints of eight ranks, each of which then waits for the last one; a step takes 0.4 s."""
+    rows: list[dict[str, Any]] = []
+    for step in range(50, 300, 50):
+        times = {rank: longer(rank) * (8000 + 37 * (step * 7 + rank * 13) % 900) for rank in range(8)}
+        for rank, ms in times.items():
+            common = {"rank": rank, "step": step, "level": 0}
+            rows += [
+                common | {"phase": "checkpoint", "name": "checkpoint", "value_ms": ms, "tokens": size(rank)},
+                common | {"phase": "barrier", "name": "barrier", "value_ms": max(times.values()) - ms + 100},
+                common | {"phase": "step", "name": "step_time", "value_ms": 400},
+            ]
+    return case(timings=rows)
+
+
+def test_the_one_who_takes_longer_to_write_its_part_of_each_checkpoint() -> None:
+    found = verdict(_saves(lambda rank: 25.0 if rank == 5 else 1.0))
+    assert (found.cause, found.ranks, found.finding.site) == ("straggler_host", (5,), "checkpoint_io")
+    assert "%" not in found.finding.summary  # it lies between two steps
+
+
+def test_checkpoints_that_take_all_long_accuse_nobody() -> None:
+    assert verdict(_saves(lambda rank: 25.0)).ranks == ()
+
+
+def test_who_has_more_to_write_is_not_slow() -> None:
+    found = verdict(_saves(lambda rank: 4.0 if rank == 5 else 1.0, lambda rank: 20 * 10**9 if rank == 5 else 5 * 10**9))
+    assert (found.cause, found.ranks) == ("imbalance", ())
+    assert "more to write" in found.finding.summary
+
+
+def test_tokens_count_in_the_steps_that_take_longer() -> None:
+    """The load of one rank grows late in the run: over all steps its median is as its peers'."""
+    job = Timed(8).slower(6, "backward", 3.0, lambda step: step >= 40)
+    rows = [row | {"tokens": 90000 if row["rank"] == 6 and row["step"] >= 40 else 30000} for row in job.rows()]
+    assert (verdict(case(timings=rows)).cause, verdict(case(timings=rows)).ranks) == ("imbalance", ())
 
 
 def test_experts_without_token_counts_leave_a_suspect() -> None:

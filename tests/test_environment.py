@@ -158,8 +158,43 @@ def test_hosts_that_were_replaced_and_a_job_that_shrank_are_listed() -> None:
         EnvironmentRow(
             name="hosts", values={"c": "joined in attempt 1", "b": "left after attempt 0"},
             note="a host that is new may have brought the fault",
-        )
+        ),
+        EnvironmentRow(name="hosts, replaced", values={"b → c": "ranks 2-3"}, note="changed between attempts"),
     ]  # fmt: skip
     (row,) = environment({0: _rows([], ranks=before), 1: _rows([], ranks=_placed(2, "a", "a"))})
     assert (row.name, row.values) == ("world size", {"2": "attempt 1", "4": "attempt 0"})
     assert environment({0: _rows([], ranks=before), 1: _rows([], ranks=_placed(4, "a"))}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "note"),
+    [
+        ("TIMEOUT(ms)", "86400000", "no wait is given up"),
+        ("TORCH_NCCL_ENABLE_MONITORING", "0", "nothing notices a watchdog"),
+        ("TORCH_FR_BUFFER_SIZE", "0", "records nothing"),
+        ("ecc_mode", "Disabled", "neither corrected nor reported"),
+        ("mig_mode", "Enabled", "cut into instances"),
+    ],
+)
+def test_what_could_never_fire_or_is_left_off_is_told(name: str, value: str, note: str) -> None:
+    (row,) = _listed(_of_ranks(name, value, value))
+    assert note in row.note
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("TIMEOUT(ms)", "600000"), ("TORCH_FR_BUFFER_SIZE", "2000"), ("ecc_mode", "Enabled")]
+)
+def test_what_is_in_order_is_not_told(name: str, value: str) -> None:
+    assert _listed(_of_ranks(name, value, value)) == []
+
+
+def test_hosts_that_were_replaced_are_told_old_to_new() -> None:
+    def placed(*hosts: str) -> list[dict[str, Any]]:
+        return [{"rank": rank, "host": host, "file": "a.log", "line": rank} for rank, host in enumerate(hosts)]
+
+    rows = environment({0: _rows([], ranks=placed("a", "a", "b", "b")), 1: _rows([], ranks=placed("a", "a", "c", "c"))})
+    assert [row.values for row in rows if row.name == "hosts, replaced"] == [{"b → c": "ranks 2-3"}]
+    moved = environment(
+        {0: _rows([], ranks=placed("a", "a", "b", "b")), 1: _rows([], ranks=placed("c", "a", "a", "c"))}
+    )
+    assert [row for row in moved if row.name == "hosts, replaced"] == []

@@ -130,3 +130,17 @@ def test_rows_stay_as_they_are() -> None:
     events = table("events", [raised(10, file="a", severity="error", text="x"), END | {"file": "a", "text": "y"}])
     after = with_recovered({**tables, "events": events})["events"]
     assert after.drop("recovered").equals(events) and after["recovered"].to_list() == [True, False]
+
+
+LOST = {"kind": "store_timeout", "code": "store_lost", "rank": 1, "line": 95}
+
+
+@pytest.mark.parametrize(
+    ("end", "steps", "expected"),
+    [({**END, "rank": 0}, [], True), ({**END, "rank": None}, [step(92, rank=None)], True), ({**END, "rank": 2}, [], False),
+     ({**END, "rank": 0, "line": 97}, [], False), ({**END, "rank": 0}, [step(99, rank=None)], False)],
+    ids=["rank 0 ended", "the job says so, and a bar is drawn once more", "another rank ended", "it was lost before", "the job went on"],
+)  # fmt: skip
+def test_the_store_leaves_with_rank_0(end: dict[str, Any], steps: list[dict[str, Any]], expected: bool) -> None:
+    assert outlived([end, LOST], steps)[1] is expected
+    assert not outlived([end, {**LOST, "code": None}], steps)[1]

@@ -73,3 +73,15 @@ def test_a_bad_weight_of_one_replica_is_its_own() -> None:
     first = found.first_anomaly
     assert (found.ranks, found.cause) == ((2,), "bad_state")
     assert (first.step, first.module, first.tensor) == (1, "fc", "param.weight")
+
+
+def test_a_parameter_written_after_the_output_was_bad_before_it() -> None:
+    """Modules alone: an entry ends with its parameters."""
+    job = Job()
+    for rank in range(2):
+        bad: Value = "nan" if rank else "ok"
+        job.op(rank, "fc", "ok", bad)
+        job.row(rank, "param.weight", bad, module="fc", op="Linear")
+        job.row(rank, "param.bias", "ok", module="fc", op="Linear")
+    found = answer(job)
+    assert (found.ranks, found.cause, found.first_anomaly.tensor) == ((1,), "bad_state", "param.weight")

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import parsers
 from parsers import flight_rows
 from parsers.flight_columns import OPERATION_KEYS
 from parsers.parser import Source
@@ -57,6 +59,14 @@ def test_the_same_tables_as_one_by_one(
     assert quick.keys() == slow.keys()
     for name in quick:
         assert quick[name].equals(slow[name]), name
+
+
+def test_a_row_takes_a_hundred_bytes_at_most(tmp_path: Path) -> None:
+    for rank in range(3):
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(pickled(dump(ring(lambda number: {}, 500))))
+    operations = parsers.read(str(tmp_path)).tables["operations"]
+    assert operations.height == 1500 and operations["rank"].n_unique() == 3
+    assert operations.estimated_size() <= 100 * operations.height
 
 
 def test_forms_are_few_and_numbers_apart() -> None:

@@ -191,3 +191,20 @@ def test_the_commands(tmp_path: Path, bundle: str) -> None:
     assert run("history", "faults")[1].splitlines()[1].split()[0] == "1"
     assert run("history", "add")[0] == 2
     assert "localhost was given" not in run("analyze", bundle)[1]
+
+
+def test_a_folder_of_incidents_becomes_a_page(tmp_path: Path, bundle: str) -> None:
+    report = analyze(bundle)
+    for number, name in enumerate(("<script>alert(1)</script>", "b")):
+        bundle_row = msgspec.structs.replace(report.bundle, name=name)
+        files = [msgspec.structs.replace(one, bytes=one.bytes + number) for one in report.files]
+        document = msgspec.structs.replace(report, bundle=bundle_row, files=files)
+        (tmp_path / f"{number}.json").write_bytes(json.render(document))
+    (tmp_path / "other.json").write_text("[]")
+    page = tmp_path / "index.html"
+    result = CliRunner().invoke(cli, ["history", "render", str(tmp_path), "-o", str(page)])
+    assert result.exit_code == 0
+    text = page.read_text()
+    assert ("2 incidents" in text and "localhost" in text and "2026-W" in text) or "2025-W" in text
+    assert "<script" not in text and "&lt;script&gt;alert(1)" in text
+    assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text

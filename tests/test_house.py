@@ -14,8 +14,8 @@ from forensics.detectors import DETECTORS
 from forensics.facts.process_ends import OWN_CAUSES, SIGNAL_CAUSES
 from forensics.model.names import Cause
 from forensics.model.taxonomy import CAUSES, EVENTS
+from parsers.event_kinds import EVENT_KINDS
 from parsers.parser import FileParser, LineParser
-from parsers.tables import EVENT_KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("parsers", "forensics", "reports")

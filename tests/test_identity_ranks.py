@@ -99,3 +99,21 @@ def test_on_a_single_host_that_runs_the_whole_world_local_numbers_are_ranks() ->
     assert _events(local, ranks=claims) == [(2, "global")]
     assert _events(local, ranks=claims[1:]) == [(None, None)]
     assert _events(local, ranks=[{**claim, "world_size": 6} for claim in claims]) == [(None, None)]
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [("run/attempt_0/5/stdout.log", (13, "global")), ("run/attempt_0/6/stdout.log", (2, "group")), ("run/attempt_0/5/notes.log", (2, "group"))],
+    ids=["both streams of one process", "of another process", "another file beside it"],
+)  # fmt: skip
+def test_both_streams_of_a_process_say_whose_they_are(other: str, expected: tuple[int, str]) -> None:
+    """PyTorch up to 2.1 prints a rank within a group on standard error, and the trainer its own on standard output."""
+    mine = "run/attempt_0/5/stderr.log"
+    files = [{**FILE, "file": mine}, {**FILE, "file": other}]
+    event = {
+        "rank": 2,
+        "rank_space": "group",
+        "text": "[Rank 2] Watchdog caught collective operation timeout",
+        "file": mine,
+    }
+    assert _events(event, files=files, steps=[{"rank": 13, "step": 1, "file": other}]) == [expected]

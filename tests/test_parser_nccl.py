@@ -114,6 +114,8 @@ W = P + "net.cc:9 NCCL WARN "
         ("[2026-01-31 10:11:12] node1:84:91 [3] a/b.cc:9 (f) NCCL WARN NET/IB: Got completion from peer n7<4> with "
          "status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_RECV(128) vendor_err=129 hca mlx5_3", "completion_error", "12",
          ["n7"]),
+        (W + "NET/OFI Request 0x7f0d completed with error. RC: 21. Error: unknown error. Completed length: 0", "completion_error",
+         "unknown error", None),
         (W + "NET/IB : Got async event : port error", "port_error", None, None),
         (W + "NET/IB : mlx5_3:1 Got async event : port error", "port_error", None, None),
         (W + "socketStartConnect: Connect to n7.x.org<41> failed : Connection refused", "connect_failed", None,
@@ -129,7 +131,7 @@ W = P + "net.cc:9 NCCL WARN "
         ("MCCL WARN socketStartConnect: Connect to 10.3.4.2<56> failed : Software caused connection abort",
          "connect_failed", None, ["10.3.4.2"]),
     ],
-    ids=["ib-2.8", "ib-2.10", "ib-2.20", "ib-2.30", "port", "port-2.20", "connect", "connect-2.10", "closed", "oom",
+    ids=["ib-2.8", "ib-2.10", "ib-2.20", "ib-2.30", "ofi", "port", "port-2.20", "connect", "connect-2.10", "closed", "oom",
          "cuda", "shm", "duplicate", "unknown", "mccl-bare"],
 )  # fmt: skip
 def test_warnings(text: str, kind: str, code: str | None, hosts: list[str] | None) -> None:

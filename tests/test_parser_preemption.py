@@ -25,6 +25,7 @@ from tests.lines import lines
             [("exit", "SIGKILL", 3, None)],
         ),
         ("[ERROR] ME(1) Worker process 4711 exit with exception. Error code: -11.", [("exit", "SIGSEGV", None, None)]),
+        ("[ERROR] ME(1) Worker process 4711 exit with exception.", [("exit", "exception", None, None)]),
         (
             "The node: 3 is timed out. It may exit with exception, please check this node's log.",
             [("heartbeat_lost", None, None, [3])],

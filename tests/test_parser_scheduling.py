@@ -36,6 +36,7 @@ CASES = [
     pytest.param(
         shell.PARSER, "Segmentation fault (core dumped)", [("exit", "SIGSEGV", "error", None)], id="shell_dash"
     ),
+    pytest.param(shell.PARSER, "Aborted (core dumped)", [("exit", "SIGABRT", "error", None)], id="shell_aborted"),
     pytest.param(shell.PARSER, "Killed by a shell", [], id="shell_words_in_a_sentence"),
     pytest.param(slurm.PARSER, "", [], id="slurm_empty"),
     pytest.param(slurm.PARSER, "srun: hello", [], id="slurm_foreign"),

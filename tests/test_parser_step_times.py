@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from parsers.timing import words
+from parsers.timing.checkpoint_times import PARSER as SAVES
 from parsers.timing.step_json import PARSER as JSON
 from parsers.timing.step_times import PARSER as TIMES
 from parsers.training.expert_load import PARSER as LOAD
@@ -98,6 +99,27 @@ def test_steps_as_json_tell_when_and_how_much() -> None:
     read = JSON.parse(lines(text))
     assert read["steps"].select("time_ns", "time_basis", "loss").rows() == [(1_769_854_272_500_000_000, "utc", 2.5)]
     assert read["timings"].select("phase", "tokens").rows() == [("expert_mlp", 4096)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("checkpoint step 50: wrote shard 00003-of-00008 (5.1 GB) to /ckpt in 9.2s", [(50, "checkpoint", "checkpoint", 9200.0, 5_100_000_000)]),
+        ("step 50: saved checkpoint to /ckpt/step50/rank3.pt, took 9.2 seconds", [(50, "checkpoint", "checkpoint", 9200.0, None)]),
+        ("iteration 50 dumped state_dict after 250 ms", [(50, "checkpoint", "state_dict", 250.0, None)]),
+        ("checkpoint step 50: barrier passed after 196.5s", [(50, "barrier", "barrier", 196500.0, None)]),
+        ("async checkpoint of step 50 written in 9.2s", []),
+        ("loaded checkpoint of step 50, saved by rank 0, in 9.2s", []),
+        ("saving checkpoint at step 50 to /ckpt", []),
+        ("saved checkpoint in 9.2 s", []),
+        ("", []),
+    ],
+    ids=["shard", "script", "state dict", "barrier", "beside the training", "loaded", "no duration", "no step", "empty"],
+)  # fmt: skip
+def test_times_of_checkpoints(text: str, expected: list[tuple[Any, ...]]) -> None:
+    rows = SAVES.parse(lines(text, rank=3))["timings"]
+    assert rows.select("step", "phase", "name", "value_ms", "tokens").rows() == expected
+    assert set(rows["rank"]) <= {3}
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,11 @@ NVRX = [
         id="crlf",
     ),
     pytest.param(
+        "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: {StragglerId(rank=21, node='n3')}",
+        [("relative", "warning", [21], None)],
+        id="names of reports",
+    ),
+    pytest.param(
         "DETECTED RELATIVE STRAGGLER GPU RANK=5 NODE=gpu-017",
         [("relative", "warning", [5], ["gpu-017"])],
         id="detected",

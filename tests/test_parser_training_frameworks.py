@@ -43,8 +43,8 @@ def _bar(count: int, total: int = 100) -> str:
                      [{"step": 10, "skipped": None}, {"step": 20, "skipped": 2}], id="skipped-counts-from-the-start"),
         pytest.param("epoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=12.3, CurrSamplesPerSec=1",
                      [{"step": 10}], id="timer"),
-        pytest.param("step=10, skipped=0, lr=[1]\nepoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=1",
-                     [{"step": 10, "skipped": 0}], id="timer-beside-report"),
+        pytest.param("step=10, skipped=0, lr=[1]\nepoch=0/micro_step=20/global_step=10, RunningAvgSamplesPerSec=1, CurrSamplesPerSec=12.5",
+                     [{"step": 10, "skipped": 0, "per_s": 12.5}], id="timer-beside-report"),
         pytest.param("steps: 100 lo", [], id="cut"),
     ],
 )  # fmt: skip
@@ -54,6 +54,18 @@ def test_deepspeed(text: str, expected: list[dict[str, Any]]) -> None:
     for row, wanted in zip(rows, expected, strict=True):
         assert row["framework"] == "deepspeed"
         assert repr({key: row[key] for key in wanted}) == repr(wanted)
+
+
+def test_deepspeed_says_what_a_step_is_spent_with() -> None:
+    text = (
+        "time (ms) | fwd: 1.0\n[Rank 0] step=10, skipped=0, lr=[1]\n"
+        "[Rank 0] time (ms) | fwd: 300.5 | bwd: 750.25 | bwd_allreduce: 110.5 | step_microstep: 71.5\n"
+        "elapsed time (ms) | nothing"
+    )
+    timings = DEEPSPEED.parse(lines(text))["timings"]
+    assert timings.select("rank", "step", "phase", "level", "value_ms", "line").rows() == [
+        (0, 10, "fwd", 0, 300.5, 3), (0, 10, "bwd", 0, 750.25, 3), (0, 10, "bwd_allreduce", 1, 110.5, 3), (0, 10, "optimizer", 0, 71.5, 3),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -70,6 +82,8 @@ def test_deepspeed(text: str, expected: list[dict[str, Any]]) -> None:
                      [{"step": 40, "loss": 1.2}], id="llama-factory"),
         pytest.param(f"{_bar(30)}\n{_bar(30)}{{'loss': 2.0, 'learning_rate': 1e-5, 'epoch': 0.3}}\n{_bar(31)}",
                      [{"step": 30, "loss": None}, {"step": 30, "loss": 2.0}, {"step": 31, "loss": None}], id="bars"),
+        pytest.param(f"{_bar(30)}{{'loss': 2.0, 'learning_rate': 1e-5, 'epoch': 0.3}}\n{_bar(31).replace('2.00s/it', '4.00it/s, loss=2')}",
+                     [{"step": 30, "elapsed_ms": 2000.0}, {"step": 31, "elapsed_ms": 250.0}], id="pace-of-the-bar"),
         pytest.param(f"{_bar(30)}\n{_bar(5, 8)}\n{{'eval_loss': 2.0, 'epoch': 0.3}}",
                      [{"step": 30, "loss": None}, {"step": 30, "loss": 2.0}], id="shorter-bar-of-evaluation"),
         pytest.param(f"{_bar(30)}\n{_bar(31)}", [], id="bars-alone-prove-nothing"),
@@ -83,6 +97,30 @@ def test_hf_trainer(text: str, expected: list[dict[str, Any]]) -> None:
     assert len(rows) == len(expected)
     for row, wanted in zip(rows, expected, strict=True):
         assert repr({key: row[key] for key in wanted}) == repr(wanted)
+
+
+def _dict(loss: float, epoch: str) -> str:
+    return f"{{'loss': '{loss}', 'learning_rate': '0.001', 'epoch': '{epoch}'}}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "steps"),
+    [
+        # a fast training: the bar is drawn again after each dict, and seldom besides
+        ([_bar(0), _dict(3.0, "0.1"), _bar(10), _dict(2.0, "0.2"), _bar(20), _bar(27), _dict(1.0, "0.3"), _bar(30)], (10, 20, 30)),
+        # a slow one: at each step
+        ([_bar(10), _dict(3.0, "0.1"), _bar(10), _bar(20), _dict(2.0, "0.2"), _bar(20)], (10, 20)),
+        # dicts by a logger, which draws no bar: the one after is the next step's
+        ([_bar(10), _dict(3.0, "0.1"), _bar(11), _bar(20), _dict(2.0, "0.2"), _bar(21), _bar(30), _dict(1.0, "0.3")], (10, 20, 30)),
+    ],
+    ids=["fast", "slow", "logger"],
+)  # fmt: skip
+def test_a_dicts_step_is_that_of_the_bar_which_keeps_step_with_the_epochs(
+    pieces: list[str], steps: tuple[int, ...]
+) -> None:
+    rows = _steps(HF, "\n".join(pieces))
+    assert tuple(row["step"] for row in rows if row["loss"] is not None) == steps
+    assert [row["step"] for row in rows] == sorted(row["step"] for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,11 @@
 
 import multiprocessing
 import os
+import signal
+import sys
+import time
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 import polars as pl
 import pytest
@@ -11,6 +15,8 @@ import parsers
 from parsers import pool
 from parsers.parser import Source
 from parsers.tables import Tables, table
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +59,25 @@ def test_whoever_stops_asking_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         parsers.read(bundle(tmp_path), map=stop)  # type: ignore[arg-type]
     assert not multiprocessing.active_children()
+
+
+def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path) -> None:
+    program = (
+        "import sys, parsers, parsers.ledger\n"
+        "from parsers import pool\n"
+        "parsers.ledger.UNIT_FILES = 1\n"
+        "several = lambda work, units: pool.in_processes(work, units, 2)\n"
+        "parsers.read(sys.argv[1], map=several, progress=lambda done, whole: print(done, flush=True))\n"
+    )
+    command = [sys.executable, "-c", program, bundle(tmp_path, 3000)]
+    with Popen(command, stdout=PIPE, stderr=DEVNULL, start_new_session=True, cwd=ROOT) as running:
+        assert running.stdout is not None and running.stdout.readline()  # two processes have read something
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=30) != 0
+    with pytest.raises(ProcessLookupError):  # soon nobody is left in its session
+        for _ in range(100):
+            os.killpg(running.pid, 0)
+            time.sleep(0.05)
 
 
 def test_small_bundles_are_read_in_this_process() -> None:

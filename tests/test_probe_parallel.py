@@ -19,7 +19,7 @@ from torch import nn
 from torch.distributed import isend, irecv
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe, ScheduleInterleaved1F1B
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 from forensics.probe import watch
@@ -84,26 +84,33 @@ def tensor(folder):
 
 facts["tensor"] = equal(tensor(FOLDER / "tensor"), tensor(None))
 
-def pipeline(folder):
+def pipeline(folder, kind=Schedule1F1B):
+    chunks = 2 if kind is ScheduleInterleaved1F1B else 1
     torch.manual_seed(RANK)
-    part = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
-    stage = PipelineStage(part, RANK, 4, torch.device("cpu"))
-    schedule = Schedule1F1B(stage, n_microbatches=4, loss_fn=nn.functional.mse_loss)
-    optimizer = torch.optim.SGD(part.parameters(), lr=0.1)
-    probe = watch(part, folder, optimizer=optimizer) if folder else None
+    parts = [nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(chunks)]
+    stages = [PipelineStage(part, at * 4 + RANK, 4 * chunks, torch.device("cpu")) for at, part in enumerate(parts)]
+    schedule = kind(stages if chunks > 1 else stages[0], n_microbatches=4, loss_fn=nn.functional.mse_loss)
+    optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in parts]
+    probes = [
+        watch(part, folder, optimizer=optimizer, **({"name": f"chunk{at}", "chunk": at} if chunks > 1 else {}))
+        for at, (part, optimizer) in enumerate(zip(parts, optimizers)) if folder
+    ]
     for step in range(2):
-        optimizer.zero_grad()
         whole = torch.randn(4, 4, generator=torch.Generator().manual_seed(step))
         if RANK == 0:
             schedule.step(whole)
         else:
             schedule.step(target=whole) if RANK == 3 else schedule.step()
-        optimizer.step()
-    if probe:
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+    for probe in probes:
         probe.close()
-    return [p.detach().clone() for p in part.parameters()]
+    return [p.detach().clone() for part in parts for p in part.parameters()]
 
 facts["pipeline"] = equal(pipeline(FOLDER / "pipeline"), pipeline(None))
+for kind in (ScheduleGPipe, ScheduleInterleaved1F1B):
+    facts[kind.__name__] = equal(pipeline(FOLDER / kind.__name__, kind), pipeline(None, kind))
 
 pair = dist.new_group([1, 3])
 with watch(net(), FOLDER / "calls"):
@@ -151,7 +158,9 @@ def calls(folder: Path, rank: int, step: int | None = None, **wanted: Any) -> li
 def test_a_training_with_a_probe_gives_the_same_bits(folder: Path, rank: int) -> None:
     facts = json.loads((folder / f"facts_{rank}").read_text())
     assert facts == dict.fromkeys(facts, True)
-    assert facts.keys() >= {"ddp", "ddp_hook", "fsdp", "tensor", "pipeline", "batch", "functional"}
+    assert facts.keys() >= {
+        "ddp", "ddp_hook", "fsdp", "tensor", "pipeline", "ScheduleGPipe", "ScheduleInterleaved1F1B", "batch", "functional",
+    }  # fmt: skip
 
 
 def test_nothing_was_complained_about(folder: Path) -> None:
@@ -218,6 +227,14 @@ def test_messages_of_a_pipeline_match_at_both_ends(folder: Path) -> None:
     assert sent == taken and len(sent) >= 8
     found = [row for row in rows(folder / "pipeline", 1) if (row["step"], row["module"]) == (1, "1")]
     assert [row["microbatch"] for row in found if row["tensor"] == "grad_output"] == [0, 1, 2, 3]
+
+
+def test_chunks_of_an_interleaved_schedule_are_told_apart(folder: Path) -> None:
+    found = [
+        row for row in rows(folder / "ScheduleInterleaved1F1B", 1) if row["step"] == 1 and row["tensor"] == "output"
+    ]
+    passes = {(row["module"], row["chunk"], row["microbatch"]) for row in found if row.get("group") is None}
+    assert passes == {(f"chunk{at}.{leaf}", at, micro) for at in (0, 1) for leaf in (0, 1) for micro in range(4)}
 
 
 def test_calls_carry_group_members_number_and_the_other_end(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The probe and the course of a training: steps, files, restarts, the loss, the optimizer, compiled models."""
 
 import importlib.util
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from forensics.probe import watch
 from parsers import read
-from tests.probe_runs import brief, needs_torch, rows
+from tests.probe_runs import brief, complaints, needs_torch, rows, run
 
 pytestmark = [needs_torch, pytest.mark.filterwarnings("default")]
 if importlib.util.find_spec("torch") is not None:
@@ -103,6 +104,27 @@ def test_two_probes_in_a_process_have_their_own_files_and_names_and_one_order(tm
     assert [row["seq"] for row in found] == list(range(len(found)))
     assert {row["module"] for row in found} == {"0", "1", "2", "model_2.0", "model_2.1", "model_2.2"}
     assert not first[0]._forward_hooks and not second[0]._forward_hooks
+
+
+def test_two_processes_of_one_rank_never_share_a_file(tmp_path: Path) -> None:
+    """Two that a launcher gave the same rank, or the next one before the last has ended."""
+    script = """
+import sys
+from pathlib import Path
+import torch
+from torch import nn
+from forensics.probe import watch
+model = nn.Linear(4, 4)
+with watch(model, Path(sys.argv[1]) / "stats", rank=0):
+    for _ in range(50):
+        model(torch.ones(2, 4))
+"""
+    assert run(script, tmp_path, world=2) == [0, 0], complaints(tmp_path)
+    files = sorted((tmp_path / "stats").iterdir())
+    assert [path.name for path in files] == ["rank_0.jsonl", "rank_0_attempt_1.jsonl"]
+    for path in files:
+        found = [json.loads(line) for line in path.read_text().splitlines()]
+        assert [row["seq"] for row in found] == list(range(len(found))) and len(found) == 50 * 2 + 2
 
 
 def test_probes_close_in_any_order_and_leave_pytorch_as_it_was(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def truth_of(name: str) -> dict[str, Any]:
     return json.loads((SAMPLES / name / "truth.json").read_text())
 
 
+STEP, FIGURE = re.compile(r"step[ =]\d+(?: \w+=\S+)*"), re.compile(r" \w+=(\S+)")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 WITH_OWN_FILES = [name for name in NAMES if "own_files" in truth_of(name)]
 WITH_DUMPS = [name for name in NAMES if (SAMPLES / name / "bundle" / "fr").is_dir()]
@@ -79,14 +80,23 @@ def test_the_first_anomaly_lies_where_the_truth_says(name: str, place: str) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_quoted_line_stands_where_the_evidence_says(name: str) -> None:
-    """A reference to a line of a log must quote that line, whole or in part; a page that misquotes is worth nothing."""
+    """A reference to a line of a log must quote that line, whole or in part; a page that misquotes is worth nothing. Of a
+    training step it names the figures, and each of them stands in the line."""
     report = untouched(name)
     for ref in [ref for evidence in report.incidents[report.primary].evidence for ref in evidence.refs]:
         path = SAMPLES / name / "bundle" / ref.file
         assert path.is_file(), ref
         if ref.line is not None and path.suffix == ".log":
-            line = COLOURS.sub("", path.read_text(errors="replace").split("\n")[ref.line - 1])
-            assert ref.text.strip().rstrip("…") in line, ref
+            line = COLOURS.sub("", path.read_bytes().decode(errors="replace").split("\n")[ref.line - 1])
+            if STEP.fullmatch(ref.text):
+                assert {repr(float(value)) for value in FIGURE.findall(ref.text)} <= numbers(line), ref
+            else:
+                assert ref.text.strip().rstrip("…") in line, ref
+
+
+def numbers(line: str) -> set[str]:
+    """All that are printed in it, NaN too, each as Python writes it."""
+    return {repr(float(found)) for found in re.findall(r"nan|inf|\d+(?:\.\d+)?(?:e[+-]?\d+)?", line)}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if (SAMPLES / name / "expected.json").exists()])
@@ -114,7 +124,10 @@ def test_without_the_culprits_files_nobody_innocent_is_named(name: str, copy_of:
 
 
 def world_of(name: str) -> set[int]:
-    return {int(path.name) for path in SAMPLES.glob(f"{name}/bundle/logs/*/attempt_0/*")}
+    """Ranks with a log: torchrun's folders, or one file each."""
+    folders = [path.name for path in SAMPLES.glob(f"{name}/bundle/logs/*/attempt_0/*")]
+    files = [path.stem.removeprefix("rank_") for path in SAMPLES.glob(f"{name}/bundle/logs/rank_*.log")]
+    return {int(number) for number in folders + files}
 
 
 class Hostile:

@@ -66,6 +66,11 @@ CASES: Mapping[str, tuple[list[str], Answer]] = {
         [*SHM, "(EngineCore pid=9) INFO 01-31 10:15:12 [core.py:9] init engine took 141.02 seconds"],
         ("unknown", None, [], []),
     ),
+    "a program's word of a hang is no log of a host": (["my_lib: Hang detected"], ("unknown", None, [], [])),
+    "who speaks is who waited": (
+        ["rank 7: reduce_scatter timed out after 600 s", "world_size=8"],
+        ("hang", None, [], []),
+    ),
     "Slurm puts a job that it preempts back into its queue": (
         ["slurmstepd: error: *** JOB 71 ON n4 CANCELLED AT 2026-01-31T10:11:12 DUE TO JOB REQUEUE ***"],
         ("crash", "preempted", [], []),

@@ -41,13 +41,10 @@ def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
 
 def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     """Files of flight records without a rank."""
-    parts = [tables[name].filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]
-    recorded = (
-        tables["operations"]
-        .select("file", "rank", "record", "line")
-        .filter(pl.col("record").is_not_null() & pl.col("line").is_null())
-    )
-    rows = pl.concat([spelled(part.select("file", "rank").unique()) for part in (*parts, recorded)])
+    parts = [tables[name].lazy().filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]
+    recorded = tables["operations"].lazy().filter(pl.col("record").is_not_null() & pl.col("line").is_null())
+    distinct = [part.select("file", "rank").unique().collect(engine="streaming") for part in (*parts, recorded)]
+    rows = pl.concat(map(spelled, distinct))  # of millions of entries none is copied
     return rows.group_by("file").agg(pl.col("rank").is_null().all()).filter("rank")["file"].sort().to_list()
 
 

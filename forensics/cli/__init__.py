@@ -3,7 +3,6 @@
 Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
 """
 
-import gc
 import os
 import shutil
 import signal
@@ -69,7 +68,6 @@ def cli(quiet: bool, verbose: bool) -> None:
 def main() -> NoReturn:
     """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
     outputs.reopen_closed()
-    gc.set_threshold(200_000, 20, 50)  # rows and tables hold no cycles: to look for some takes a tenth of the time
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
     try:
         status = _run()

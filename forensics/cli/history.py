@@ -1,7 +1,9 @@
 """`forensics history`: incidents of months in one file, and who stands out in them."""
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from forensics.model.past import Past, PastIncident
 
 VARIABLE = "FORENSICS_HISTORY"
-_TEXT = 60  # characters of a summary in a list
+_TEXT, _HOSTS = 60, 12  # characters of a summary, hosts of a week
 
 
 def default_file() -> str:
@@ -81,17 +83,8 @@ def _report(source: str) -> "Report":
 def list_(host: str | None, file: str) -> None:
     """The incidents, oldest first; the same number under "signature" is the same fault again."""
     incidents = past_of(file).incidents
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(one.signature for one in incidents), 1)}
-    names = ("time", "bundle", "attempt", "kind", "cause", "status", "who", "signature", "GPU hours", "summary")
-    rows = [
-        (
-            (one.time_utc or "")[:19], one.bundle, one.attempt, one.kind, one.cause, one.status, _who(one), numbers[one.signature],
-            one.lost_gpu_hours, one.summary[:_TEXT],
-        )
-        for one in incidents
-        if host is None or ("host", host) in (*one.accused, *one.suspected)
-    ]  # fmt: skip
-    _print(names, rows, "no incident")
+    about = [one for one in incidents if host is None or ("host", host) in (*one.accused, *one.suspected)]
+    _print(_INCIDENTS, _incidents(about), "no incident")
 
 
 def _who(one: "PastIncident") -> str:
@@ -104,49 +97,129 @@ def _who(one: "PastIncident") -> str:
 @_file
 def suspects(file: str) -> None:
     """Hosts and devices that were accused, and whether chance would accuse them as often. A reason to suspect, no proof."""
-    from forensics.verdict.offenders import offenders
-
-    past = past_of(file)
-    names = ("what", "name", "accused", "suspected", "of", "by chance", "p", "last", "says")
-    rows: list[tuple[Any, ...]] = []
-    for one in offenders(past.incidents):
-        last = max((past.time_utc or "" for past in one.times), default="")[:10]
-        says = [
-            "not chance"
-            if one.is_likely
-            else "the same ranks each time"
-            if one.is_of_ranks and len(one.times) > 1
-            else "may be chance"
-        ]
-        says += ["the same fault again"] if one.signature else []
-        says += ["known to be bad"] if one.kind == "host" and one.name in past.known_bad else []
-        rows.append((
-            one.kind, one.name, len(one.times) - one.suspected, one.suspected, one.of, f"{one.expected:.2g}", f"{one.chance:.2g}", last, ", ".join(says),
-        ))  # fmt: skip
-    listed = {row[1] for row in rows}
-    rows += [("host", host, 0, 0, 0, "", "", "", "known to be bad") for host in past.known_bad if host not in listed]
-    _print(names, rows, "nobody was accused")
+    _print(_SUSPECTS, _suspects(past_of(file)), "nobody was accused")
 
 
 @history.command("faults", epilog="Example: forensics history faults")
 @_file
 def faults(file: str) -> None:
     """How often which fault came: kind, cause, place in the program or the model, and the hours that it cost."""
-    from collections import defaultdict
+    _print(_FAULTS, _faults(past_of(file).incidents), "no incident")
 
-    found: dict[str, list[PastIncident]] = defaultdict(list)
-    for one in past_of(file).incidents:
-        found[one.signature].append(one)
-    names = ("times", "first", "last", "hosts", "GPU hours", "fault")
-    rows = [
+
+@history.command("render", epilog="Example: forensics history render incidents/ -o index.html")
+@click.argument("folder", metavar="DIR")
+@click.option("-o", "--output", metavar="FILE", default="-", help="Write the page to FILE.")
+def render(folder: str, output: str) -> None:
+    """One page of all incident.json files below DIR: by week, by fault, by host, and who comes back."""
+    from forensics.history import NotAReport, entries_of, report_from
+    from forensics.model.past import Past
+    from reports import html, outputs
+
+    found: dict[str, PastIncident] = {}
+    for path in sorted(Path(folder).rglob("*.json")):
+        try:
+            found |= {one.id: one for one in entries_of(report_from(path.read_bytes()))}
+        except (OSError, NotAReport):
+            continue  # another document
+    past = Past(incidents=sorted(found.values(), key=lambda one: (one.time_utc or "~", one.id)))
+    tables = (
+        html.Table("By week", _WEEKS, _texts(_weeks(past.incidents)), "No incident."),
+        html.Table("By fault", _FAULTS, _texts(_faults(past.incidents)), "No incident."),
+        html.Table("Who comes back", _SUSPECTS, _texts(_suspects(past)), "Nobody was accused."),
+        html.Table("Incidents", _INCIDENTS, _texts(_incidents(past.incidents)), "No incident."),
+    )
+    outputs.write(output, html.render_tables(f"{len(past.incidents)} incidents", tables).encode())
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+Cells = list[tuple[Any, ...]]
+_INCIDENTS = ("time", "bundle", "attempt", "kind", "cause", "status", "who", "signature", "GPU hours", "summary")
+_SUSPECTS = ("what", "name", "accused", "suspected", "of", "by chance", "p", "last", "says")
+_FAULTS = ("times", "first", "last", "hosts", "GPU hours", "fault")
+_WEEKS = ("week", "incidents", "kinds", "hosts accused", "GPU hours")
+
+
+def _incidents(incidents: "Sequence[PastIncident]") -> Cells:
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(one.signature for one in incidents), 1)}
+    return [
         (
-            len(all_), min(one.time_utc or "" for one in all_)[:10], max(one.time_utc or "" for one in all_)[:10],
-            len({thing for one in all_ for thing in one.accused if thing[0] == "host"}),
-            f"{sum(one.lost_gpu_hours or 0 for one in all_):.2f}", signature,
+            (one.time_utc or "")[:19], one.bundle, one.attempt, one.kind, one.cause, one.status, _who(one), numbers[one.signature],
+            one.lost_gpu_hours, one.summary[:_TEXT],
         )
-        for signature, all_ in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        for one in incidents
     ]  # fmt: skip
-    _print(names, rows, "no incident")
+
+
+def _suspects(past: "Past") -> Cells:
+    from forensics.verdict.offenders import offenders
+
+    rows: Cells = []
+    for one in offenders(past.incidents):
+        last = max((past.time_utc or "" for past in one.times), default="")[:10]
+        repeated = "the same ranks each time" if one.is_of_ranks and len(one.times) > 1 else "may be chance"
+        says = ["not chance" if one.is_likely else repeated]
+        says += ["the same fault again"] if one.signature else []
+        says += ["known to be bad"] if one.kind == "host" and one.name in past.known_bad else []
+        rows.append((
+            one.kind, one.name, len(one.times) - one.suspected, one.suspected, one.of, f"{one.expected:.2g}",
+            f"{one.chance:.2g}", last, ", ".join(says),
+        ))  # fmt: skip
+    listed = {row[1] for row in rows}
+    return rows + [
+        ("host", host, 0, 0, 0, "", "", "", "known to be bad") for host in past.known_bad if host not in listed
+    ]
+
+
+def _faults(incidents: "Sequence[PastIncident]") -> Cells:
+    found: dict[str, list[PastIncident]] = defaultdict(list)
+    for one in incidents:
+        found[one.signature].append(one)
+    return [
+        (
+            len(same), min(one.time_utc or "" for one in same)[:10], max(one.time_utc or "" for one in same)[:10],
+            len(_hosts(same)), _hours(same), signature,
+        )
+        for signature, same in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    ]  # fmt: skip
+
+
+def _weeks(incidents: "Sequence[PastIncident]") -> Cells:
+    """By ISO week, the newest first; incidents without a time last."""
+    found: dict[str, list[PastIncident]] = defaultdict(list)
+    for one in incidents:
+        found[_week(one.time_utc)].append(one)
+    return [
+        (
+            week,
+            len(same),
+            ", ".join(sorted({one.kind for one in same})),
+            " ".join(sorted(_hosts(same))[:_HOSTS]),
+            _hours(same),
+        )
+        for week, same in sorted(found.items(), reverse=True)
+    ]
+
+
+def _week(time_utc: str | None) -> str:
+    try:
+        year, week, _ = datetime.fromisoformat((time_utc or "").replace("Z", "+00:00")).isocalendar()
+    except ValueError:
+        return "–"
+    return f"{year}-W{week:02}"
+
+
+def _hosts(incidents: "Sequence[PastIncident]") -> set[str]:
+    return {name for one in incidents for kind, name in one.accused if kind == "host"}
+
+
+def _hours(incidents: "Sequence[PastIncident]") -> str:
+    return f"{sum(one.lost_gpu_hours or 0 for one in incidents):.2f}"
+
+
+def _texts(rows: Cells) -> list[list[str]]:
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 def _print(names: Sequence[str], rows: Sequence[Sequence[Any]], nothing: str) -> None:

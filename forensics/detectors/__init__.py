@@ -3,6 +3,7 @@
 from forensics.case import Detector
 from forensics.detectors.hardware import (
     device_fault,
+    failed_check_of_host,
     failed_node_check,
     idle_device,
     link_before_wait,
@@ -17,6 +18,7 @@ from forensics.detectors.hardware import (
 )
 from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start
 from forensics.detectors.numerics import (
+    bad_scale,
     exhausted_range,
     first_anomaly,
     hash_mismatch,
@@ -34,6 +36,7 @@ from forensics.detectors.ranks import (
     mismatch,
     never_entered,
     no_answer,
+    no_heartbeat,
     novel_line,
     odd_stack,
     process_ended,
@@ -45,6 +48,7 @@ from forensics.detectors.ranks import (
 from forensics.detectors.slow import (
     late_rank,
     reported_straggler,
+    slow_kernels,
     slow_network,
     straggler,
     throughput_drop,
@@ -57,6 +61,7 @@ DETECTORS: tuple[Detector, ...] = (
     loss_log.DETECTOR,
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
+    bad_scale.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
     process_ended.DETECTOR,
@@ -69,10 +74,12 @@ DETECTORS: tuple[Detector, ...] = (
     did_not_give_up.DETECTOR,
     lost_heartbeat.DETECTOR,
     failed_node_check.DETECTOR,
+    failed_check_of_host.DETECTOR,
     shared_storage.DETECTOR,
     received_size.DETECTOR,
     absent.DETECTOR,
     no_answer.DETECTOR,
+    no_heartbeat.DETECTOR,
     device_fault.DETECTOR,
     stopped_from_outside.DETECTOR,
     network.DETECTOR,
@@ -85,6 +92,7 @@ DETECTORS: tuple[Detector, ...] = (
     silent_member.DETECTOR,
     straggler.DETECTOR,
     late_rank.DETECTOR,
+    slow_kernels.DETECTOR,
     slow_network.DETECTOR,
     reported_straggler.DETECTOR,
     unnamed_rank.DETECTOR,

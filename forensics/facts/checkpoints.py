@@ -1,14 +1,12 @@
 """Checkpoints that are complete, and the one to go back to, by the name that the log gives it.
 
 A line that only announces a checkpoint, or says that it failed, is none; nor is one of which a rank began its part and
-never ended it. Where a job saves in two stages, to memory and
-then to storage, only what reached storage outlives a host.
+never ended it. Where a job saves in two stages, to memory and then to storage, only what reached storage outlives a host.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -16,6 +14,7 @@ from forensics.model.ref import Ref
 
 SAVED, STORED = "checkpoint_save", "checkpoint_persist"
 BACK = 100  # steps before a spike from which PaLM's training was resumed (Chowdhery and others 2022, section 5.1)
+_BEGIN, _END = "begin", "end"
 
 
 class Checkpoint(NamedTuple):
@@ -32,62 +31,67 @@ class Checkpoint(NamedTuple):
         return f"the checkpoint of step {self.step}" + (f" ({self.path})" if self.path else "")
 
 
-def said(detail: str | None) -> dict[str, Any]:
-    """What the line of a checkpoint said beyond its step: `phase` (begin, end), `path`."""
-    try:
-        told = json.loads(detail or "{}")
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
 class Lines(NamedTuple):
-    """What lines of one kind say: step → who began it, who ended it, and the first line that says so."""
+    """What lines of one kind say: step → who began it, who ended it, and the first line that says that it is done."""
 
-    begun: dict[int, set[int | None]]
-    ended: dict[int, set[int | None]]
-    first: dict[int, Ref]
+    begun: Mapping[int, set[int | None]]
+    ended: Mapping[int, set[int | None]]
+    first: Mapping[int, Ref]
 
-    def unfinished(self, step: int) -> set[int | None]:
-        """Ranks that began their part of a step and did not say that it was done, though they say so of others."""
-        tells = set().union(*self.ended.values())
+    @property
+    def complete(self) -> dict[int, Ref]:
+        """Steps of which nobody owes a part."""
+        tells = self._who_tells()
+        return {step: ref for step, ref in self.first.items() if not self._owed(step, tells)}
+
+    @property
+    def unfinished(self) -> dict[int, list[int]]:
+        """Step → ranks that began their part and did not say that it was done, though they say so of other steps."""
+        tells = self._who_tells()
+        owed = {
+            step: sorted(rank for rank in self._owed(step, tells) if rank is not None) for step in sorted(self.begun)
+        }
+        return {step: ranks for step, ranks in owed.items() if ranks}
+
+    def _who_tells(self) -> set[int | None]:
+        return set().union(*self.ended.values())
+
+    def _owed(self, step: int, tells: set[int | None]) -> set[int | None]:
         return self.begun.get(step, set()) & tells - self.ended.get(step, set())
 
 
-def lines_of(events: pl.DataFrame, kind: str) -> Lines:
-    """Events of one attempt → what those of this kind say."""
-    rows = events.filter((pl.col("kind") == kind) & pl.col("step").is_not_null())
-    rows = rows.filter(~pl.col("severity").is_in(["error", "fatal"]).fill_null(False))
-    told = Lines(defaultdict(set), defaultdict(set), {})
-    for step, rank, detail, file, line, text in rows.select(
-        "step", "rank", "detail", "file", "line", "text"
-    ).iter_rows():
-        if said(detail).get("phase") == "begin":
-            told.begun[step].add(rank)
-        else:
-            told.ended[step].add(rank)
-            told.first.setdefault(step, Ref(file=file or "", line=line, text=text or ""))
-    return told
+class Checkpoints(NamedTuple):
+    """All that one attempt says of its checkpoints: by kind of line, and the complete ones by step."""
+
+    saved: Lines
+    stored: Lines
+    complete: tuple[Checkpoint, ...]
 
 
-def complete(events: pl.DataFrame, kind: str) -> dict[int, Ref]:
-    """Steps of the checkpoints that lines of this kind say to be complete → the first such line."""
-    told = lines_of(events, kind)
-    return {step: ref for step, ref in told.first.items() if not told.unfinished(step)}
+def checkpoints(events: pl.DataFrame) -> Checkpoints:
+    """Events of one attempt → what they say of checkpoints."""
+    rows = events.filter(pl.col("kind").is_in([SAVED, STORED]) & pl.col("step").is_not_null())
+    rows = rows.filter(~pl.col("severity").is_in(["error", "fatal"]).fill_null(False)).with_columns(
+        _phase=pl.col("detail").str.json_path_match("$.phase").fill_null(_END),
+        _path=pl.col("detail").str.json_path_match("$.path"),
+    )
+    paths = dict(rows.drop_nulls("_path").select("step", "_path").unique("step", keep="first").iter_rows())
+    saved, stored = _lines(rows.filter(pl.col("kind") == SAVED)), _lines(rows.filter(pl.col("kind") == STORED))
+    in_storage, anywhere = stored.complete, saved.complete | stored.complete
+    known = tuple(Checkpoint(step, step in in_storage, paths.get(step), anywhere[step]) for step in sorted(anywhere))
+    return Checkpoints(saved, stored, known)
 
 
-def newest_complete(events: pl.DataFrame, kind: str) -> int | None:
-    """The step of the newest one."""
-    return max(complete(events, kind), default=None)
-
-
-def checkpoints(events: pl.DataFrame) -> tuple[Checkpoint, ...]:
-    """Events of one attempt → complete checkpoints, by step."""
-    saved, stored = complete(events, SAVED), complete(events, STORED)
-    about = events.filter(pl.col("kind").is_in([SAVED, STORED]) & pl.col("detail").str.contains("path", literal=True))
-    paths = {step: said(detail).get("path") for step, detail in about.select("step", "detail").iter_rows()}
-    both = saved | stored
-    return tuple(Checkpoint(step, step in stored, paths.get(step), both[step]) for step in sorted(both))
+def _lines(rows: pl.DataFrame) -> Lines:
+    who: dict[str, dict[int, set[int | None]]] = {_BEGIN: defaultdict(set), _END: defaultdict(set)}
+    for phase, step, rank in rows.select("_phase", "step", "rank").unique().iter_rows():
+        who[_BEGIN if phase == _BEGIN else _END][step].add(rank)
+    done = rows.filter(pl.col("_phase") != _BEGIN).unique("step", keep="first", maintain_order=True)
+    first = {
+        step: Ref(file=file or "", line=line, text=text or "")
+        for step, file, line, text in done.select("step", "file", "line", "text").iter_rows()
+    }
+    return Lines(who[_BEGIN], who[_END], first)
 
 
 def safe(known: Sequence[Checkpoint]) -> list[Checkpoint]:

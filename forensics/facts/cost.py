@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
-from forensics.facts.checkpoints import SAVED, STORED, newest_complete
+from forensics.facts.checkpoints import Checkpoints
 from forensics.facts.progress import newest
 from forensics.model.incident import Lost
 from parsers.tables import TableName
@@ -20,13 +20,13 @@ _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 
 
-def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks: Clocks) -> Lost:
+def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks: Clocks, written: Checkpoints) -> Lost:
     """What records of one attempt say → Lost; null where they do not."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
     return Lost(
         last_completed_step=newest(steps["step"]),
-        last_saved_step=newest_complete(events, SAVED),
-        last_persisted_step=newest_complete(events, STORED),
+        last_saved_step=max(written.saved.complete, default=None),
+        last_persisted_step=max(written.stored.complete, default=None),
         stalled_s=_stalled(events, clocks, steps),
     )
 

@@ -7,13 +7,14 @@ rarer than on the other hosts that left a log, and which rank runs on the device
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
+from forensics.facts.event_rows import detail
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
 from parsers.tables import TableName
@@ -21,13 +22,15 @@ from parsers.tables import TableName
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
 _COMMON = 0.3  # of the hosts that left a log
 _FEWEST = 3
+_TOGETHER_NS = 120 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
-    that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts."""
+    that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts. `victims`: other devices of
+    the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself."""
 
     row: Mapping[str, Any]
     host: str | None
@@ -36,6 +39,21 @@ class Record:
     counts: bool
     rank: int | None
     common: bool
+    victims: int = 0
+
+    @property
+    def origin(self) -> str | None:
+        """The code of the error that it follows from by its own words ("caused by previous Xid 94"), else its own."""
+        told = detail(self.row).get("caused_by") if self.kind == "gpu_error" else None
+        return str(told) if told else self.row["code"]
+
+    @property
+    def is_consequence(self) -> bool:
+        """Does it follow from an error of another device, or from an earlier one of its own, by the catalogue or its own words?"""
+        if self.origin != self.row["code"]:
+            return described(self.origin).is_consequence
+        told = detail(self.row)
+        return bool(told.get("consequence")) or told.get("is_consequence_of_other") == "yes"
 
     @property
     def kind(self) -> str:
@@ -45,12 +63,14 @@ class Record:
     def severity(self) -> str | None:
         """By the catalogue, else as the driver or its parser says."""
         told = self.row["severity"]
+        if self.origin != self.row["code"]:
+            return described(self.origin).severity or "error"
         return str(described(self.row["code"]).severity or told) if told != "info" else "info"
 
     @property
     def is_device_error(self) -> bool:
         """Is it an error of the device itself? Not what a program does to itself, nor what only follows."""
-        if described(self.row["code"]).category in ("application", "informational"):
+        if described(self.origin).category in ("application", "informational"):
             return False
         return self.kind == "gpu_lost" or (self.kind == "gpu_error" and self.severity in ("error", "fatal"))
 
@@ -73,7 +93,33 @@ def hardware(
         return ()
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
-    return tuple(_records(rows, devices, window, job_hosts, logged))
+    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged)))
+
+
+def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
+    """Records with the number of other devices of their host that suffered at the same time."""
+    victims: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
+    for one in found:
+        if one.host and one.row["pci"] and one.kind == "gpu_error" and one.is_consequence:
+            victims[one.host].append((one.row["pci"], one.row["time_ns"]))
+
+    def counted(one: Record) -> Record:
+        if (
+            one.kind != "gpu_error"
+            or one.severity != "fatal"
+            or one.is_consequence
+            or not one.host
+            or not one.row["pci"]
+        ):
+            return one
+        others = {
+            pci for pci, time in victims[one.host]
+            if not is_same_device(pci, one.row["pci"])
+            and (time is None or one.row["time_ns"] is None or abs(time - one.row["time_ns"]) <= _TOGETHER_NS)
+        }  # fmt: skip
+        return replace(one, victims=len(others))
+
+    return tuple(counted(one) for one in found)
 
 
 def _records(

@@ -21,6 +21,7 @@ from forensics.facts.roles import Roles
 from parsers.tables import TableName, spelled
 from parsers.timing.words import sort_of
 
+_BESIDE = 1.5  # times the step: what takes so long is no part of it
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
 SCHEMA = {
     "rank": pl.Int64, "step": pl.Int64, "phase": pl.String, "sort": pl.String, "ms": pl.Float64, "tokens": pl.Int64,
@@ -107,7 +108,7 @@ def _calls(operations: pl.DataFrame) -> pl.DataFrame:
 
 def _with_steps(rows: pl.DataFrame) -> pl.DataFrame:
     """With `step_ms`. Operations inside a phase (a higher level) are not added to it a second time, unless the phase has no
-    row of its own."""
+    row of its own. What takes most ranks longer than a step lies between two steps: its share of one is not known."""
     whole = rows.filter(pl.col("sort") == "whole").group_by("rank", "step").agg(pl.col("ms").max().alias("printed"))
     parts = rows.filter(pl.col("sort").is_in(["work", "host", "wait"]))
     parts = parts.filter(pl.col("level") == pl.col("level").min().over("rank", "step", "head"))
@@ -115,6 +116,8 @@ def _with_steps(rows: pl.DataFrame) -> pl.DataFrame:
     found = rows.join(whole, on=["rank", "step"], how="left").join(parts, on=["rank", "step"], how="left")
     own = pl.coalesce("printed", pl.when(pl.col("parts") > 1).then("summed"))
     own = pl.when(pl.col("sort") != "call").then(own).otherwise("between")
-    return found.with_columns(
+    found = found.with_columns(
         step_ms=own.median().over("stage", "step", pl.when(pl.col("sort") == "call").then("phase"))
     )
+    is_beside = pl.col("ms").median().over("stage", "step", "phase") > _BESIDE * pl.col("step_ms")
+    return found.with_columns(step_ms=pl.when(~is_beside.fill_null(False)).then("step_ms"))

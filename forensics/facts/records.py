@@ -70,22 +70,20 @@ def groups_of(
         .select("rank", "group", "desc", "members", "backend")
         .unique(["rank", "group", "desc"], keep="first", maintain_order=True)
     )
+    distinct = tables["operations"].lazy().select("rank", "file", "group", "desc", "backend").unique()
+    recorded = spelled(distinct.collect(engine="streaming")).sort(
+        "file", "backend"
+    )  # of millions of entries none is copied
     used = pl.concat(
         [
-            spelled(tables[name].select("rank", "file", "group", "desc").unique())
+            frame.select("rank", "file", "group", "desc")
             .join(dumps, on=["rank", "file"], how="semi")
             .filter(pl.col("group").is_not_null())
             .select("rank", "group", "desc")
-            for name in ("operations", "progress")
+            for frame in (recorded, tables["progress"])
         ]
     ).unique()
-    backends = spelled(
-        tables["operations"]
-        .select("group", "desc", "backend")
-        .filter(pl.col("backend").is_not_null())
-        .group_by("group", "desc")
-        .agg(pl.col("backend").first())
-    )
+    backends = recorded.filter(pl.col("backend").is_not_null()).group_by("group", "desc").agg(pl.col("backend").first())
     by_members = stated.with_columns(pl.col("members").list.sort().cast(pl.List(pl.String)).list.join(",").alias("key"))
     loose = used.join(stated.select("rank", "group", "desc"), on=["rank", "group", "desc"], how="anti")
     # A name that only one known membership has stands for that membership on every rank.

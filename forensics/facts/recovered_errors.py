@@ -7,7 +7,8 @@ An error ended a process only if nothing of it comes later. It did not where the
 - completes a step, by a later time stamp of the same kind; or
 - completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
-What a process prints of broken connections after its end is the leaving of the others.
+What a process prints of broken connections after its end is the leaving of the others; what it prints of the store after
+the end that rank 0 tells of is the leaving of rank 0.
 
 A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
 later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
@@ -30,6 +31,7 @@ _LEAVING = (
     "peer_closed", "connect_failed", "remote_error", "store_timeout", "heartbeat_lost", "dump_signal", "comm_abort",
     "comm_warning",
 )  # fmt: skip
+_OF_STORE = ("store", "store_lost")
 _EXITS = ("exit", "first_failure")
 _PRINTER = ["file", "rank"]
 _QUIET = ("lifecycle", "note", "symptom")
@@ -44,7 +46,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     ends = _ends(events, steps)
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
     found = [_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)]
-    found += [_caught(events, steps), _of_another_day(events, tables)]
+    found += [_store_gone(events, steps), _caught(events, steps), _of_another_day(events, tables)]
     return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
 
 
@@ -126,6 +128,16 @@ def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
 def _after_an_end(events: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:
     left = events.filter(pl.col("kind").is_in(_LEAVING)).join(ends, on=_PRINTER, how="inner", nulls_equal=True)
     return left.filter(pl.col("line") > pl.col("end"))["_event"]
+
+
+def _store_gone(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """The store is rank 0's, who leaves when the job has ended: others lose it then, and nobody takes another step."""
+    said = events.filter((pl.col("kind") == "job_end") & (pl.col("rank").fill_null(0) == 0))
+    ended = said.group_by("file").agg(pl.col("line").min().alias("_end"))
+    last = steps.group_by("file").agg(pl.col("line").max().alias("_step"))
+    lost = events.filter(pl.col("kind").is_in(_LEAVING) & pl.col("code").is_in(_OF_STORE)).join(ended, on="file")
+    lost = lost.join(last, on="file", how="left").filter(pl.col("line") > pl.max_horizontal("_end", "_step"))
+    return lost["_event"]
 
 
 def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:

@@ -10,8 +10,9 @@
 Fooled by: steps whose work grows (a batch that is ramped up), which show as pauses late in the run.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
@@ -24,6 +25,7 @@ from parsers.tables import TableName
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]
 SECOND_NS = 1_000_000_000
 _PAUSE = 0.5  # of a step: what a step takes longer is noise up to here
+_MOST = 0.5  # of an initialisation: a part that is told by name
 _FEWEST = 3  # steps with a time, without which no median is told
 _OF_THE_JOB = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load")
 
@@ -73,9 +75,9 @@ def spent(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, attemp
     saves = _times(events.filter(pl.col("kind").is_in([SAVED, STORED])), basis)
     evaluated = _times(steps.filter(pl.col("phase") == "eval"), basis)
     phases, costs = _divided(moments, pace, saves, evaluated)
-    begin = min([*_begin(tables, events, basis), *_opened(tables["files"], clock["file"][0], attempt)], default=None)
-    first = moments[0][1] - pace * SECOND_NS
-    if begin is not None and begin < first:
+    first = moments[0][1] - round(pace * SECOND_NS)
+    begin = min([*_begin(tables, events, basis), *_opened(tables["files"], clock["file"][0], attempt), first])
+    if begin < first:
         phases["launch"] = (first - begin) / SECOND_NS
     return told._replace(
         basis=basis, begin_ns=begin, last_ns=moments[-1][1], step_s=pace, phases=phases, saves_s=costs,
@@ -125,8 +127,9 @@ def _divided(
     return dict(phases), tuple(costs)
 
 
-def _within(times: Iterable[int], first: int, last: int) -> bool:
-    return any(first <= time < last for time in times)
+def _within(times: Sequence[int], first: int, last: int) -> bool:
+    at = bisect_left(times, first)
+    return at < len(times) and times[at] < last
 
 
 def _times(rows: pl.DataFrame, basis: str) -> list[int]:
@@ -153,8 +156,11 @@ def _every(events: pl.DataFrame) -> int | None:
 
 def _inits(timings: pl.DataFrame, events: pl.DataFrame) -> tuple[Init, ...]:
     """The longest initialisation of each kind: as printed, or from its beginning to its end in one process."""
-    told = timings.filter((pl.col("phase") == "comm_init") & (pl.col("name") == "total"))["value_ms"].max()
-    found = {"communicator": told / 1000} if isinstance(told, float) else {}
+    parts = timings.filter(pl.col("phase") == "comm_init").group_by("name").agg(pl.col("value_ms").max()).drop_nulls()
+    of = {str(name): value / 1000 for name, value in parts.sort("value_ms", "name").iter_rows()}
+    whole = of.pop("total", None)
+    found = {} if whole is None else {"communicator": whole}
+    found |= {f"communicator, of that {name}": took for name, took in of.items() if whole and took > _MOST * whole}
     longest = pl.coalesce("value_ms", "max_ms").max()
     printed = timings.filter(pl.col("phase") == "init").group_by("name").agg(longest)
     found |= {str(name): value / 1000 for name, value in printed.iter_rows() if value is not None}

@@ -146,7 +146,9 @@ def _empty(
 ) -> frozenset[int]:
     """Ranks whose dump holds no operation and no counter, though others completed what nobody completes without them: what
     they called is not in it."""
-    silent = ranks - set(operations["rank"].to_list()) - set(counters["rank"].to_list())
+    silent = ranks - set(operations["rank"].unique().to_list()) - set(counters["rank"].to_list())
+    if not silent:
+        return silent
     together = operations.filter(pl.col("done") & pl.col("kind").is_in(NEED_ALL) & ~pl.col("is_p2p"))
     proven = groups.filter("whole").join(together.select("gid").unique(), on="gid")["members"].explode()
     return silent & set(proven.to_list())
@@ -168,7 +170,8 @@ def _collective_members(
         pl.when("whole").then("members").otherwise(pl.concat_list("members", extra)).alias("rank"),
     ).explode("rank")
     inside = held.select("op", "rank", pl.lit(True).alias("inside"))
-    there = operations.filter(~pl.col("is_p2p")).join(ops, on=["gid", "seq"], how="semi")
+    near = [pl.col(name).is_in(ops[name].unique().implode()) for name in ("gid", "seq")]
+    there = operations.filter(~pl.col("is_p2p"), *near).join(ops, on=["gid", "seq"], how="semi", maintain_order="left")
     there = there.select("rank", "gid", "seq", "done").unique(["rank", "gid", "seq"], keep="last", maintain_order=True)
     members = (
         members.join(inside, on=["op", "rank"], how="left")
@@ -216,7 +219,8 @@ def _p2p_members(
     other = p2p.select("op", "gid", "seq", pl.col("peer_rank").alias("rank"), pl.col("rank").alias("peer_rank"), "kind")
     other = other.join(own.select("op", "rank"), on=["op", "rank"], how="anti")
     is_send = pl.col("kind").is_in(SENDS)
-    theirs = operations.filter("is_p2p").join(other.select("rank", "gid").unique(), on=["rank", "gid"], how="semi")
+    theirs = operations.filter("is_p2p", pl.col("rank").is_in(other["rank"].unique().implode()))
+    theirs = theirs.join(other.select("rank", "gid").unique(), on=["rank", "gid"], how="semi")
     mates = (
         _with_peers(theirs, groups)
         .with_columns(is_send.alias("sends"))
@@ -258,7 +262,8 @@ def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]
         operations = operations.filter(pl.col("done") | ~pl.col("rank").is_in(sorted(stale)))
     held, blind = _first_open(tables, operations, groups)
     ranks = frozenset(dumps["rank"].to_list())
-    holes = operations.filter(~pl.col("is_p2p")).group_by("rank").agg((pl.col("seq").min() > 1).alias("gone"))
+    collectives = operations.lazy().filter(~pl.col("is_p2p")).group_by("rank")
+    holes = collectives.agg((pl.col("seq").min() > 1).alias("gone")).collect(engine="streaming")
     uncounted = counters.group_by("rank").agg(pl.col("counted").any())
     ring = holes.join(uncounted, on="rank", how="left").filter(pl.col("gone") & ~pl.col("counted").fill_null(False))
     wrapped = frozenset(ring["rank"].to_list())

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from forensics.model.names import Cause, Domain, Kind
-from parsers.tables import EVENT_KINDS
+from parsers.event_kinds import EVENT_KINDS
 
 Printer = Literal["process", "kernel", "launcher", "tool"]
 # failure: ended or may end its printer. victim: its printer waited for, or lost, somebody else. symptom: shows that

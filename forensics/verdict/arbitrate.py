@@ -74,6 +74,8 @@ def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
         asked = about(finding)
         explained = frozenset(one for one in shown if asked is not None and explainer.explains(finding, one))
         explained |= {one for one in shown if one.kind == asked == "slow"}
+        if asked == "slow":  # who is slow did start
+            explained = frozenset(one for one in explained if one.kind != "never_started")
         basis = observers.basis(finding)
         left = tuple(one for one in shown if one not in explained and one.kind in _COUNTED)
         if basis in ("own_record", "graph") and any(one.kind == "waiting" for one in explained):
@@ -154,7 +156,7 @@ def _located(case: Case, merged: list[Merged]) -> list[Merged]:
             waits = effect.cause is None and not effect.is_named and effect.suspect_ranks
             if waits and {place.get(rank) for rank in effect.suspect_ranks} == cause.places:
                 joined = replace(
-                    cause, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
+                    cause, detector=effect.detector, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
                     first_anomaly=effect.first_anomaly, blast_radius=effect.blast_radius,
                     collect=(*cause.collect, *effect.collect), summary=f"{cause.summary} {effect.summary}",
                 )  # fmt: skip

@@ -6,12 +6,25 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.event_rows import reference
+from forensics.facts.event_rows import Row, reference
 from forensics.model.finding import Claim
 from forensics.model.taxonomy import EVENTS
 
 _SHOWN, _WORDS = 12, 200
+_STANDING = ("stalled", "timed_out")
 _GRAVITY = {"fatal": 0, "error": 1}
+
+
+def hints(case: Case) -> list[Claim]:
+    """Warnings in plain words that something stood still or timed out: where no line says error, they are all there is."""
+    rows = case.events.filter((pl.col("kind") == "other") & pl.col("code").is_in(_STANDING))
+    ordered = rows.sort("file", "line", nulls_last=True).head(_SHOWN).iter_rows(named=True)
+    found = {str(row["text"]): Claim(_short(row), "for", (reference(row),)) for row in ordered}
+    return list(found.values())
+
+
+def _short(row: Row) -> str:
+    return shorten(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS, placeholder=" …")
 
 
 def complaints(case: Case) -> list[Claim]:
@@ -25,7 +38,7 @@ def complaints(case: Case) -> list[Claim]:
         printer = EVENTS[row["kind"]].printer if row["kind"] in EVENTS else "process"
         if printer == "kernel" and known and host is not None and host not in known:
             continue
-        text = shorten(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS, placeholder=" …")
+        text = _short(row)
         found.setdefault(text, Claim(text, "for", (reference(row),)))
         if len(found) == _SHOWN:
             break

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 import msgspec
 import polars as pl
@@ -33,14 +34,16 @@ from forensics.model.names import Kind, Reason
 from forensics.model.texts import UNNAMED_GROUP, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
-from forensics.verdict.complaints import complaints
+from forensics.verdict.beside import beside
+from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.status import status_of
+from forensics.verdict.symptoms import Symptom
 
-_PLACES, _WEIGHED, _HOSTS = 64, 20, 8
+_PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,10 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         )
         summary = f"{lines}: “{said[0].text}”"
     elif choice.symptoms:
-        summary = "Something went wrong, and no rule explains it."
+        said = _shown(choice.symptoms)
+        summary = "Something went wrong, and no rule explains it" + (f": {said[0].text}" if said else ".")
+    elif said := hints(case):
+        summary = f"No line says error; what hints at a failure: {said[0].text}"
     else:
         summary = "No line shows a failure, and no line shows that the run ended well."
     base = (
@@ -97,6 +103,14 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     )
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
+    """The lines behind the symptoms, each once."""
+    refs = {(ref.file, ref.line): ref for one in symptoms for ref in one.refs if ref.text}
+    return [
+        Claim(shorten(" ".join(ref.text.split()), _WORDS, placeholder=" …"), "for", (ref,)) for ref in refs.values()
+    ]
 
 
 def _to_collect(case: Case) -> str:
@@ -163,7 +177,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *_measured(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
@@ -204,15 +218,6 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
     return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
-
-
-def _measured(case: Case, finding: Finding) -> list[Claim]:
-    """What stands apart in the telemetry of the devices and hosts that a finding is about: beside the proof, no part of it."""
-    told = {claim.text for claim in finding.claims}
-    hosts = finding.places or frozenset(_hosts_of(case, finding.subjects))
-    own = [one for one in case.apart if (one.rank in finding.subjects if one.rank is not None else one.host in hosts)]
-    own += [one for one in case.apart if one.rank is not None and not finding.subjects and one.host in hosts]
-    return [Claim(one.text, "for", one.refs) for one in own if one.text not in told][:_HOSTS]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:

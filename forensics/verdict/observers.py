@@ -32,6 +32,7 @@ _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
+_VICTIMS = 2
 Place = tuple[str, int | None]
 
 
@@ -47,6 +48,9 @@ class Observer:
     names: frozenset[int] = frozenset()
     host: str | None = None
     is_serious: bool = True  # of a kernel's record: it counts, is an error, and of this time
+    has_victims: bool = (
+        False  # of a kernel's record: several devices of its host say that they suffered from another one
+    )
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
 
@@ -116,6 +120,8 @@ class Observers:
         if one.role == "kernel":
             if not one.is_serious:
                 return "hint"
+            if one.has_victims and one.host in places and holds == "device" and finding.devices:
+                return "others_record"
             own = one.names & subjects or (one.host in places and holds == "link")
             return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
         if one.table in _OPERATIONS:
@@ -152,7 +158,9 @@ class Observers:
             serious = record is not None and record.counts and record.on_job is not False and not record.common
             serious = serious and record is not None and record.severity in ("error", "fatal", "warning", None)
             place = host if host is not None else record.host if record is not None else None
-            return Observer("kernel", place, name, kind, frozenset(() if known is None else (known,)), place, serious)
+            victims = record is not None and record.victims >= _VICTIMS
+            ranks = frozenset(() if known is None else (known,))
+            return Observer("kernel", place, name, kind, ranks, place, serious, has_victims=victims)
         if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":

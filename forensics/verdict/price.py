@@ -12,7 +12,7 @@ from forensics.model.names import Kind
 
 def price(case: Case, finding: Finding, kind: Kind) -> Lost:
     """What is lost; NaN and Inf stall nobody."""
-    found = cost(case.tables, case.events, case.clocks)
+    found = cost(case.tables, case.events, case.clocks, case.checkpoints)
     back, last, pace = to_load(case, finding, kind), found.last_completed_step, case.spent.step_s
     steps = max(0, last - back.step) if back is not None and last is not None and kind != "healthy" else None
     return msgspec.structs.replace(
@@ -28,11 +28,11 @@ def to_load(case: Case, finding: Finding, kind: Kind) -> Checkpoint | None:
     """The checkpoint to go on from: the newest safe one; of bad numbers one before the first of them, and well before it
     where their birth was not observed."""
     if kind != "numerics":
-        return max(safe(case.checkpoints), key=lambda one: one.step, default=None)
+        return max(safe(case.checkpoints.complete), key=lambda one: one.step, default=None)
     first = finding.first_anomaly
     if first.step is None:
         return None
-    return checkpoint_before(case.checkpoints, first.step, 0 if first.tensor is not None else BACK)
+    return checkpoint_before(case.checkpoints.complete, first.step, 0 if first.tensor is not None else BACK)
 
 
 def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:

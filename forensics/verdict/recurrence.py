@@ -75,7 +75,7 @@ def _marked(
     claims, actions = [], list(incident.actions)
     for kind, name in again:
         attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
-        word = "accused" if (kind, name) in named else "suspected"
+        word = "at fault" if (kind, name) in named else "suspected"
         claims.append(f"{kind} {name} was {word} in attempt {attempts} as well, whichever ranks ran there")
         if kind == "host" and (kind, name) in named:
             command = drain_node(name, "repeat_offender", around)

@@ -202,6 +202,12 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
 def _never_started(case: Case) -> Iterator[Symptom]:
     if case.has_begun:
         return
+    checked = case.events.filter((pl.col("kind") == "node_check") & (pl.col("severity") == "error")).sort(
+        "file", "line"
+    )
+    if checked.height and not case.seen:
+        refs = tuple(reference(r) for r in checked.head(2).iter_rows(named=True))
+        yield Symptom("never_started", "check of nodes", frozenset(), refs)
     kinds = case.events["kind"]
     begun, done = (kinds == "comm_init_start").any(), (kinds == "comm_init_complete").any()
     failed = case.events.filter(pl.col("kind").is_in(_BEFORE_IT_RAN) & (pl.col("severity") != "info")).sort(

@@ -11,7 +11,7 @@ PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
@@ -34,6 +34,15 @@ _ASYNC = re.compile(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
 _OLD = re.compile(
     r"^[NM]CCL_(?:ASYNC_ERROR_HANDLING|BLOCKING_WAIT|DESYNC_DEBUG|ENABLE_TIMING|DUMP_ON_TIMEOUT|TRACE_BUFFER_SIZE)$"
 )
+# Watchdogs that do not watch, or leave nothing behind. Source: PyTorch's ProcessGroupNCCL.hpp.
+_NEVER = {
+    "TORCH_NCCL_ENABLE_MONITORING": "nothing notices a watchdog that got stuck itself",
+    "TORCH_NCCL_DUMP_ON_TIMEOUT": "a time-out leaves no Flight Recorder dump",
+    "TORCH_NCCL_TRACE_BUFFER_SIZE": "the Flight Recorder records nothing",
+    "TORCH_FR_BUFFER_SIZE": "the Flight Recorder records nothing",
+}  # fmt: skip
+_MODES = ("ecc_mode", "mig_mode")
+_DAY_MS = 86_400_000
 _RETRIES = 7
 _TRY_S = 4.096e-6
 
@@ -76,6 +85,21 @@ def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Ite
             {left: f"left after attempt {numbers[0]}"} if left else {}
         )
         yield EnvironmentRow(name="hosts", values=values, note="a host that is new may have brought the fault")
+        yield from _replaced(placed[0], placed[1], was - now, now - was)
+
+
+def _replaced(
+    before: Mapping[int, str], after: Mapping[int, str], gone: Collection[str], new: Collection[str]
+) -> Iterable[EnvironmentRow]:
+    """Old host → new host, where all ranks of the one run on the other."""
+    values = {}
+    for host in sorted(gone):
+        ranks = [rank for rank, place in before.items() if place == host]
+        to = {after.get(rank) for rank in ranks}
+        if len(to) == 1 and (name := next(iter(to))) in new:
+            values[f"{host} → {name}"] = f"ranks {ranges(ranks)}" if len(ranks) > 1 else f"rank {ranks[0]}"
+    if values:
+        yield EnvironmentRow(name="hosts, replaced", values=values, note="changed between attempts")
 
 
 def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:
@@ -186,6 +210,8 @@ def _waits(value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) ->
 def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]:
     """Values that cannot work as meant, whoever holds them."""
     for name, values in sorted(held.items()):
+        if name in _MODES and len(set(values.values())) > 1:
+            continue  # the difference is listed
         by_note: dict[str, dict[Holder, str]] = defaultdict(dict)
         for who, value in values.items():
             if note := _wrong(name, value, who, held):
@@ -205,6 +231,14 @@ def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder
         return "off: a watchdog that times out does not end the job, so it may hang without a word"
     if _OLD.match(name) and f"TORCH_{name}" not in held:
         return f"the old name: since PyTorch 2.2 it is TORCH_{name}"
+    if name in _NEVER and value.lower() in _OFF:
+        return f"off: {_NEVER[name]}"
+    if name == "TIMEOUT(ms)" and number is not None and number >= _DAY_MS:
+        return f"a day or longer ({number / 3.6e6:.0f} h): no wait is given up before the job's own time limit"
+    if name == "ecc_mode" and value == "Disabled":
+        return "off: errors of the device's memory are neither corrected nor reported"
+    if name == "mig_mode" and value.startswith("Enabled"):
+        return "on: the device is cut into instances, of which a job sees one"
     return None
 
 

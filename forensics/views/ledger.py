@@ -11,7 +11,6 @@ from statistics import median
 from typing import NamedTuple
 
 from forensics.case import Case
-from forensics.facts.checkpoints import SAVED, STORED, lines_of
 from forensics.facts.spent import SECOND_NS, Spent
 from forensics.model.incident import Incident
 from forensics.model.ledger import AttemptRow, Interval, Ledger, PhaseTime
@@ -47,18 +46,14 @@ def told(case: Case, incident: Incident) -> Told:
 def _unfinished(case: Case) -> list[str]:
     """Checkpoints of which a part is missing, who owed it, and what it raised meanwhile."""
     notes = []
-    for kind, words in ((SAVED, "save"), (STORED, "store")):
-        lines = lines_of(case.events, kind)
-        whose = {
-            step: sorted(rank for rank in lines.unfinished(step) if rank is not None) for step in sorted(lines.begun)
-        }
-        for step, ranks in whose.items():
-            if ranks:
-                notes.append(
-                    f"{ranks_text(ranks)} began to {words} the checkpoint of step {step} and never ended{_raised(case, ranks)}"
-                )
+    for lines, words in ((case.checkpoints.saved, "save"), (case.checkpoints.stored, "store")):
+        for step, ranks in lines.unfinished.items():
+            notes.append(
+                f"{ranks_text(ranks)} began to {words} the checkpoint of step {step} and never ended{_raised(case, ranks)}"
+            )
         if lines.begun and not lines.ended:
-            step, every = max(lines.begun), [rank for rank in lines.begun[max(lines.begun)] if rank is not None]
+            step = max(lines.begun)
+            every = [rank for rank in lines.begun[step] if rank is not None]
             notes.append(
                 f"the job began to {words} the checkpoint of step {step}, and no line says that it ended{_raised(case, every)}"
             )

@@ -6,8 +6,9 @@
 
 A metric is the name, with the labels that do not say who (sorted) in braces. Labels that say who fill host, rank,
 device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
-DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds. The stamp, where there is one, is in
-milliseconds; a scrape every 15 to 60 s cannot show what is shorter.
+DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds; the means of its products and collectives are
+rows of timings instead. The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
+shorter.
 
 Printed by: dcgm-exporter, node-exporter, xpu_timer, or curl of any such end point.
 Versions: text format 0.0.4 of Prometheus.
@@ -17,6 +18,7 @@ Source: Prometheus' documentation of exposition formats; DLRover's xpu_timer.
 import re
 from typing import Any
 
+from parsers.device.kernel_gauges import timing
 from parsers.device.labels import sample
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
@@ -39,9 +41,10 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """devices (a sample per row), events heartbeat_lost (code xpu_timer_hang); lines that are no sample are unread."""
+    """devices (a sample per row), timings (mean latencies of kernels), events heartbeat_lost (code xpu_timer_hang); lines that are no sample are unread."""
     devices: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
     for number, text in text_lines(source):
@@ -53,16 +56,20 @@ def parse(source: Source) -> Tables:
             elif text.strip():
                 unread.append(place | {"reason": "not a sample of the Prometheus text format"})
             continue
-        if len(devices) >= _ROWS:
+        if len(devices) + len(timings) >= _ROWS:
             unread.append(place | {"reason": f"more than {_ROWS} samples"})
             break
         row = place | _sample(found, source)
+        if (mean := timing(found["name"], dict(_LABEL.findall(found["labels"] or "")), row)) is not None:
+            timings.append(place | mean)
+            continue
         devices.append(row)
         if found["name"] == _HANG and (real(row["value"]) or 0.0) > 0:
             events.append(place | _hang(row, text))
     return {
         "devices": table("devices", devices),
         "events": table("events", events),
+        "timings": table("timings", timings),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
     }

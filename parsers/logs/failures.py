@@ -38,6 +38,7 @@ from parsers.tables import Tables, table
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
 _STEP = regex(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
 _RANK = regex(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank[ :=_#]{0,2}(\d{1,7})\b")
+_LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _PID = regex(r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
 _SUBJECT = regex(
     r"(?i)\b(?:ranks?|workers?|process(?:es)?|pid|tasks?|job|child|subprocess|launcher|trainers?|replicas?|actors?|pods?"
@@ -48,6 +49,7 @@ _ENDED = regex(
     r"|\bexit ?code[ =:]{1,3}(?P<code>-?\d{1,5})\b|\breturn ?code[ =:]{1,3}(?P<back>-?\d{1,5})\b"
     r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b"
 )
+_BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
 _SIGNALLED = regex(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
@@ -138,8 +140,9 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
             if _STORE.search(text)
             else None
         )
+        label = _LABEL.match(row["text"]) if kind and reporter(row)["rank"] is None else None
         return (
-            {"kind": kind, "severity": "error"}
+            {"kind": kind, "severity": "error"} | ({"rank": int(label[1]), "rank_space": "global"} if label else {})
             if kind
             else {"kind": "other", "severity": severity, "code": "timed_out"}
         )
@@ -149,9 +152,10 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
 
 
 def _end(row: Row, text: str) -> dict[str, Any] | None:
-    """How a process ended, if the line says of which kind of thing it speaks; an end by code 0 or by request is none."""
+    """How a process ended, if the line says of which kind of thing it speaks, or gives a signal as Python's subprocess does,
+    below zero; an end by code 0 or by request is none."""
     text = _PERHAPS.split(text, maxsplit=1)[0]
-    if _SUBJECT.search(text) is None:
+    if _SUBJECT.search(text) is None and _BY_SIGNAL.search(text) is None:
         return None
     if killed := _SIGNALLED.search(text):
         name = killed["name"] or killed["own"]
@@ -206,7 +210,8 @@ PARSER = LineParser(
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
         b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
-        b"imeout waiting", b"talled", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,
+        b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
+        b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,
     ),
     parse=parse,
     leftover=True,

@@ -6,6 +6,8 @@
     The node 3 is breakdown because the node check failed
     Node 3 is abnormal and will be relaunched | Relaunch node worker-3
     Network check rank 3 status [3: False]
+    Network check rendezvous round 1; node rank 3 of 6, host 10.4.7.13
+    Straggler: {3: 6.110}.
 
 An event line gives job, step and save with its own clock (no zone: local). A node number is the order in DLRover's
 rendezvous, not a rank: `rank_space` and `names_rank_space` are `node`.
@@ -58,6 +60,27 @@ def _faults(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return said | {"code": "failed" if nodes else "ok", "severity": "error" if nodes else "info"}
 
 
+def _keys(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """`{3: 6.110}`: node and its seconds."""
+    nodes = [number for key in re.findall(r"(\d+):", groups["nodes"]) if (number := integer(key)) is not None]
+    said = {"names_ranks": nodes, "names_rank_space": "node", "detail": {"nodes": None}}
+    return said | {"severity": "warning" if nodes else "info"}
+
+
+def _status(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """One node's result of one round."""
+    is_ok = groups["ok"] == "True"
+    said = {"code": "ok" if is_ok else "failed", "severity": "info" if is_ok else "warning"}
+    return said | {"names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "detail": {"node": None}}
+
+
+def _placed(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    return {
+        "names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "names_hosts": [groups["host"]],
+        "detail": {"node": None},
+    }  # fmt: skip
+
+
 def _node(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return {"names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "detail": {"node": None}}
 
@@ -75,6 +98,12 @@ RULES = (
         "node_check", "error", "failed", _node,
     ),
     Rule(regex(r"[Nn]ode (?:rank )?(?P<node>\d{1,9}) is a straggler"), "straggler", "warning", refine=_node),
+    Rule(regex(r"\bStraggler: (?P<nodes>\{[\d:., ]{0,20000}\})"), "straggler", "warning", refine=_keys),
+    Rule(regex(r"[Nn]etwork check rank (?P<node>\d{1,9}) status \[\d{1,9}: (?P<ok>True|False)\]"), "node_check", refine=_status),
+    Rule(
+        regex(r"\bnode rank (?P<node>\d{1,9}) of \d{1,9}, host (?P<host>[A-Za-z0-9][\w.:-]{0,120})"),
+        "membership", "info", "node_rank", _placed,
+    ),
     Rule(
         regex(r"[Rr]elaunch(?:ing)? (?:the )?node \w*?-?(?P<node>\d{1,9})\b"),
         "membership", "warning", "relaunch", _node,
@@ -168,7 +197,7 @@ PARSER = LineParser(
     name="dlrover",
     anchors=(
         b"] [BEGIN]", b"] [END]", b"] [INSTANT]", b"ault nodes", b"ailed nodes", b"bnormal nodes", b"traggler nodes",
-        b"tragglers", b"low nodes", b" is breakdown", b" is a fault node", b" is a straggler", b"elaunch", b"heartbeat",
+        b"tragglers", b"traggler: {", b"Network check rank", b"node rank ", b"low nodes", b" is breakdown", b" is a fault node", b" is a straggler", b"elaunch", b"heartbeat",
     ),
     parse=parse,
 )  # fmt: skip

@@ -8,7 +8,7 @@ Columns: `time` (seconds since 1970, or ISO 8601) and one of `rank`, `host`, `ip
     {"time": 1740669002.5, "ip": "10.0.0.7", "pod": "worker-1", "step": 4200}
 
 Of each member the last beat becomes an event `other` with code `heartbeat`, with its step; the earlier ones are
-claimed. Who fell silent is for the reader of the tables to say.
+claimed. `value` is the time between two of its beats at the mean, in seconds. Who fell silent is for the reader of the tables to say.
 
 Printed by: a site's own collector.
 Versions: 1 of this table.
@@ -42,6 +42,7 @@ def accepts(path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """events other (code heartbeat; the last beat of each member), and `claimed` for the beats before it."""
     last: dict[tuple[Any, ...], dict[str, Any]] = {}
+    spans: dict[tuple[Any, ...], tuple[int, int]] = {}  # member → (time of the first beat, how many)
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
     for number, text, said in table_rows(source):
@@ -54,6 +55,8 @@ def parse(source: Source) -> Tables:
             unread.append(place | {"reason": "not a heartbeat"})
             continue
         who = (made["rank"], made["host"])
+        began, count = spans.get(who, (made["time_ns"], 0))
+        spans[who] = (min(began, made["time_ns"]), count + 1)
         before = last.get(who)
         if before is not None and before["time_ns"] > made["time_ns"]:
             claimed.append(place)
@@ -61,6 +64,9 @@ def parse(source: Source) -> Tables:
         if before is not None:
             claimed.append({"file": source.path, "line": before["line"]})
         last[who] = place | made
+    for who, row in last.items():
+        began, count = spans[who]
+        row["value"] = (row["time_ns"] - began) / (count - 1) / 1e9 if count > 1 else None
     return {
         "events": table("events", last.values()),
         "claimed": table("claimed", claimed),

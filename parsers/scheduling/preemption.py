@@ -30,6 +30,8 @@ from parsers.tables import Tables
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
+    if not groups.get("number"):  # MindSpore up to 2.4 does not print it
+        return {"code": "exception", "severity": "error"}
     number = integer(groups["number"]) or 0
     signals = {int(one): one.name for one in signal.Signals}
     name = signals.get(-number, str(number)) if number < 0 else str(number)
@@ -55,7 +57,7 @@ RULES = (
         "exit", refine=_coded,
     ),
     Rule(
-        regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\.? ?error code: (?P<number>-?\d{1,5})"), "exit", refine=_coded
+        regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\b\.?(?: ?error code: (?P<number>-?\d{1,5}))?"), "exit", refine=_coded
     ),
     Rule(regex(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost", refine=_silent),
 )  # fmt: skip

@@ -65,6 +65,14 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="shell",
-    anchors=(b": line ", b"Killed", b"Segmentation fault", b"Bus error", b"Illegal instruction", b"Floating point exc"),
+    anchors=(
+        b": line ",
+        b"Killed",
+        b"Segmentation fault",
+        b"Bus error",
+        b"Illegal instruction",
+        b"Floating point exc",
+        b"Aborted",
+    ),
     parse=parse,
 )

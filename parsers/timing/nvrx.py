@@ -1,7 +1,7 @@
 """Straggler reports of NVIDIA's resiliency extension (nvidia-resiliency-ext 0.2 to 0.5) and of NeMo, which prints them.
 
     STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: [5, 13]
-    STRAGGLER DETECTION WARNING: Some GPUs performance dropped. Affected ranks: [5]
+    STRAGGLER DETECTION WARNING: Some GPUs performance dropped. Affected ranks: {StragglerId(rank=5, node='gpu-017')}
     DETECTED RELATIVE STRAGGLER GPU RANK=5 NODE=gpu-017
     DETECTED INDIVIDUAL STRAGGLER SECTION=forward RANK=5 NODE=gpu-017
     GPU relative performance:
@@ -31,7 +31,8 @@ from parsers.tables import Tables
 
 
 def _affected(groups: Mapping[str, str]) -> Mapping[str, Any]:
-    found = re.findall(r"\d+", groups["ranks"])[:100_000]
+    told = groups["ranks"]
+    found = re.findall(r"rank=(\d+)" if "rank=" in told else r"\d+", told)[:100_000]
     ranks = [rank for text in found if (rank := integer(text)) is not None]
     code = "individual" if "dropped" in groups["what"] else "relative"
     return {"code": code, "names_ranks": ranks, "severity": "warning" if ranks else "info", "detail": {"ranks": None}}
@@ -51,7 +52,7 @@ def _one(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 RULES = (
     Rule(
-        regex(r"STRAGGLER DETECTION WARNING: (?P<what>.{0,200}?) ?[Aa]ffected ranks: (?P<ranks>[\[({][\d, ]{0,20000})"),
+        regex(r"STRAGGLER DETECTION WARNING: (?P<what>.{0,200}?) ?[Aa]ffected ranks: (?P<ranks>[\[({][\d, ]{0,20000}(?:StragglerId\(.{0,20000})?)"),
         "straggler", "warning", refine=_affected,
     ),
     Rule(

@@ -8,9 +8,11 @@
      14%|█▍        | 378/2724 [13:58:09<86:18:35, 132.44s/it]
 
 A loss of 0.0 beside a grad_norm of nan hides a NaN (`logging_nan_inf_filter`): both are given as printed. A dict
-without its step takes the count of the bar before it in the same file, null where there is none; a Trainer's bar has no
-name before it, and the longest such bar of a file is the one of training. Bars in files without dicts are no steps:
-anything may print a bar.
+without its step takes the count of the bar before it in the same file, null where there is none. A fast training draws its
+bar too seldom for that, but draws it again right after each dict: where the counts after the dicts keep step with their
+epochs and those before do not, they count. A Trainer's bar has no name before it, and the longest such bar of a file is the
+one of training. Bars in files without dicts are no steps: anything may print a bar. What a step takes is the
+pace of the bar, which tqdm smooths over the last steps.
 
 Printed by: Hugging Face's Trainer, TRL, Swift, LLaMA-Factory, tqdm.
 Versions: transformers 4.x and 5.x.
@@ -23,11 +25,13 @@ from parsers.parser import LineParser
 from parsers.tables import Tables, conform
 from parsers.training.progress import NUMBER, with_reporter
 
-_BAR = r"^\s*[0-9]{1,3}%\|[^|]*\|\s*([0-9]{1,15})/([0-9]{1,15}) \[[^\]]*?(?:([0-9.]+)(s/it|it/s))?\]"
+_BAR = r"^\s*[0-9]{1,3}%\|[^|]*\|\s*([0-9]{1,15})/([0-9]{1,15}) \[[^\]]*\]"
+_PACE = r"[<,]\s*([0-9.]{1,12})(s/it|it/s)[,\]]"
 _STEP = r"""['"](?:global_step/max_steps|global_step|current_steps|step)['"]: ['"]?([0-9]{1,15})(?:/[0-9]+)?['"]?[,}]"""
 _LOSS = rf"""['"]loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _EVAL = rf"""['"]eval_(?:[A-Za-z0-9_]+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _GRAD = rf"""['"]grad_norm['"]: ['"]?{NUMBER}['"]?[,}}]"""
+_EPOCH = rf"""['"]epoch['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _DICT = r"""[{,]\s?['"](?:loss|eval_loss|eval_[A-Za-z0-9_]{1,100}_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[0-9.])"""
 _RATE = r"""['"](?:learning_rate|lr|epoch|eval_runtime)['"]: """
 _PRINTER = ["file", "rank", "local_rank", "task"]
@@ -40,15 +44,37 @@ def parse(lines: pl.DataFrame) -> Tables:
         is_dict=text.str.contains(_DICT) & text.str.contains(_RATE),
         count=text.str.extract(_BAR, 1).cast(pl.Int64, strict=False),
         total=text.str.extract(_BAR, 2).cast(pl.Int64, strict=False),
+        pace=text.str.extract(_PACE, 1).cast(pl.Float64, strict=False),
     )
     known = known.filter(pl.col("is_dict").any().over(_PRINTER))
     is_training = pl.col("total") == pl.col("total").max().over(_PRINTER)
-    known = known.with_columns(count=pl.when(is_training).then(pl.col("count")))
+    of_step = pl.when(text.str.extract(_PACE, 2) == "it/s").then(1e3 / pl.col("pace")).otherwise(1e3 * pl.col("pace"))
+    known = known.with_columns(
+        count=pl.when(is_training).then(pl.col("count")),
+        elapsed_ms=pl.when(is_training & (pl.col("pace") > 0)).then(of_step),
+    )
     bars = known.filter(pl.col("count").is_not_null() & ~pl.col("is_dict"))
-    known = known.with_columns(last=pl.col("count").forward_fill().over(_PRINTER))
-    steps = pl.concat([_dicts(known.filter("is_dict")), _bars(bars)]).sort("file", "line", maintain_order=True)
+    known = known.with_columns(
+        last=pl.col("count").forward_fill().over(_PRINTER), next=pl.col("count").backward_fill().over(_PRINTER)
+    )
+    steps = pl.concat([_dicts(_counted(known.filter("is_dict"))), _bars(bars)]).sort(
+        "file", "line", "step", nulls_last=True, maintain_order=True
+    )
     claimed = bars.select("file", "line").unique(maintain_order=True)
     return {"steps": steps, "claimed": conform("claimed", claimed)}
+
+
+def _counted(dicts: pl.DataFrame) -> pl.DataFrame:
+    """Adds `count`: of the bar before, or of the one after where these fit the epochs far better."""
+    epoch = _number(_EPOCH)
+
+    def drift(count: str) -> pl.Expr:
+        steps = (pl.col(count) / epoch).filter(epoch > 0)
+        return (steps.std() / steps.mean()).over(_PRINTER)
+
+    return dicts.with_columns(
+        pl.when(drift("next") < drift("last") / 4).then(pl.coalesce("next", "last")).otherwise("last").alias("count")
+    )
 
 
 def _number(pattern: str) -> pl.Expr:
@@ -60,15 +86,15 @@ def _dicts(lines: pl.DataFrame) -> pl.DataFrame:
     loss = pl.coalesce(_number(_LOSS), _number(_EVAL))
     own = pl.col("text").str.extract(_STEP, 1).cast(pl.Int64, strict=False)
     return conform("steps", lines.select(
-        *_who(), step=pl.coalesce(own, "last"), phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
-        loss=loss, loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)), grad_norm=_number(_GRAD),
+        *_who(), step=pl.coalesce(own, "count"), phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
+        loss=loss, loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)), grad_norm=_number(_GRAD), elapsed_ms=pl.col("elapsed_ms"),
     ))  # fmt: skip
 
 
 def _bars(lines: pl.DataFrame) -> pl.DataFrame:
     """The first piece of the bar for each step."""
     first = lines.unique([*_PRINTER, "count"], keep="first", maintain_order=True)
-    return conform("steps", first.select(*_who(), step=pl.col("count"), phase=pl.lit("train")))
+    return conform("steps", first.select(*_who(), "elapsed_ms", step=pl.col("count"), phase=pl.lit("train")))
 
 
 def _who() -> list[pl.Expr]:

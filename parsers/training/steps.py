@@ -74,6 +74,7 @@ _END = (
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
 
+_PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -252,6 +253,9 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
         elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
+        per_s=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
+        .str.extract(_PER_S, 1)
+        .cast(pl.Float64, strict=False),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -23,11 +23,11 @@ from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
-from reports.layout import cut_left, duration, ranks_phrase, size
+from reports.layout import count, cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
 from reports.voice import VOICES
 
-_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 5, 20, 8, 40, 60  # of each list on the page
+_ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
 
 
@@ -59,6 +59,22 @@ def render(report: Report, *, generated: str | None = None, language: Language =
     )  # fmt: skip
 
 
+class Table(NamedTuple):
+    """A table of a plain page; `nothing`: what stands there where it has no rows."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    nothing: str
+
+
+def render_tables(title: str, tables: Sequence[Table]) -> str:
+    """A page of tables alone: no script, and nothing else is asked for."""
+    style = _asset("style.css")
+    page = _environment().get_template("history.html.j2")
+    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
+
+
 def _pictures(incident: Incident) -> dict[str, Any]:
     """Everything that is drawn or folded, by its name in the templates."""
     views = incident.views
@@ -78,7 +94,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "first_bad": numbers.first_bad(views.first_bad),
-        "collectives": folding.collectives(views.collectives),
+        "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
         "choices": folding.choices(incident),
     }
@@ -127,6 +143,7 @@ def _environment() -> Environment:
         "size": size,
         "place": summary.place,
         "is_one": str.isdecimal,
+        "rank_count": count,
         "clock": _clock,
         "shortened": cut_left,
         "milliseconds": _milliseconds,

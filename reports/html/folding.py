@@ -70,7 +70,7 @@ class Folded(NamedTuple, Generic[T]):
     why: str
 
 
-def hardware(rows: Sequence[HardwareRow], shown: int = 4) -> Folded[HardwareRow]:
+def hardware(rows: Sequence[HardwareRow], shown: int = 2) -> Folded[HardwareRow]:
     """Records of hosts that are named or suspected, then the rest."""
     counts = [row for row in rows if "not in question" not in row.relation and "holds no rank" not in row.relation]
     others = [row for row in rows if row not in counts]
@@ -80,10 +80,10 @@ def hardware(rows: Sequence[HardwareRow], shown: int = 4) -> Folded[HardwareRow]
     return Folded(counts[:shown], [*more, *others], ", ".join(parts))
 
 
-def collectives(rows: Sequence[CollectiveRow], shown: int = 4) -> Folded[CollectiveRow]:
-    """Groups in which somebody is behind or calls differ, then the rest."""
-    telling = {row.group for row in rows if row.mark}
-    counts = [row for row in rows if row.group in telling]
+def collectives(rows: Sequence[CollectiveRow], group: str | None, shown: int = 3) -> Folded[CollectiveRow]:
+    """`group`, that of the first anomaly; groups in which somebody is behind or calls differ; then the rest."""
+    telling = {row.group for row in rows if row.mark or row.group == group}
+    counts = sorted((row for row in rows if row.group in telling), key=lambda row: row.group != group)
     others = [row for row in rows if row.group not in telling]
     kept = counts[:shown] or list(rows[:shown])
     rest = [row for row in rows if row not in kept]

@@ -36,7 +36,7 @@
 
   function key(row, column) {
     const text = row.cells[column].textContent.trim();
-    const number = parseFloat(text.replace(/[,+#]/g, "").replace("−", "-"));
+    const number = parseFloat(text.replace(/,/g, "").replace("−", "-").match(/-?\d[\d.]*/)?.[0]);
     return [Number.isNaN(number) ? Infinity : number, text];
   }
 

@@ -3,11 +3,13 @@
     make numerics-matrix             all cases, in an environment of its own with PyTorch
     make numerics-matrix CASES=ddp   those whose name has this in it
 
-The recordings lie in `.bench/numerics_matrix/FORM__FAULT/{bundle,truth.json}`; who judges reads the truth last.
+The recordings lie in `.bench/numerics_matrix/FORM__FAULT/{bundle,truth.json}`; who judges reads the truth last. With
+`--small` they have two layers, the fault's step and the one before, and statistics packed by xz: some became samples.
 """
 
 import argparse
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -23,11 +25,12 @@ HERE = Path(__file__).parent
 WORLD = 4
 
 
-def record(folder: Path, wanted: str) -> None:
+def record(folder: Path, wanted: str, small: bool) -> None:
     """Runs the workload, one process per rank."""
     shared = {
         "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]),
         "WORLD_SIZE": str(WORLD), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671", "OMP_NUM_THREADS": "1",
+        "NUMERICS_SMALL": "1" if small else "0",
     }  # fmt: skip
     command = [sys.executable, str(HERE / "numerics_workload.py"), str(folder), wanted]
     started = [
@@ -37,6 +40,9 @@ def record(folder: Path, wanted: str) -> None:
     errors = [process.communicate()[1] for process in started]
     if any(process.returncode for process in started):
         sys.exit("the workload failed:\n" + "\n".join(error[-2000:] for error in errors))
+    for file in list(folder.glob("*/bundle/tensor_stats/*.jsonl")) if small else ():
+        Path(f"{file}.xz").write_bytes(lzma.compress(file.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+        file.unlink()
 
 
 def without(truth: dict[str, Any], bundle: Path, how: str) -> None:
@@ -89,11 +95,12 @@ def main() -> None:
     arguments.add_argument("folder", type=Path)
     arguments.add_argument("--cases", default="", help="only those whose name has this in it")
     arguments.add_argument("--judge-only", action="store_true", help="recordings that are there already")
+    arguments.add_argument("--small", action="store_true", help="as samples have it")
     given = arguments.parse_args()
     if not given.judge_only:
-        for earlier in given.folder.glob(f"*{given.cases}*"):
+        for earlier in [path for path in given.folder.glob("*") if given.cases in path.name]:
             shutil.rmtree(earlier)
-        record(given.folder, given.cases)
+        record(given.folder, given.cases, given.small)
     counted: Counter[tuple[str, str]] = Counter()
     for case in sorted(path.parent for path in given.folder.glob("*/truth.json") if given.cases in path.parent.name):
         is_healthy = case.name.endswith("healthy")

@@ -1,8 +1,9 @@
 """Small real trainings, four ranks over gloo, in many forms of parallelism, with one fault each or none.
 
 One process per rank runs all cases in turn, each with a model and a probe of its own. The probe is `forensics.probe`;
-nothing else of `forensics` is imported here. `numerics_matrix.py` starts this. NUMERICS_SMALL=1: two layers, and
-statistics of the fault's step and the one before it only. `numerics_msprobe.py` records the same with another tool.
+nothing else of `forensics` is imported here. `numerics_matrix.py` starts this. NUMERICS_SMALL=1: two layers and plain SGD,
+statistics of the fault's step and the one before only, and of modules those outside of the other layer.
+`numerics_msprobe.py` records the same with another tool.
 """
 
 import itertools
@@ -34,6 +35,7 @@ SMALL = os.environ.get("NUMERICS_SMALL") == "1"
 WIDTH, LENGTH, BATCH = 16, 8, 4
 LAYERS, STEPS = (2, 3) if SMALL else (3, 4)
 AT = 2  # the step of a fault
+NEAR = r"^(?:embed|head\.\d|layers\.1\.(?:\w+\.)*(?:w\w|act|mask|softmax|router|\w+_norm))$"  # leaves around a fault
 log = logging.getLogger("train")
 
 
@@ -260,7 +262,8 @@ class Training:
         self.model = Model(own, depth, experts=form == "moe", recomputed=form == "accumulate")
         self.runner: nn.Module = self.model
         self._parallelize()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.01)
+        stateful = not SMALL or fault == "optimizer_nan"
+        self.optimizer = (torch.optim.AdamW if stateful else torch.optim.SGD)(self.model.parameters(), lr=0.01)
         self.restore: Callable[[], None] = lambda: None
         self._prepare_fault()
 
@@ -389,8 +392,10 @@ def possible(form: str, fault: str) -> bool:
 
 def record(form: str, fault: str, folder: Path) -> None:
     training = begun(form, fault, folder)
-    steps = range(AT - 1, AT + 1) if SMALL else None
-    with watch(training.model, folder / "bundle" / "tensor_stats", optimizer=training.optimizer, steps=steps):
+    some: dict[str, Any] = {"steps": range(AT - 1, AT + 1)} if SMALL else {}
+    if SMALL and form != "pipeline":
+        some["modules"] = NEAR
+    with watch(training.model, folder / "bundle" / "tensor_stats", optimizer=training.optimizer, **some):
         training.run()
     ended(training, folder)
 

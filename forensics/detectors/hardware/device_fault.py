@@ -42,6 +42,14 @@ def _everybody_waits(case: Case) -> bool:
 
 
 def _counted(case: Case, alone: bool) -> list[Record]:
+    """Records that count; of a device that others of its host suffered from, and of these, only the first."""
+    found = _countable(case, alone)
+    sources = [one for one in found if one.victims]
+    hosts = {one.host for one in sources}
+    return [one for one in found if one.host not in hosts or one.victims]
+
+
+def _countable(case: Case, alone: bool) -> list[Record]:
     faults = [one for one in case.hardware if one.is_device_error]
     if alone:
         return faults

@@ -1,6 +1,6 @@
 """Did a host fail its check before the job, and was it the host and not its partner?
 
-A check in pairs that fails accuses both. Whoever fails again beside another partner, while each of these partners passed
+A test that a host makes alone accuses that host where it fails, and its last result counts. A check in pairs that fails accuses both. Whoever fails again beside another partner, while each of these partners passed
 beside somebody else or failed only there, is the bad one. Only where nothing of a job is in the bundle: what a job shows of
 itself tells more than a check before it.
 """
@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from forensics.case import Case, Detector
+from forensics.facts.checks import host_checks, hosts_of_nodes, meaning
 from forensics.facts.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -24,14 +25,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if row["code"] == "failed":
             failed[row["host"]][" ".join(detail(row).get("peers") or ()) or _ALONE].append(row)
     passed = {(row["host"], detail(row).get("test")) for row in checks if row["code"] == "ok"}
-    hosts = sorted(host for host, beside in failed.items() if _is_bad(host, beside, passed))
-    if case.seen or not hosts:
+    alone = {host: one for host, one in host_checks(case.events).items() if one.failed}
+    if alone and 2 * len(alone) > len({row["host"] for row in checks}):
+        alone = {}  # most hosts fail it: the test, or what they share
+    hosts = sorted(host for host, beside in failed.items() if _is_bad(host, beside, passed) or host in alone)
+    nodes = _bad_nodes(case)
+    if case.seen or not (hosts or nodes):
         return ()
+    if not hosts:
+        return (_of_nodes(case, nodes),)
     told = [row for host in hosts for listed in failed[host].values() for row in listed]
     tests = sorted({str(detail(row).get("test")) for row in told})
-    text = (
-        f"{', '.join(hosts)} failed {', '.join(tests)} beside every partner, and the partners passed it beside others"
-    )
+    beside = " beside every partner, and the partners passed it beside others"
+    known = [f"{test} is of {of[0]}" for test in tests if (of := meaning(test)) is not None]
+    text = f"{', '.join(hosts)} failed {', '.join(tests)}" + (beside if not set(hosts) & alone.keys() else "")
+    text += f" ({'; '.join(known[:2])})" if known else ""
     actions = tuple(
         Action(kind="drain_node", target=host, command=None, reason="it failed its check") for host in hosts
     )
@@ -45,6 +53,34 @@ def detect(case: Case) -> tuple[Finding, ...]:
             actions=actions,
             summary=f"{text[:1].upper()}{text[1:]}.",
         ),
+    )
+
+
+def _bad_nodes(case: Case) -> list[int]:
+    """Nodes that the tool itself calls faulty, by their numbers, after its rounds."""
+    said = [
+        row
+        for row in rows(case.events, "node_check")
+        if row["names_rank_space"] == "node" and row["severity"] == "error"
+    ]
+    return sorted({node for row in said for node in row["names_ranks"] or ()})
+
+
+def _of_nodes(case: Case, nodes: list[int]) -> Finding:
+    names = hosts_of_nodes(case.events)
+    hosts = tuple(names.get(node, f"node {node}") for node in nodes)
+    said = [row for row in rows(case.events, "node_check") if set(row["names_ranks"] or ()) & set(nodes)]
+    text = f"the check of all nodes calls {', '.join(hosts)} faulty"
+    return Finding(
+        detector=DETECTOR.name,
+        hosts=hosts,
+        domain="infrastructure",
+        claims=(Claim(text, "for", refs(said)),),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
+        actions=tuple(
+            Action(kind="drain_node", target=host, command=None, reason="it failed its check") for host in hosts
+        ),
+        summary=f"{text[:1].upper()}{text[1:]}.",
     )
 
 

@@ -1,7 +1,7 @@
 """Which hosts does the scheduler call failed?
 
-Slurm says "Node failure on HOST" when a node stops answering: it names hosts, never ranks, and explains that the ranks there
-are silent. It says nothing of why.
+Slurm says "Node failure on HOST" when a node stops answering, sacct NODE_FAIL, Kubernetes NodeNotReady: they name hosts, never
+ranks, and explain that the ranks there are silent. They say nothing of why.
 """
 
 from forensics.assemble.identity import short_host
@@ -11,10 +11,12 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 
+_FAILED = ("node_failure", "node_fail", "NodeNotReady")
+
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
-    said = [row for row in rows(case.events, "scheduler") if row["code"] == "node_failure"]
+    said = [row for row in rows(case.events, "scheduler") if row["code"] in _FAILED]
     named = {short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host}
     hosts = tuple(sorted(named & case.job_hosts if case.job_hosts else named))
     if not hosts:

@@ -371,11 +371,19 @@ def _is_exhausted(births: Births, at: int, row: Row) -> bool:
 def first_row(births: Births, root: Root) -> Row:
     """The root's first bad row; where an operator took a parameter as an input, and the module around it shows that same
     parameter, the row of the parameter. An operator without module has that of the module around it."""
-    row = bad_row(births, root.at)
+    row = _state_row(births, root) if root.birth == "state" else bad_row(births, root.at)
     parameter = _as_parameter(births, row) if row["role"] == "in" and row["shape"] is not None else None
     if parameter is not None:
         return parameter
     return row if row["module"] is not None else {**row, "module": _module_around(births, row)}
+
+
+def _state_row(births: Births, root: Root) -> Row:
+    """A state that was bad on arrival comes before what the operation made of it, in whichever order they are written."""
+    row = bad_row(births, root.at)
+    bad = (pl.col("operation") == row["operation"]) & pl.col("bad") & pl.col("role").is_in(["in", "state"])
+    held = births.rows.filter(bad)
+    return held.row(0, named=True) if row["role"] == "out" and held.height else row
 
 
 def _as_parameter(births: Births, row: Row) -> Row | None:

@@ -169,7 +169,7 @@ def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
         yield Claim(f"step {max(before)} is the last one observed before it", "for")
-    later = next((one for one in case.checkpoints if one.step >= row["step"]), None)
+    later = next((one for one in case.checkpoints.complete if one.step >= row["step"]), None)
     if later is not None:
         reference = () if later.ref is None else (later.ref,)
         yield Claim(f"checkpoints from step {later.step} on may hold the bad value", "for", reference)

@@ -33,6 +33,7 @@ from forensics.detectors.numerics.anomaly_rows import (
     value_of,
     where,
 )
+from forensics.detectors.numerics.anomaly_scaling import device_tests, scaling_claims
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -122,6 +123,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         undecided=answer.undecided,
         claims=(
             *_claims(births, roots, answer, row, clean),
+            *scaling_claims(births, row),
             *growth_claims(births, row),
             *repeat_claims(case, births),
             *step_claims(case, births, row),
@@ -131,6 +133,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         actions=(
             *hardware.actions,
             *actions_for(answer.cause, lead.ended, who, row, before_step(row["step"])),
+            *(device_tests(births, row) if answer.cause == "nan_birth" and answer.ranks == (row["rank"],) else ()),
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),

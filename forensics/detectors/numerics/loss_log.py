@@ -27,6 +27,7 @@ _SPIKES = 10  # that are shown
 _BACK = 50  # steps that a loss is compared with
 _RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
 _FLOOR = 0.02  # least noise of a loss, of its median
+_FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
@@ -266,6 +267,8 @@ def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int) -> f
     noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
     if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
         return None
+    if len(before) < _FEW and losses[at] <= max(before):
+        return None
     stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
     sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
     return normal if sudden or (len(stays) == 3 and all(stays)) else None
@@ -282,11 +285,12 @@ def _shaken(rows: Sequence[Row], at: int) -> bool:
 
 
 def _onset(rows: Sequence[Row], at: int) -> int:
-    """Back along the steps before the outlier whose gradient norm was already far above the calmest one."""
+    """Back along the steps before the outlier whose gradient norm was already far above the calmest one, and above all that
+    came before."""
     calm = min(_norms(rows, at), default=None)
     while calm is not None and at > 1:
         norm = rows[at - 1]["grad_norm"]
-        if norm is None or norm < _GRADIENT * calm:
+        if norm is None or norm < _GRADIENT * calm or norm <= max(_norms(rows, at - 1), default=0.0):
             break
         at -= 1
     return at

@@ -3,8 +3,7 @@
 An exit code says that a process failed, never why; whom the launcher reports first it saw first (contract, honesty 3). So
 nobody is named. A few that failed while the launcher had to stop all the others ended before these: they are suspects.
 Where most aborted, as watchdogs make them after a wait, the few that did not are: found alive, ended in another way, or not
-told of. A line that gives a local
-rank alone accuses no rank. A stop from outside is no failure.
+told of. A line that gives a local rank alone accuses no rank. A stop from outside is no failure.
 """
 
 from collections.abc import Mapping
@@ -125,7 +124,20 @@ def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -
     if len(failed) < len(stopped):
         return tuple(sorted(failed)), f"{ranks_text(stopped)} were alive until the launcher stopped them"
     aborted = {rank for rank, end in failed.items() if end.code == "SIGABRT"}
-    others = (case.expected or case.seen | failed.keys() | stopped) - aborted
+    job = case.expected if case.is_world_told else case.seen | failed.keys() | stopped | _of_launchers(case)
+    others = job - aborted
     if others and len(aborted) > 2 and _FEW * len(others) < len(aborted):
         return tuple(sorted(others)), f"{ranks_text(others)} did not abort like the others"
     return (), "an exit code does not tell who was the first, nor why"
+
+
+def _of_launchers(case: Case) -> frozenset[int]:
+    """The ranks that each host's launcher started, as far as its numbers tell: it counts its own from 0, in the order of
+    their ranks, so whom it does not mention is one of those between."""
+    found: set[int] = set()
+    placed = case.identity.select("host", "rank", "local_rank").drop_nulls() if case.identity.height else case.identity
+    for _, here in placed.group_by("host"):
+        first = set((here["rank"] - here["local_rank"]).to_list())
+        if len(first) == 1:
+            found |= set(range(first.pop(), max(here["rank"].to_list()) + 1))
+    return frozenset(found)

@@ -1,7 +1,8 @@
 """Did a transport receive another size than its call expects?
 
 gloo ends the process that receives the message (`op.preamble.length <= op.nbytes`); NCCL's socket transport says
-"message truncated". A line without a rank is of the only rank that aborted. Two members call different operations then, but the one that notices may be either: nobody is named.
+"message truncated". A line without a rank is of the only rank that aborted, or of the only one that is not known to have
+ended in another way. Two members call different operations then, but the one that notices may be either: nobody is named.
 """
 
 from forensics.case import Case, Detector
@@ -40,9 +41,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _aborted(case: Case) -> tuple[int, ...]:
-    """The only rank that ended by SIGABRT: nobody catches that error, and it ends its process so."""
+    """The only rank that ended by SIGABRT, or of which no other end is told: nobody catches that error, and it ends its
+    process so."""
     found = tuple(rank for rank, end in case.ends.items() if end.code == "SIGABRT")
-    return found if len(found) == 1 else ()
+    rest = tuple(case.expected - case.ends.keys()) if case.is_world_told and not found else ()
+    return found if len(found) == 1 else rest if len(rest) == 1 else ()
 
 
 DETECTOR = Detector("received_size", ("events",), detect, "ended")

@@ -13,6 +13,7 @@ from forensics.model.names import Reason
 from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
 
+_DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
 
 
@@ -38,6 +39,16 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, str]:
     if ranks[0] == peers[0] or ranks[-1] == peers[-1] or is_block:
         return "membership_unknown", "they may be a pipeline stage of their own; the layout is not known"
     return None, ""
+
+
+def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str]:
+    """A single rank that is slow from the start, of few whose layout is not known, may be a pipeline stage of its own that
+    has more to do: it is named, as the best explanation only."""
+    peers = {rank for one in slow for rank in one.peers}
+    is_sure = not all(one.is_always for one in slow) or case.roles.is_known(peers) or len(peers) > _DEEPEST
+    if is_sure or any(one.sort == "host" for one in slow):
+        return (), ""
+    return ("membership_unknown",), " The layout is not known: it may be a pipeline stage with more to do, by design."
 
 
 def _has_load(case: Case) -> bool:

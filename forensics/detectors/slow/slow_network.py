@@ -3,10 +3,14 @@
 Whoever comes early to a collective waits in it; so a longer communication accuses only where the work before it was not
 shorter, and where all ranks of one host show it and those of the others do not. A single rank may wait for a peer in a
 group of its own, so it is never named for its waits alone.
+
+Communicators that each lie within one host are twins where they are of one size and make the same calls: of these the odd one
+out has slower links inside its host, unless one of its members comes late, for then the others wait long and it does not.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -15,9 +19,13 @@ from forensics.detectors.slow import peers
 from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.ref import Ref
+from parsers.tables import spelled
 
 _EARLY = 0.5  # of the longer wait: so much less work before it explains it
 _RANKS = 2  # of the host
+_TWINS, _CALLS = 3, 10  # hosts with such a communicator; calls of each
+_LONGER, _ALIKE = 1.3, 1.15  # times the median of the twins: the odd one; the others
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -30,10 +38,68 @@ def detect(case: Case) -> tuple[Finding, ...]:
     for one in found.waits:
         if one.sort == "wait" and one.rank in place:
             by_host[place[one.rank], one.phase].append(one)
+    if twins := _odd_twin(case):
+        return (twins,)
     whole = [slow for slow in by_host.values() if _is_host(case, slow) and not _is_early(case, slow)]
     if not whole or len({place[slow[0].rank] for slow in whole}) > 1:
         return ()
     return (_finding(case, max(whole, key=lambda slow: slow[0].excess_ms), place),)
+
+
+def _odd_twin(case: Case) -> Finding | None:
+    """The host whose communicator takes longer for each call than those of all other hosts."""
+    calls = case.tables["operations"].select(
+        "host", "comm", "pid", "kind", "seq", "duration_ms", "file", "line", "record"
+    )
+    timed = spelled(
+        calls.filter((pl.col("duration_ms") > 0) & pl.col("host").is_not_null() & pl.col("comm").is_not_null())
+    )
+    inside = pl.col("host").n_unique().over("comm") == 1
+    timed = timed.filter(inside).with_columns(size=pl.struct("host", "pid").n_unique().over("comm"))
+    # The shortest of a call's members came last: what it spent is the transfer itself, without waiting.
+    shortest = timed.group_by("comm", "host", "kind", "size", "seq", maintain_order=True).agg(
+        pl.col("duration_ms").min()
+    )
+    levels = shortest.group_by("comm", "host", "kind", "size", maintain_order=True).agg(
+        pl.col("duration_ms").median().alias("ms"), pl.len().alias("calls")
+    ).filter((pl.col("size") >= _RANKS) & (pl.col("calls") >= _CALLS))  # fmt: skip
+    for _, twins in levels.group_by("kind", "size", maintain_order=True):
+        if twins["host"].n_unique() < _TWINS:
+            continue
+        middle = float(twins["ms"].median())  # type: ignore[arg-type]
+        rest = twins.filter(pl.col("ms") <= _ALIKE * middle)
+        odd = twins.filter(pl.col("ms") >= _LONGER * middle)
+        if odd.height == 1 and rest.height == twins.height - 1:
+            return _twin_finding(odd.row(0, named=True), rest, timed)
+    return None
+
+
+def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFrame) -> Finding:
+    host, middle = str(odd["host"]), float(rest["ms"].median())  # type: ignore[arg-type]
+    text = (
+        f"within {host} {odd['kind']} takes {odd['ms']:.4g} ms, within {rest.height} other hosts {middle:.4g} ms for the same call "
+        f"of {odd['size']} members ({odd['calls']} calls), its last member's time, too"
+    )
+    shown = pl.concat([timed.filter(pl.col("comm") == comm).head(1) for comm in (odd["comm"], rest["comm"][0])])
+    places = tuple(
+        Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=row["kind"])
+        for row in shown.iter_rows(named=True)
+    )
+    return Finding(
+        detector=DETECTOR.name,
+        cause="straggler_network",
+        domain="infrastructure",
+        hosts=(host,),
+        first_anomaly=FirstAnomaly(host=host, phase="comm", op=odd["kind"], signature="slow_links"),
+        claims=(Claim(text, "for", places),),
+        actions=(
+            Action(
+                kind="inspect_hardware", target=host, command=None, reason="the links between its devices are slower"
+            ),
+        ),
+        collect=(f"nvidia-smi nvlink -s, topology and PCIe state of {host}, and of another host",),
+        summary=f"Slow: {text}: its links are slower.",
+    )
 
 
 def _is_host(case: Case, slow: Sequence[Outlier]) -> bool:

@@ -59,7 +59,8 @@ def _load(case: Case, one: Outlier) -> Claim | None:
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
     if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:
-        text = f"rank {one.rank} works on {own[0]:.6g} tokens in {one.phase}, its peers on {others:.6g} at the median"
+        what = "tokens" if one.sort == "work" else "bytes"
+        text = f"rank {one.rank} works on {own[0]:.6g} {what} in {one.phase}, its peers on {others:.6g} at the median"
         return Claim(text, "for", peers.references(one.places[:1]))
     printed = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == one.rank)).sort("file", "line")
     most = printed["value"].median()
@@ -91,8 +92,9 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             chosen, ranks, first = held, (held[0].rank,), held[0]
         else:
             reason, why = "tied_explanations", "they share each layer, so that one of them holds the others up in it"
+    doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
     text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
-    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}"
+    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}{besides}"
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -107,7 +109,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             phase=first.phase.partition(" ")[0],
             signature="slow_rank",
         ),
-        undecided=(reason,) if reason else (),
+        undecided=doubts,
         claims=(*claims, *measured[:4]),
         actions=_actions(sort, ranks) if not reason else (),
         collect=(
@@ -135,7 +137,9 @@ def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
 def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
     ranks = sorted({one.rank for one in slow})
     loads = [claim for one in slow if (claim := _load(case, one)) is not None]
-    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: more tokens were routed there"
+    is_work = slow[0].sort == "work"
+    more = "more tokens were routed there" if is_work else "it has more to write"
+    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: {more}"
     return Finding(
         detector=DETECTOR.name,
         cause="imbalance",
@@ -147,7 +151,7 @@ def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
                 kind="check_config",
                 target="job",
                 command=None,
-                reason="the routing loads some experts more than others",
+                reason=f"the {'routing loads some experts' if is_work else 'sharding loads some ranks'} more than others",
             ),
         ),
         summary=f"Slow: {text}.{peers.price(slow)}",

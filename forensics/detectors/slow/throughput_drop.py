@@ -4,11 +4,11 @@ Method: the one split of the series of throughput that leaves least squared erro
 enough points; accepted where the level falls beyond the noise of both sides and most points agree. A single slow step, a
 recovery and a slow start are none. A drift is a fall from each tenth of the run to nearly every later one. Throughput is
 what the log prints, else samples or steps per second: a job whose batch grows prints longer steps too, so plain step times
-need more points.
+need more points. Where the same log times the parts of a step, it tells which of them grew.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from statistics import median
 from typing import Any
 
@@ -22,11 +22,13 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.ref import Ref
 
+_PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
 _LEAST_TIMES = 10
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
+_GROWN, _ALIKE = 1.2, 0.8  # times the time before; of the part that grew most
 _AGREE = 0.8  # of the points stand on their side of the middle
 _SIDE = 2  # points on either side, at least
 _TENTHS, _EACH = 10, 5  # parts of the run that a drift is seen by, and the points in each, at least
@@ -41,14 +43,15 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
     )
     printer = ["file", "rank", "local_rank"]
     steps = _with_lengths(steps, case.tables["timings"])
-    measured = steps.filter(pl.col("tflops").is_not_null() | pl.col("elapsed_ms").is_not_null())
+    measured = steps.filter(pl.any_horizontal(pl.col("tflops", "per_s", "elapsed_ms").is_not_null()))
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
-    for _, one in measured.group_by(printer, maintain_order=True):
+    for _, one in islice(measured.group_by(printer, maintain_order=True), _PRINTERS):
         one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
             ("TFLOPS", pl.col("tflops"), _LEAST),
+            ("samples or tokens per second", pl.col("per_s"), _LEAST),
             ("samples per second", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
             ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
@@ -127,7 +130,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
         shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
         reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, onset)
-        return (_finding(case, text, onset, shown, name, reason),)
+        return (_finding(case, text, onset, shown, name, reason, _grown(case, points, onset)),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
@@ -141,8 +144,38 @@ def _less(high: float, low: float) -> str:
     return f"{100 * (high - low) / high:.0f} % less"
 
 
+def _grown(case: Case, points: pl.DataFrame, onset: int) -> Claim | None:
+    """The part of a step that grew most at the onset, by the times in the same file; the innermost of those that grew alike."""
+    timed = with_sort(case.tables["timings"]).filter(
+        (pl.col("file") == points["file"][0])
+        & pl.col("sort").is_in(["work", "host", "wait"])
+        & pl.col("line").is_not_null()
+    )
+    late, value = pl.col("step") >= onset, pl.col("value_ms")
+    parts = timed.group_by("name", "level").agg(
+        before=value.filter(~late).median(),
+        after=value.filter(late).median(),
+        line=pl.col("line").filter(late & (value > value.filter(~late).median() * _GROWN)).min(),
+    )
+    parts = parts.filter(pl.col("after") > _GROWN * pl.col("before")).with_columns(
+        more=pl.col("after") - pl.col("before")
+    )
+    parts = parts.filter(pl.col("more") >= _ALIKE * pl.col("more").max()).sort("level", "more", descending=True)
+    if parts.is_empty():
+        return None
+    name, before, after, line = parts.select("name", "before", "after", "line").row(0)
+    text = f"{name} grew most, from {before:.4g} to {after:.4g} ms"
+    return Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),))
+
+
 def _finding(
-    case: Case, text: str, onset: int, shown: pl.DataFrame, name: str, explained: Sequence[Apart] | None
+    case: Case,
+    text: str,
+    onset: int,
+    shown: pl.DataFrame,
+    name: str,
+    explained: Sequence[Apart] | None,
+    grown: Claim | None = None,
 ) -> Finding:
     """`explained`: what was measured of the one device or host that accounts for the fall. Else whose device is held back is
     a suspect: nothing shows that the others waited for it."""
@@ -151,17 +184,18 @@ def _finding(
         return _explained(text, onset, claim, explained)
     slowed = [one for one in case.apart if one.effect == "slows"]
     beside = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
+    parts = f" Of the parts of a step, {grown.text}." if grown else ""
     reason = "one slow device or host slows all"
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
-        claims=(claim, *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
+        claims=(claim, *((grown,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
         actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
         collect=("timers per rank, clocks and temperatures of all devices",),
-        summary=f"Slow: {text}. One log does not tell which rank holds the others up.{beside}",
+        summary=f"Slow: {text}.{parts} One log does not tell which rank holds the others up.{beside}",
     )
 
 

@@ -279,7 +279,7 @@ class _Simulation:
     def _kind_of_birth(self, rank: int, at: int) -> tuple[Birth, frozenset[int]]:
         own = frozenset({rank})
         role = self.ops["first_role"][at]
-        if role == "state" or self.ops["first_base"][at] in STATES:
+        if role == "state" or (role == "out" and self.state[at]) or self.ops["first_base"][at] in STATES:
             return "state", own
         none = not self.ins[at] and rank in self.fed and self.phase[at] != "optimizer"
         if role == "out" and (self.inputs[at] is False or none) and self.kind[at] is None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from reports.layout import duration
 
-_BREAK, _LEAST = 46, 40  # pixels of a break, and of a part with a single moment
+_BREAK, _LEAST = 44, 46  # pixels of a break, and of a part with a single moment
 _BREAKS = 5
 _LARGE, _SHORTEST = 0.3, 1.0  # a gap that is broken: of the time that is left, and seconds
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
@@ -75,7 +75,7 @@ class Axis:
         for part in self.parts:
             for moment in _round_moments(part, self.zero):
                 x = round(part.at(moment))
-                if not found or x - found[-1].x >= 64:
+                if not found or x - found[-1].x >= 80:
                     found.append(Tick(x, relative(moment - self.zero)))
         return found
 

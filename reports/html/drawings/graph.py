@@ -230,7 +230,8 @@ def _arrows(
             continue
         points = [(source.x + BOX_WIDTH, _port(source, leaving[edge.source], edge))]
         for layer, name in enumerate(through[edge.source, edge.target][1:-1], 1):
-            points.append((source.x + layer * (BOX_WIDTH + _GAP_X) + BOX_WIDTH // 2, tops[name] + _THIN // 2))
+            left, y = source.x + layer * (BOX_WIDTH + _GAP_X), tops[name] + _THIN // 2
+            points += [(left, y), (left + BOX_WIDTH, y)]
         points.append((target.x - 3, _port(target, coming[edge.target], edge)))
         arrows.append(_forward(edge, text, points))
     return arrows
@@ -243,6 +244,9 @@ def _port(box: Box, edges: Sequence[GraphEdge], edge: GraphEdge) -> int:
 def _forward(edge: GraphEdge, text: str, points: Sequence[tuple[int, int]]) -> Arrow:
     path = f"M{points[0][0]} {points[0][1]}"
     for (x1, y1), (x2, y2) in itertools.pairwise(points):
+        if y1 == y2:
+            path += f"H{x2}"
+            continue
         bend = (x2 - x1) // 2
         path += f"C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
     (_, y), (end_x, end_y) = points[-2:]

@@ -10,7 +10,7 @@ from reports.layout import spans
 _WIDTH, _HEIGHT, _EDGE = 300, 74, 6
 CURVES = 8
 _DOTS = 24
-_MODULES, _COLUMNS = 24, 64
+_MODULES, _COLUMNS = 14, 48
 _CELL_W, _CELL_H = 14, 16
 _NAMES = {"absmax": "largest value", "loss": "loss", "grad_norm": "gradient norm", "loss_scale": "loss scale"}
 _WHO = {"culprit": "rank at fault", "suspect": "suspect", "peers": "median of the other ranks", "job": "the job"}

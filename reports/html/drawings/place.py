@@ -7,10 +7,11 @@ from forensics.model.drawn import TimelineItem
 from forensics.model.incident import Incident, Place
 from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
-from reports.layout import cut, ranks_phrase, seconds, spans
+from reports.layout import cells, cut, ranks_phrase, seconds, spans
 
 _WIDTH = 340
-_CELLS = 40  # more are one bar
+_CELLS = 32  # more are one bar
+_VALUE = 19  # characters beside it
 _STRIPS = 6
 
 
@@ -77,7 +78,8 @@ def _hosts(incident: Incident, ranks: Sequence[int]) -> list[tuple[str, int, lis
     if not at:
         return []
     value = hosts[at[0]].host if len(at) == 1 else f"{len(at):,}"
-    return [("host", len(hosts), at, f"{cut(value, 18)} of {len(hosts):,}" if len(hosts) > 1 else cut(value, 22))]
+    whole = f"{value} of {len(hosts):,}" if len(hosts) > 1 else value
+    return [("host", len(hosts), at, whole if cells(whole) <= _VALUE else cut(value, _VALUE))]
 
 
 def _devices(places: Iterable[Place], ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
@@ -92,9 +94,9 @@ def _some(at: Sequence[int], size: int) -> str:
 
 def _cells(size: int, at: Iterable[int]) -> str:
     """Squares side by side, or, of many, their share of one bar; at least three pixels of it."""
-    left, width = 64, 150
+    left, width = 60, 134
     if size <= _CELLS:
-        step = min(15, width // size)
+        step = min(14, width // size)
         return "".join(
             f"M{left + step * index} 0h{step - 2 if step > 3 else step - 1}v13h-{step - 2 if step > 3 else step - 1}z"
             for index in at

@@ -10,8 +10,8 @@ from reports.html.drawings.shapes import STATES, cell
 from reports.layout import cut, spans
 
 GRID_RANKS = 65_536
-_WIDTH, _HEIGHT = 960, 300
-_STEPS = (18, 16, 14, 12, 10, 8, 7, 6, 5)
+_WIDTH, _HEIGHT = 960, 290
+_STEPS = (18, 16, 14, 12, 10, 8, 7, 6, 5, 4)
 _NAME = 104
 _RINGS = 16  # named ranks that are ringed where cells are small
 _TELLING = ("culprit", "dead", "suspect")
@@ -155,7 +155,7 @@ def _layout(blocks: Sequence[_Block]) -> _Layout:
     rows = lines + (1 if lines > 1 else 0)
     for step in _STEPS:
         head = -(-_NAME // step) * step
-        column = (head if is_named else 0) + (widest + 2) * step
+        column = (head if is_named else 0) + (widest + (2 if step > 8 else 1)) * step
         start = 0 if is_named else head
         per_column = -(-len(blocks) // max(1, min(len(blocks), (_WIDTH - start) // column)))
         row = step + (1 if step < 8 else 3)
@@ -170,9 +170,9 @@ def _drawn(name: str, states: dict[int, str], blocks: Sequence[_Block], cut_off:
     labels = []
     for index, block in enumerate(blocks):
         x, top = on.start + index // on.per_column * on.column, (1 + index % on.per_column * on.rows) * on.row
-        is_told = index < on.per_column and index * on.row % 14 < on.row  # small cells: a name at every other row
+        is_told = index < on.per_column and index % -(-14 // on.row) == 0  # small cells: a name at every few rows
         if block.name and (on.is_named or is_told):
-            labels.append(Label(x if on.is_named else 0, top + min(on.step - 2, 10), cut(block.name, 17)))
+            labels.append(Label(x if on.is_named else 0, top + min(max(on.step - 2, 7), 10), cut(block.name, 17)))
         for number, line in enumerate(block.lines):
             at = x + on.head
             for first, length, stride in line:

@@ -10,7 +10,7 @@ def shape(state: str) -> str:
 
 def cell(state: str, x: int, y: int, size: int) -> str:
     """The mark of a state as a path, `size` wide and high."""
-    half, third = size // 2, max(2, size // 3)
+    half, third = size // 2, max(1, size // 3)
     match state:
         case "culprit":  # full square with a hole
             hole = f"m{third} {third}v{size - 2 * third}h{size - 2 * third}v-{size - 2 * third}z"

@@ -10,7 +10,7 @@ from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
 from reports.layout import count, cut, plain, ranks_phrase, seconds
 
 ITEMS = 40
-_TRACKS = 7
+_TRACKS = 5
 _LEFT, _RIGHT, _TOP, _LANE = 222, 962, 30, 38
 _MARK = 20  # pixels between two numbers
 

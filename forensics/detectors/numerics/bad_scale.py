@@ -1,0 +1,68 @@
+"""Did a scale of a scaled format (FP8) become infinite or no number?
+
+A scale is the largest value of the format over the largest that was seen (amax): of an amax that is 0, of an unused block or a
+tensor that is all zero, it has no finite value unless the recipe guards it, and all that is multiplied by it is lost. The
+scale is state, so what goes bad behind it has its cause there. Amax 0 alone is legal. Several ranks at once, or all
+replicas of a module, have it from their program or recipe. Source: Transformer Engine's delayed and current scaling.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.detectors.numerics.anomaly_rows import ref, where
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+_MANY = 0.5  # of the ranks that report scales, and more than two
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding: the ranks whose scales were bad first, by step."""
+    told = case.tables["tensors"].filter(pl.col("scale").is_not_null() & pl.col("rank").is_not_null())
+    bad = told.filter(~pl.col("scale").is_finite()).sort("step", "rank", "seq", "file", "line", nulls_last=True)
+    if not bad.height:
+        return ()
+    first = bad.filter(pl.col("step").eq_missing(bad["step"][0]))
+    ranks = tuple(sorted(set(first["rank"].to_list())))
+    of_program = len(ranks) > 2 and len(ranks) >= _MANY * told["rank"].n_unique()
+    row = first.row(0, named=True)
+    words = "NaN" if row["scale"] != row["scale"] else "Inf"
+    form = f" of {row['format']}" if row["format"] else ""
+    why = ", its amax is 0: nothing but zeros was seen, or the recipe does not guard it" if row["amax"] == 0 else ""
+    text = f"{where(row)}: the scale{form} is {words}{why}"
+    before = told.filter(
+        (pl.col("rank") == row["rank"]) & pl.col("module").eq_missing(pl.lit(row["module"], pl.String))
+        & pl.col("tensor").eq_missing(pl.lit(row["tensor"], pl.String)) & (pl.col("step") < row["step"])
+    ).sort("step")  # fmt: skip
+    claims = [Claim(text, "for", (ref(row),))]
+    if before.height:
+        last = before.row(-1, named=True)
+        claims.append(
+            Claim(f"at step {last['step']} it was {last['scale']:.4g}, amax {last['amax']}", "for", (ref(last),))
+        )
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="bad_state",
+            ranks=() if of_program else ranks,
+            domain="workload" if of_program else "unknown",
+            severity="fatal",
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(
+                rank=None if of_program else row["rank"], step=row["step"], microbatch=row["microbatch"], phase=row["phase"],
+                module=row["module"], op=row["op"], tensor=row["tensor"], value="nan" if words == "NaN" else "inf",
+                signature=f"bad_scale/{row['module']}",
+            ),
+            actions=(
+                Action(
+                    kind="check_config", target="scaling recipe and number format", command=None,
+                    reason="a scale without a finite value loses all that is multiplied by it",
+                ),
+            ),
+            summary=f"A scale became {words} on {ranks_text(ranks)}: {text}.",
+        ),
+    )  # fmt: skip
+
+
+DETECTOR = Detector("bad_scale", ("tensors",), detect, "bad_value")

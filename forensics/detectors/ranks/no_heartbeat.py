@@ -1,0 +1,71 @@
+"""Who stopped sending heartbeats to a collector while most went on?
+
+A member is silent where its last beat is many intervals older than the newest of all. It died, hangs, or lost the way to the
+collector: a suspect of a wait, never named. Where others completed later steps than its last one, the job went on with it, and
+only its beats are missing.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import Row, detail, refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.texts import ranks_text
+
+_INTERVALS, _LEAST_S = 5.0, 60.0
+_MANY = 0.5  # of the members: then the collector, or the end of the job
+_ENDED = ("finished", "completed", "ended", "exited", "succeeded", "stopped", "done")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding over all silent members."""
+    beats = [row for row in rows(case.events, "other") if row["code"] == "heartbeat" and row["time_ns"] is not None]
+    silent = _silent(beats)
+    if not silent or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
+        return ()
+    ranks = tuple(sorted({int(row["rank"]) for row in silent if row["rank"] is not None}))
+    hosts = tuple(sorted({str(row["host"]) for row in silent if row["host"] is not None}))
+    who = ", ".join(part for part in (ranks_text(ranks) if ranks else "", ", ".join(hosts)) if part)
+    longest = max(row["time_ns"] for row in beats) - min(row["time_ns"] for row in silent)
+    text = f"the last heartbeat of {who} is {longest / 1e9:.0f} s older than the newest of {len(beats)} members"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            suspect_ranks=ranks,
+            suspect_hosts=() if ranks else hosts,
+            undecided=("tied_explanations",),
+            claims=(Claim(text, "for", refs(silent)),),
+            first_anomaly=FirstAnomaly(
+                host=hosts[0] if len(hosts) == 1 else None, step=step_in_progress(case.tables["steps"]),
+                signature="no_heartbeat",
+            ),
+            blast_radius=BlastRadius(ranks_waiting=len(beats) - len(silent)),
+            collect=(f"log, stack and kernel log of {who}",),
+            summary=f"Undecided: {text}: dead, held up in a call, or cut off from the collector.",
+        ),
+    )  # fmt: skip
+
+
+def _silent(beats: Sequence[Row]) -> list[Row]:
+    """Last beats that are far older than the newest, if they are few and nothing shows that their senders went on."""
+    if len(beats) < 3:
+        return []
+    newest = max(row["time_ns"] for row in beats)
+    every = [row["value"] for row in beats if row["value"]]
+    usual = median(every) if every else 0.0
+    limit = max(_INTERVALS * usual, _LEAST_S) * 1e9
+    late = [row for row in beats if newest - row["time_ns"] > limit and not _has_ended(row)]
+    steps = [row["step"] for row in beats if row not in late and row["step"] is not None]
+    went_on = bool(steps) and all(row["step"] is not None and row["step"] + 1 < max(steps) for row in late)
+    return late if len(late) <= _MANY * len(beats) and not went_on else []
+
+
+def _has_ended(row: Row) -> bool:
+    more = detail(row)
+    return str(more.get("state") or more.get("status") or "").lower() in _ENDED
+
+
+DETECTOR = Detector("no_heartbeat", ("events",), detect, "waiting")

@@ -1,0 +1,83 @@
+"""Whose kernels take longer than its peers', by a timer beside the processes that tells means and no steps (xpu_timer)?
+
+A rank whose matrix products take longer may have larger ones by design (a head, an expert); so it is named only where the
+others wait for it, too: its collectives, in which the early wait for the late, are the shortest. Else it is a suspect, and so
+it is by a single look.
+"""
+
+from forensics.case import Case, Detector
+from forensics.detectors.slow import peers
+from forensics.facts.kernel_means import Mean, kernel_means
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Reason
+
+_MANY = 0.25  # of the peers: so many slow ones are another kind of rank
+_LOOKS = 2
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, nothing where the times of steps are there to be compared or ranks wait for ever."""
+    if case.slow_phases.slower or case.slow_phases.late or case.has_waited:
+        return ()
+    found = kernel_means(case.tables["timings"], case.roles)
+    slow = [one for one in found if one.phase == "matmul"]
+    ranks = tuple(sorted({one.rank for one in slow}))
+    if not slow or len(ranks) > max(1, _MANY * (len(slow[0].peers) + 1)):
+        return ()
+    late = [one for one in found if one.phase == "comm"]
+    reason, why = _doubt(case, slow, {one.rank for one in late})
+    who, first = peers.named(ranks, case), max(slow, key=lambda one: one.share)
+    text = f"{who} slower than its peers at {first.kernel}, {100 * first.share:.0f} % above their median in {first.moments} looks"
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="straggler_compute",
+            ranks=() if reason else ranks,
+            suspect_ranks=ranks if reason else (),
+            site="compute",
+            first_anomaly=FirstAnomaly(
+                rank=ranks[0] if len(ranks) == 1 and not reason else None, signature="slow_rank"
+            ),
+            undecided=(reason,) if reason else (),
+            claims=tuple(_claim(one) for one in [*slow[:4], *(one for one in late if one.rank in ranks)][:6]),
+            actions=(
+                (
+                    Action(
+                        kind="inspect_hardware",
+                        target=who,
+                        command=None,
+                        reason="its device takes longer for the same kernels",
+                    ),
+                )
+                if not reason
+                else ()
+            ),
+            collect=("times of forward, backward and communication of every rank over some steps",),
+            summary=f"Slow: {text}." + (f" Nobody is named: {why}." if reason else ""),
+        ),
+    )
+
+
+def _doubt(case: Case, slow: list[Mean], late: set[int]) -> tuple[Reason | None, str]:
+    if min(one.moments for one in slow) < _LOOKS:
+        return "single_snapshot", "it was looked at once"
+    if late != {one.rank for one in slow}:
+        return (
+            "no_baseline",
+            "its products may be larger by design, and its collectives are not shorter than its peers'",
+        )
+    if case.roles.is_piped and not case.roles.is_known([one.rank for one in slow]):
+        return "membership_unknown", "the job is a pipeline, and which stage each rank holds is not known"
+    return None, ""
+
+
+def _claim(one: Mean) -> Claim:
+    text = (
+        f"rank {one.rank}: {one.kernel} takes {one.value_ms:.4g} ms, at the median of its {len(one.peers)} peers "
+        f"{one.centre_ms:.4g} ms"
+    )
+    return Claim(text, "for", one.refs)
+
+
+DETECTOR = Detector("slow_kernels", ("timings",), detect, "slow")

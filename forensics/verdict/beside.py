@@ -1,0 +1,76 @@
+"""What stands beside the proof of a finding and is no part of it: measures of its devices, what schedulers and checks say of
+its hosts, how much of a host is lost. It names nobody and raises no status."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
+from forensics.case import Case
+from forensics.facts.checks import HostChecks, host_checks
+from forensics.facts.event_rows import refs
+from forensics.model.finding import Claim, Finding
+from forensics.model.texts import ranks_text
+
+_SHOWN = 8
+
+
+def beside(case: Case, finding: Finding) -> list[Claim]:
+    """All of it, for the hosts and ranks that a finding names or suspects."""
+    place = case.host_of_rank
+    hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+    told = {claim.text for claim in finding.claims}
+    found = [*_measured(case, finding, hosts), *_running(case), *_checks(case, sorted(hosts)), *_extent(case, finding)]
+    return [claim for claim in found if not any(claim.text in text for text in told)]
+
+
+def _measured(case: Case, finding: Finding, hosts: frozenset[str]) -> list[Claim]:
+    """What stands apart in the telemetry of its devices; of a host without ranks, of all of them."""
+    subjects = finding.subjects
+    own = [
+        one for one in case.apart if one.rank in subjects or ((one.rank is None or not subjects) and one.host in hosts)
+    ]
+    return [Claim(one.text, "for", one.refs) for one in own][:_SHOWN]
+
+
+def _running(case: Case) -> list[Claim]:
+    """A job that its scheduler still runs though processes of it ended."""
+    ended = sorted(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
+    said = case.events.filter((pl.col("kind") == "scheduler") & (pl.col("code") == "running")).sort("file", "line")
+    if not ended or not said.height:
+        return []
+    text = f"the scheduler still calls the job running though {ranks_text(ended)} ended: it holds its nodes for nothing"
+    return [Claim(text, "for", refs(said.iter_rows(named=True), 1))]
+
+
+def _checks(case: Case, hosts: Iterable[str]) -> list[Claim]:
+    """Whether a host failed its check before the job, passed it, or had none."""
+    checks = {short_host(host): one for host, one in host_checks(case.events).items()}
+    return [_check(host, checks.get(host), len(checks)) for host in hosts][:_SHOWN] if checks else []
+
+
+def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
+    if one is None:
+        return Claim(f"{host} was not checked before the job, {checked} others were", "unseen")
+    if one.failed:
+        failed = [row for listed in one.failed.values() for row in listed]
+        return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
+    text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
+    return Claim(text, "unseen")
+
+
+def _extent(case: Case, finding: Finding) -> list[Claim]:
+    """One process or device, or the whole host, where other ranks of that host ran on until they gave up."""
+    place = case.host_of_rank
+    lost = {rank for rank in finding.ranks if rank in case.ends and case.ends[rank].how in ("died", "failed")}
+    claims = []
+    for host in sorted({place[rank] for rank in lost if rank in place})[:_SHOWN]:
+        there = {rank for rank, where in place.items() if where == host}
+        others = sorted(rank for rank in there - lost if rank in case.ends and case.ends[rank].how == "gave_up")
+        if others:
+            text = (
+                f"of {host} only {ranks_text(lost & there)} is lost, {ranks_text(others)} there ran on and waited: one process "
+                "or device, not the host"
+            )
+            claims.append(Claim(text, "for", case.ends[others[0]].refs[:1]))
+    return claims
