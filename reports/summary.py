@@ -114,7 +114,7 @@ def nobody_missing(report: Report) -> str:
     world = report.coverage.world
     if world.size is None:
         return "the number of ranks is not known, so others may have left no record"
-    return f"all {world.size:,} ranks left a record"
+    return "the only rank left a record" if world.size == 1 else f"all {world.size:,} ranks left a record"
 
 
 def _total(parts: Sequence[str]) -> int:

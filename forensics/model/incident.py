@@ -31,6 +31,8 @@ from forensics.model.ref import Ref
 if TYPE_CHECKING:
     import polars as pl
 
+    from reports.plot import Plots
+
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
@@ -366,6 +368,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if text is None:
             raise ValueError(f"no such word: {what}; known are {', '.join(explanations.WORDS)}")
         return text
+
+    @property
+    def plot(self) -> "Plots":
+        """Charts for a notebook: `.timeline()`, `.ranks()`, `.series()`. They need Altair (the extra `plot`)."""
+        from reports import plot
+
+        return plot.Plots(self)
 
     def to_markdown(self) -> str:
         """The report as Markdown, ready for an issue."""

@@ -12,7 +12,7 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.texts import ranges
+from forensics.model.texts import ranges, ranks_text
 
 _FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
@@ -76,7 +76,7 @@ def _finding(divergence: Divergence) -> Finding:
 
 
 def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
-    target = f"ranks {ranges(ranks)}"
+    target = ranks_text(ranks)
     return (
         Action(kind="inspect_hardware", target=target, command=None, reason="replicas differ on finite values"),
         Action(kind="rollback", target=before_step(step), command=None, reason="replicas diverged"),
