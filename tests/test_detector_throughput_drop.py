@@ -43,13 +43,13 @@ def test_the_step_of_the_onset() -> None:
 
 
 def test_step_times_need_more_points_than_printed_throughput() -> None:
-    times = [1000.0] * 3 + [1100.0] * 3
+    times = [1000.0] * 7 + [1100.0] * 7  # a run of a minute on a machine that others share
     steps = [{"step": i, "elapsed_ms": v, "file": "a"} for i, v in enumerate(times)]
     assert DETECTOR.detect(case(steps=steps)) == ()
-    times = [1000.0] * 9 + [1100.0] * 9
+    times = [1000.0] * 15 + [1100.0] * 15
     steps = [{"step": i, "elapsed_ms": v, "file": "a"} for i, v in enumerate(times)]
     (found,) = DETECTOR.detect(case(steps=steps))
-    assert found.first_anomaly.step == 9
+    assert found.first_anomaly.step == 15
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_longer_steps_of_a_growing_batch_are_no_fall() -> None:
 @pytest.mark.parametrize(("slower", "found"), [(1, False), (2, True), (4, True)])
 def test_a_fall_that_few_of_the_ranks_print_is_none_of_the_job(slower: int, found: bool) -> None:
     steps = [
-        {"step": i, "elapsed_ms": 1100.0 if rank < slower and i >= 9 else 1000.0, "rank": rank, "file": str(rank)}
+        {"step": i, "elapsed_ms": 1100.0 if rank < slower and i >= 15 else 1000.0, "rank": rank, "file": str(rank)}
         for rank in range(4)
-        for i in range(18)
+        for i in range(30)
     ]
     assert bool(DETECTOR.detect(case(steps=steps))) is found

@@ -24,7 +24,7 @@ from forensics.model.ref import Ref
 
 _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
-_LEAST_TIMES = 10
+_LEAST_TIMES = 24
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
