@@ -85,3 +85,16 @@ def test_a_parameter_written_after_the_output_was_bad_before_it() -> None:
         job.row(rank, "param.bias", "ok", module="fc", op="Linear")
     found = answer(job)
     assert (found.ranks, found.cause, found.first_anomaly.tensor) == ((1,), "bad_state", "param.weight")
+
+
+def test_a_sum_that_no_row_shows_brings_a_bad_batch_to_ranks_with_inputs_unseen() -> None:
+    """Tensor parallelism: the operator that waits for the sum shows no figures of it."""
+    job = Job()
+    for rank in range(WORLD):
+        batch: Value = "nan" if rank == 2 else "ok"
+        job.op(rank, "embed", batch, batch)
+        for name, value in (("input.0", batch), ("input.1", "none"), ("output.0", "nan")):
+            job.row(rank, name, value, op="Tensor.__add__.1")
+        job.op(rank, "head", "nan", "nan")
+    found = answer(job)
+    assert (found.ranks, found.suspect_ranks, found.cause) == ((2,), (), "bad_input")

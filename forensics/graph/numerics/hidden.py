@@ -162,16 +162,17 @@ def _is_shown(births: Births, step: int) -> bool:
 
 def without_echoes(births: Births, roots: Sequence[Root]) -> list[Root]:
     """Roots but those born from clean inputs in an operation that another rank, which may have made it together with
-    them, entered with a bad input or parameter."""
+    them, entered with a bad input or parameter. Where not all inputs are known, the other's own birth must be seen."""
     sites: dict[tuple[Any, ...], list[Root]] = {}
     for root in roots:
-        if root.birth == "op" and births.ops["kind"][root.at] is None:
+        if root.birth in ("op", "window") and births.ops["kind"][root.at] is None:
             sites.setdefault(name_of(births, root), []).append(root)
+    seen = {root.rank for root in roots if root.birth in ("op", "state", "input")}
     echoes: set[int] = set()
     for name, found in sites.items():
         site = site_of(births, name)
         for root in found:
-            others = site.fed - {root.rank}
+            others = site.fed - {root.rank} if root.birth == "op" else (site.fed & seen) - {root.rank}
             if root.rank is not None and any(site.may_be_joint((root.rank, other)) for other in others):
                 echoes.add(id(root))
     return [root for root in roots if id(root) not in echoes]
