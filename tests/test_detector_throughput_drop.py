@@ -74,20 +74,20 @@ def test_a_slow_sinking_is_told_with_both_levels() -> None:
 
 
 def test_what_grew_and_when_by_the_times_in_the_same_lines() -> None:
-    """The communication is a part of the backward pass; the first ten steps are the faster ones."""
+    """The communication is a part of the backward pass; the first twenty steps are the faster ones."""
     spent = [
-        {"bwd": 700 if i < 10 else 1500, "bwd_allreduce": 100 if i < 10 else 900, "fwd": 300 + i} for i in range(20)
+        {"bwd": 700 if i < 20 else 1500, "bwd_allreduce": 100 if i < 20 else 900, "fwd": 300 + i / 4} for i in range(40)
     ]
     timings = [
         {"step": i, "phase": name, "name": name, "level": int("_" in name), "value_ms": ms, "file": "a", "line": i}
         for i, parts in enumerate(spent)
         for name, ms in [*parts.items(), ("step_time", parts["bwd"] + parts["fwd"])]
     ]
-    steps = [{"step": i, "file": "a", "line": i} for i in range(20)]
+    steps = [{"step": i, "file": "a", "line": i} for i in range(40)]
     (found,) = DETECTOR.detect(
         case(steps=steps, timings=[row | {"phase": row["phase"].removesuffix("_time")} for row in timings])
     )
-    assert found.first_anomaly.step == 10
+    assert found.first_anomaly.step == 20
     assert "bwd_allreduce grew most, from 100 to 900 ms" in found.summary
 
 
