@@ -93,7 +93,7 @@ def hardware(
         return ()
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
-    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged)))
+    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged, _only_failure(events))))
 
 
 def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -122,8 +122,23 @@ def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
     return tuple(counted(one) for one in found)
 
 
+def _only_failure(events: pl.DataFrame) -> tuple[str, int] | None:
+    """(host, rank) where one rank alone met an error of its device, and the launcher says of one host alone that a process
+    failed there: what the process itself does not tell, where it ran, follows."""
+    raised = events.filter((pl.col("kind") == "cuda_error") & (pl.col("rank_space") == "global"))
+    ranks = raised["rank"].drop_nulls().unique().to_list()
+    ends = pl.col("kind").is_in(["exit", "first_failure"]) & pl.col("severity").is_in(["error", "fatal"])
+    hosts = {short_host(host) for host in events.filter(ends)["host"].drop_nulls()}
+    return (hosts.pop(), ranks[0]) if len(ranks) == 1 and len(hosts) == 1 else None
+
+
 def _records(
-    rows: pl.DataFrame, devices: "Devices", window: AnomalyWindow, job_hosts: frozenset[str], logged: int
+    rows: pl.DataFrame,
+    devices: "Devices",
+    window: AnomalyWindow,
+    job_hosts: frozenset[str],
+    logged: int,
+    failure: tuple[str, int] | None,
 ) -> Iterator[Record]:
     same = rows.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
     hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
@@ -134,7 +149,10 @@ def _records(
         rank = own if own is not None else devices.rank_at(host, row["pci"], row["device_index"])
         common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
         counts = window.counts(row) or (rank is not None and window.is_during(row))
-        yield Record(row, host, on_job, window.when(row), counts, rank, common)
+        one = Record(row, host, on_job, window.when(row), counts, rank, common)
+        if rank is None and failure is not None and failure[0] == host and one.ends_device and counts:
+            one = replace(one, rank=failure[1] if devices.host_of(failure[1]) in (None, host) else None)
+        yield one
 
 
 def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> int:
