@@ -104,7 +104,7 @@ SIGNAL = {"kind": "dump_signal", "rank": 13, "severity": "info"}
         ([], DP, (), (13,)),
         ([SIGNAL, waits(13, group="7")], DP, (), ()),
         ([SIGNAL | {"rank": 12}], DP, (), (13,)),
-        ([SIGNAL], DP[:3], (), ()),
+        ([SIGNAL], DP[:3], (), (13,)),
     ],
     ids=[
         "it saw the signal",
