@@ -66,7 +66,7 @@ ROWS: tuple[Ref, ...] = (
     ref("X10/oom", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of "
         "79.15 GiB", kind="gpu_oom"),
     ref("D5/xpu-timer", '# TYPE XPU_TIMER_MM_KERNEL_AVG_LATENCY gauge\nXPU_TIMER_MM_KERNEL_AVG_LATENCY{rank="2",ip="10.0.0.1"} 310',
-        "devices", rank=2, host="10.0.0.1", value=310.0),
+        "timings", rank=2, host="10.0.0.1", value_ms=0.31),
     ref("S3/rdma-traffic", '# TYPE node_infiniband_port_data_transmitted_bytes_total counter\nnode_infiniband_port_data_transmitted'
         '_bytes_total{device="mlx5_0",port="1",instance="n1"} 0', "devices", host="n1", value=0.0),
     ref("slurm/exit", "srun: error: gpu-017: task 13: Exited with exit code 1", kind="exit"),
