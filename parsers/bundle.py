@@ -29,6 +29,8 @@ from parsers.parser import Source
 from parsers.path_hints import hints
 
 _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
+# What opening or reading a member may raise.
+STREAM_ERRORS = (OSError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
 
 
 class BundleError(Exception):

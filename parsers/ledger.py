@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
-from zipfile import BadZipFile
 
 import polars as pl
 
 from parsers import prefixes, stamps
-from parsers.bundle import BundleError, open_bundle
+from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.candidates import Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
@@ -32,7 +31,6 @@ UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth 
 UNIT_FILES = 1024
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
-STREAM_ERRORS = (OSError, EOFError, BadZipFile, RuntimeError, NotImplementedError, ValueError)
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")

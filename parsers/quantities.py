@@ -7,16 +7,17 @@ Sources: nvidia-smi's manual and `--help-query-gpu`; DCGM's list of field identi
 node-exporter's infiniband collector; the kernel's sysfs-class-infiniband (a data counter counts four bytes at a time).
 """
 
-import re
 from collections.abc import Mapping
 
 import polars as pl
 
-_PORT = re.compile(r"^ib/(?P<part>[^/]+(?:/\d+)?)/(?P<name>\w+)$")
-_NVLINK = re.compile(r"^nvlink/(?P<part>\d+)/(?P<name>\w+)$")
-_LABELS = re.compile(r"^(?P<name>[\w:]+)\{(?P<labels>.*)\}$")
-_LABEL = re.compile(r'(device|hca|port|link|interface|ifname)="([^"]*)"')
-_NOT_WORD = re.compile(r"[\s.\-]+")
+from parsers.patterns import regex
+
+_PORT = regex(r"^ib/(?P<part>[^/]+(?:/\d+)?)/(?P<name>\w+)$")
+_NVLINK = regex(r"^nvlink/(?P<part>\d+)/(?P<name>\w+)$")
+_LABELS = regex(r"^(?P<name>[\w:]+)\{(?P<labels>.*)\}$")
+_LABEL = regex(r'(device|hca|port|link|interface|ifname)="([^"]*)"')
+_NOT_WORD = regex(r"[\s.\-]+")
 
 # quantity → unit: a gauge, a flag (0 or 1), or a count since the driver or the counter began.
 QUANTITIES: Mapping[str, str] = {

@@ -4,7 +4,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
@@ -85,6 +85,17 @@ def table_rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any] | None
         else:
             values = csv_cells(text[:65536])
             yield number, text, dict(zip(names, values, strict=True)) if len(values) == len(names) else None
+
+
+def column_names(head: bytes) -> set[str]:
+    """The names in the first row of a table that table_rows reads."""
+    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+    return set(json_object(first) or {}) if first.startswith("{") else {name.strip() for name in first.split(",")}
+
+
+def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """The first of these cells that holds anything."""
+    return next((said[name] for name in names if said.get(name) not in (None, "")), None)
 
 
 def integers(text: str) -> list[int]:

@@ -10,6 +10,7 @@ import re
 
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.tables import TableName
 
 MASK = "[masked]"
@@ -38,15 +39,13 @@ _PATTERNS = (
     rf"(\b)({_FORMS})",
     r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)([A-Za-z0-9+/=\s\\]+)",
 )
-_COMPILED = tuple(map(re.compile, _PATTERNS))
+_COMPILED = tuple(map(regex, _PATTERNS))
 _HINTS = ["key", "secret", "passw", "passphrase", "credential", "token", "authorization", "://", "ghp_", "gho_", "ghu_"]
 _HINTS += ["ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "xox", "sk-", "pypi-", "npm_"]
 _HINTS += ["nvapi-", "eyj"]  # a line without any of these, in whatever case, holds no secret
-_HINTED = re.compile("|".join(map(re.escape, _HINTS)), re.I)
-_SECRET_NAME = re.compile(rf"(?:{_PREFIX}(?:{_NAMES}|TOKEN))\Z", re.I)
-_KEY_LINE = re.compile(
-    r"\A(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}\Z"
-)  # a line of a private key, among the commonest unknown ones
+_HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
+_SECRET_NAME = regex(rf"(?:{_PREFIX}(?:{_NAMES}|TOKEN))\Z", re.I)
+_KEY_LINE = regex(r"\A(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}\Z")  # a line of a private key, among the commonest unknown ones
 _TEXTS: dict[TableName, tuple[str, ...]] = {
     "events": ("text", "detail"),
     "settings": ("value",),

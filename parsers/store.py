@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
-from parsers.bundle import BundleError, open_bundle
+from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.evidence import Evidence
 from parsers.limits import Limits
 from parsers.literals import slim
@@ -62,7 +62,7 @@ def _digests(path: str, limits: Limits | None) -> Iterator[tuple[str, str]]:
                 with source.open() as stream:
                     while chunk := stream.read(_CHUNK):
                         digest.update(chunk)
-            except (OSError, EOFError, RuntimeError, NotImplementedError, ValueError):
+            except STREAM_ERRORS:
                 continue
             yield source.path, digest.hexdigest()
 

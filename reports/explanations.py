@@ -10,7 +10,7 @@ from reports.language import Language
 from reports.layout import spans
 from reports.meanings import CAUSES, REASONS, STATUSES, Meaning
 from reports.sanitize import clean
-from reports.voice import VOICES
+from reports.voice import voice_of
 
 WORDS = (*get_args(Cause), *get_args(Status), *get_args(Reason))
 _STATES = {
@@ -83,7 +83,7 @@ def _part(incident: Incident, rank: int) -> list[str]:
 
 
 def _part_in_chinese(incident: Incident, rank: int) -> list[str]:
-    voice, verdict = VOICES["zh"], incident.verdict
+    voice, verdict = voice_of("zh"), incident.verdict
     said = voice.answer(incident)
     if rank in (*verdict.ranks, *verdict.cycle):
         part = f"rank {rank} 被判定为故障 rank。"

@@ -13,7 +13,7 @@ from reports.answer import actions, answer, todo
 from reports.language import Language
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
-from reports.voice import VOICES, Voice
+from reports.voice import ENGLISH, Voice, voice_of
 from reports.words import ACTION, CAUSE, DOMAIN, KIND, STATUS
 
 _ROWS = 200
@@ -43,7 +43,7 @@ def render(report: Report, language: Language = "en") -> str:
         *_ledger(report),
         *_settings(report),
         "## Do now",
-        *_actions(incident, VOICES["en"]),
+        *_actions(incident, ENGLISH),
         postmortem(report),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -102,7 +102,7 @@ def fenced(text: str, language: str = "text") -> str:
 
 def _chinese(report: Report, incident: Incident) -> str:
     """The answer, the lines that show it, what to do, and a skeleton of headings: what has a Chinese form, and no more."""
-    voice = VOICES["zh"]
+    voice = voice_of("zh")
     said = voice.answer(incident)
     lines = [
         (voice.title(item.direction), cell(summary.place(ref)), cell(ref.text))

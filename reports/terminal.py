@@ -9,7 +9,7 @@ from reports.answer import Answer, actions, is_undecided
 from reports.language import Language
 from reports.layout import cells, wrap, wrap_command
 from reports.sanitize import clean
-from reports.voice import VOICES, Voice
+from reports.voice import Voice, voice_of
 from reports.words import KIND
 
 _LABEL = 14  # columns of a label
@@ -65,7 +65,7 @@ class _Page:
 
 def render(report: Report, *, color: bool, width: int | None = 80, language: Language = "en") -> str:
     """The text with a newline at its end. `color` adds ANSI styles and nothing else; without a `width` no line is broken."""
-    page, voice = _Page(width, color), VOICES[language]
+    page, voice = _Page(width, color), voice_of(language)
     incident = summary.primary(report)
     if incident is None:
         page.text("bold", KIND["unknown"], "The bundle holds no incident.")

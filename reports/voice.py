@@ -1,12 +1,12 @@
 """The two languages of a report: the same lines, made by one set of functions each. Nothing else asks for the language."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Report, Verdict
 from forensics.model.names import Status
 from reports import answer as english
-from reports import chinese, ledger, summary, words, words_zh
+from reports import ledger, summary, words
 from reports.language import Language
 from reports.summary import Row
 
@@ -56,49 +56,34 @@ def _other(weighed: Alternative) -> str:
     return f"{cause}{f' ({who})' if who else ''}{f': {weighed.why_not}' if weighed.why_not else ''}"
 
 
-VOICES: Mapping[Language, Voice] = {
-    "en": Voice(
-        language="en",
-        answer=english.answer,
-        label=english.label,
-        todo=english.todo,
-        owner=lambda action: words.ACTION[action.kind][2],
-        why=_why,
-        claim=_claim,
-        other=_other,
-        facts=summary.facts,
-        ledger=ledger.facts,
-        coverage=summary.coverage,
-        missing=lambda report: summary.missing(report) or summary.nobody_missing(report),
-        status=lambda status: status,
-        rule=_rule,
-        row=lambda label: label,
-        title=lambda heading: heading,
-        nothing="nothing",
-        unsaid="",
-        more="… {:,} more in the report",
-        comma=", ",
-    ),
-    "zh": Voice(
-        language="zh-CN",
-        answer=chinese.answer,
-        label=chinese.label,
-        todo=chinese.todo,
-        owner=lambda action: words_zh.ACTION[action.kind][2],
-        why=chinese.why,
-        claim=chinese.claim,
-        other=chinese.other,
-        facts=chinese.facts,
-        ledger=lambda _: [],
-        coverage=chinese.coverage,
-        missing=chinese.missing,
-        status=lambda status: words_zh.STATUS_NAME[status],
-        rule=lambda verdict: words_zh.STATUS[verdict.status],
-        row=lambda label: words_zh.LABEL[label],
-        title=lambda heading: words_zh.HEADING.get(heading, heading),
-        nothing="无",
-        unsaid="说明仅有英文，见 incident.json",
-        more="… 报告中另有 {:,} 条",
-        comma="，",
-    ),
-}
+ENGLISH = Voice(
+    language="en",
+    answer=english.answer,
+    label=english.label,
+    todo=english.todo,
+    owner=lambda action: words.ACTION[action.kind][2],
+    why=_why,
+    claim=_claim,
+    other=_other,
+    facts=summary.facts,
+    ledger=ledger.facts,
+    coverage=summary.coverage,
+    missing=lambda report: summary.missing(report) or summary.nobody_missing(report),
+    status=lambda status: status,
+    rule=_rule,
+    row=lambda label: label,
+    title=lambda heading: heading,
+    nothing="nothing",
+    unsaid="",
+    more="… {:,} more in the report",
+    comma=", ",
+)
+
+
+def voice_of(language: Language) -> Voice:
+    """The tables of Chinese are loaded only where they are spoken."""
+    if language == "en":
+        return ENGLISH
+    from reports.voice_zh import CHINESE
+
+    return CHINESE

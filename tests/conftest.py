@@ -1,7 +1,13 @@
 """The switch `--update-golden`, and no deadlines: a busy machine fails no test."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import settings
+
+CHROMIUM = Path("/usr/bin/chromium")
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -14,3 +20,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-dev-shm-usage", "--headless"]
+        )
+        yield chromium
+        chromium.close()

@@ -1,6 +1,5 @@
 """The page in a real browser: it opens from a file, asks for nothing, breaks no policy, and hostile text stays text."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +7,8 @@ import pytest
 
 from reports import html
 from tests import report_examples
+from tests.conftest import CHROMIUM
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.is_file(), reason="no Chromium"),
@@ -18,17 +17,6 @@ EXAMPLES = report_examples.EXAMPLES
 WATCH = (
     "document.addEventListener('securitypolicyviolation', event => console.error('policy: ' + event.violatedDirective))"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-dev-shm-usage", "--headless"]
-        )
-        yield chromium
-        chromium.close()
 
 
 class Opened:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from reports import html
+from tests.conftest import CHROMIUM
 from tests.report_example_sizes import KINDS, sized
 
-CHROMIUM = Path("/usr/bin/chromium")
 AXE = next((path for path in map(Path, ("node_modules/axe-core/axe.min.js",)) if path.is_file()), None)
 RANKS = (8, 512, 10_240)
 every_page = pytest.mark.parametrize(("kind", "ranks"), [(kind, ranks) for kind in KINDS for ranks in RANKS])
@@ -24,17 +24,6 @@ in_browser = pytest.mark.skipif(not CHROMIUM.is_file(), reason="no Chromium")
 @cache
 def page_of(kind: str, ranks: int) -> str:
     return html.render(sized(kind, ranks))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-dev-shm-usage", "--headless"]
-        )
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -52,10 +52,7 @@ def test_secrets_are_masked_and_nothing_else(text: str, masked: str | None) -> N
 
 
 def _renaming(*texts: str, hosts: tuple[str, ...] = ()) -> Renaming:
-    found = Found(hosts=frozenset(hosts))
-    for text in texts:
-        found |= find(text, KEEP)
-    return Renaming.of(found, KEEP)
+    return Renaming.of(Found.of([Found(hosts=frozenset(hosts)), *(find(text, KEEP) for text in texts)]), KEEP)
 
 
 @pytest.mark.parametrize(
@@ -232,3 +229,11 @@ def test_values_of_settings_are_renamed_where_they_are_keys(tmp_path: Path) -> N
     report = redacted(analyze(tmp_path), renaming_of(str(tmp_path), read(str(tmp_path))))
     listed = [value for row in report.environment for value in row.values]
     assert listed and not [value for value in listed if "0588" in value and "nodea" not in value]
+
+
+def test_a_damaged_file_costs_only_itself(tmp_path: Path) -> None:
+    bundle = _planted(tmp_path / "job")
+    (bundle / "cut.parquet").write_bytes((bundle / "tensors.parquet").read_bytes()[:200])
+    done = CliRunner().invoke(cli, ["redact", str(bundle), "--out", str(tmp_path / "o")])
+    assert done.exit_code == 0 and "left out: cut.parquet: damaged Parquet" in done.output
+    assert [name for name in PLANTED if name in _everything(tmp_path / "o")] == []

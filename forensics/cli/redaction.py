@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forensics.cli.reading import EXIT_UNREADABLE, read_bundle
+from forensics.cli.reading import Unreadable, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -51,4 +51,4 @@ def redacted_report(bundle: str, evidence: "Evidence", report: "Report") -> "Rep
     try:
         return redacted(report, renaming_of(bundle, evidence))
     except BundleError as error:
-        raise click.exceptions.Exit(EXIT_UNREADABLE) from error
+        raise Unreadable(str(error)) from error

@@ -10,12 +10,13 @@ from statistics import median
 
 import polars as pl
 
+from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
 from forensics.model.ref import Ref
 
 _PEERS = 4  # at least, the rank included
 _LONGER, _SHORTER = 0.06, 0.3  # of the peers' median: work, a wait
-_APART, _FEW, _FLOOR = 4.0, 12.0, 0.01  # times the spread of the ranks, more where there are few; no spread is below
+_FLOOR = 0.01  # no spread is below
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ def _of_kind(rows: pl.DataFrame) -> Iterator[Mean]:
         return
     values = ranks["ms"].to_list()
     centre = median(values)
-    spread = max(1.4826 * median(abs(value - centre) for value in values), _FLOOR * centre)
+    spread = max(spread_of(values), _FLOOR * centre)
     is_work = rows["phase"][0] == "matmul"
-    least = max((_LONGER if is_work else _SHORTER) * centre, (_APART + _FEW / ranks.height) * spread)
+    least = max((_LONGER if is_work else _SHORTER) * centre, spreads_apart(ranks.height) * spread)
     for rank, value in ranks.iter_rows():
         own = rows.filter(pl.col("rank") == rank).sort("file", "line")
         away = (own["value_ms"] - centre) * (1 if is_work else -1)

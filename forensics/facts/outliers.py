@@ -8,7 +8,7 @@ medians of its peers (no two devices are equally fast), is slow; so is who votes
 The chance of a vote is what the peers show, at least that of the noise which the thresholds let pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
@@ -22,6 +22,7 @@ _WEAK, _STRONG, _SIGMAS = 0.025, 0.15, 6.0  # shares of the peers' median, and d
 _BY_CHANCE, _STRONG_BY_CHANCE = 0.16, 0.04  # of a normal deviation above one sigma; of heavy tails
 _LEAST, _LEAST_VOTES, _LEAST_SHARE = 0.06, 3, 0.1
 _APART, _FEW = 4.0, 12.0  # times the spread of the ranks' medians, more where there are few of them
+SIGMA = 1.4826  # median absolute deviation → standard deviation
 _FLOOR = 0.005  # no series is believed to be quieter
 _SMALL = 0.05  # of the step: phases below are measured against this
 _MATTERS, _MATTERS_LATE = 0.01, 0.03  # of the step: more work, a shorter wait
@@ -114,7 +115,7 @@ def deviations(times: pl.DataFrame, sign: int = 1) -> pl.DataFrame:
     ).filter((pl.col("n") >= _PEERS) & (pl.col("n") >= _PRESENT * pl.col("all")))
     base = pl.max_horizontal("centre", pl.col("step_ms").fill_null(0) * _SMALL, pl.lit(1e-6))
     found = found.with_columns(x=sign * (pl.col("ms") - pl.col("centre")) / base)
-    sigma = pl.max_horizontal(1.4826 * pl.col("x").abs().median().over(step), pl.lit(_FLOOR))
+    sigma = pl.max_horizontal(SIGMA * pl.col("x").abs().median().over(step), pl.lit(_FLOOR))
     return found.with_columns(
         weak=pl.col("x") > pl.max_horizontal(pl.lit(_WEAK), sigma),
         strong=pl.col("x") > pl.max_horizontal(pl.lit(_STRONG), _SIGMAS * sigma),
@@ -167,9 +168,9 @@ def _is_lasting(ranks: pl.DataFrame, rank: int, tries: int) -> bool:
     size = ranks.height
     middles = ranks["middle"].to_list()
     centre = median(middles)
-    spread = max(1.4826 * median(abs(value - centre) for value in middles), _FLOOR)
+    spread = max(spread_of(middles), _FLOOR)
     middle, steps, votes = own["middle"][0], own["steps"][0], own["weak"][0]
-    if middle < _LEAST or middle - centre < (_APART + _FEW / size) * spread:
+    if middle < _LEAST or middle - centre < spreads_apart(size) * spread:
         return False
     chance = max(_rate(others, "weak"), _BY_CHANCE, 1 / size)
     return tail(votes, steps, chance) * size * tries < _ALPHA
@@ -177,6 +178,17 @@ def _is_lasting(ranks: pl.DataFrame, rank: int, tries: int) -> bool:
 
 def _rate(ranks: pl.DataFrame, votes: str) -> float:
     return float(ranks[votes].sum()) / max(float(ranks["steps"].sum()), 1.0)
+
+
+def spread_of(values: Collection[float]) -> float:
+    """The standard deviation, by the median of the distances from the median."""
+    centre = median(values)
+    return SIGMA * float(median(abs(value - centre) for value in values))
+
+
+def spreads_apart(peers: int) -> float:
+    """How many spreads away from its peers, itself included, somebody stands out: more where they are few."""
+    return _APART + _FEW / peers
 
 
 def tail(votes: int, steps: int, chance: float) -> float:

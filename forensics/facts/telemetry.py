@@ -19,6 +19,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.hardware import Devices
+from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
 from forensics.model.ref import Ref
 from parsers.quantities import QUANTITIES
@@ -28,8 +29,6 @@ Effect = Literal["slows", "idle", "fails", "link", "silent", "shows"]
 
 _PEERS = 4  # at least, the device included
 _COMMON, _HOSTS = 0.3, 3
-_APART, _FEW = 4.0, 12.0  # times the peers' spread, more where there are few of them
-_SPREAD = 1.4826  # median absolute deviation → standard deviation
 _QUIET = 0.01  # of its own earlier level: no traffic
 _EARLIER = 2  # intervals before the others
 
@@ -264,8 +263,8 @@ def _far(values: list[float], rule: _Rule) -> list[bool]:
     size = abs(centre) if rule.is_share else 1.0
     if not size:
         return [False] * len(values)
-    spread = max(_SPREAD * median(abs(value - centre) for value in values) / size, rule.quiet)
-    limit = max(rule.least, (_APART + _FEW / len(values)) * spread)
+    spread = max(spread_of(values) / size, rule.quiet)
+    limit = max(rule.least, spreads_apart(len(values)) * spread)
     return [any(sign * (value - centre) / size >= limit for sign in rule.sign) for value in values]
 
 

@@ -14,13 +14,13 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import polars as pl
 import zstandard
 
 from forensics.redact.names import Found, Renaming, find
-from parsers.bundle import open_bundle
+from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.limits import Limits
 from parsers.parser import Source
 from parsers.secrets import MASK
@@ -28,10 +28,12 @@ from parsers.tables import TableName
 
 PIECE = 1 << 20  # bytes of text looked at together, whole lines
 MEMBER = 256 << 20  # bytes of a member that can be rewritten only whole
-_DAMAGE = (OSError, EOFError, RuntimeError, NotImplementedError, ValueError)
 _PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
 _PEM_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s*\Z")
 _STRINGS = {"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"}
+
+
+Form = Literal["pickle", "parquet", "text", "binary"]
 
 
 @dataclass(slots=True)
@@ -49,18 +51,16 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     return frozenset(name for column in (*columns, named) for name in column.cast(pl.String).drop_nulls().unique())
 
 
-def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> Found:
+def names_in(path: str, keep: frozenset[str], limits: Limits | None = None) -> Iterator[Found]:
     """What the texts and the member paths of a bundle tell, hosts aside. Raises parsers.BundleError."""
-    found = Found()
     with open_bundle(path, limits) as bundle:
         for source in bundle.sources:
-            found |= find(source.path, keep)
+            yield find(source.path, keep)
             try:
                 for text in _texts(source):
-                    found |= find(text, keep)
-            except _DAMAGE:
+                    yield find(text, keep)
+            except STREAM_ERRORS:
                 continue
-    return found
 
 
 def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None = None) -> Written:
@@ -79,13 +79,11 @@ def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None 
 def _write(archive: tarfile.TarFile, source: Source, renaming: Renaming, written: Written) -> None:
     with tempfile.TemporaryFile() as kept:
         try:
-            with source.open() as stream:
-                head = stream.read(512)
-            _rewriter(head)(source, kept, renaming)
+            _REWRITERS[_form(source)](source, kept, renaming)
         except _Unknown as error:
             written.left_out[source.path] = str(error)
             return
-        except _DAMAGE as error:  # what stands before the damage is kept, as a reader of the original has it
+        except STREAM_ERRORS as error:  # what stands before the damage is kept, as a reader of the original has it
             written.left_out[source.path] = f"from byte {kept.tell()} on: {error or type(error).__name__}"
         info = tarfile.TarInfo(renaming.text(source.path))
         info.size = kept.tell()
@@ -98,26 +96,26 @@ class _Unknown(ValueError):
     """Neither text nor a form that can be rewritten."""
 
 
-def _rewriter(head: bytes) -> Callable[[Source, BinaryIO, Renaming], None]:
-    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
-        return _pickle
-    if head[:4] == b"PAR1":
-        return _parquet
-    return _text
-
-
-def _texts(source: Source) -> Iterator[str]:
-    """What a member says, to look for names in."""
+def _form(source: Source) -> Form:
+    """By the first bytes of a member."""
     with source.open() as stream:
         head = stream.read(512)
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
-        for name, text, _, _ in _opcodes(_whole(source)):
-            if name in _STRINGS:
-                yield text
-    elif head[:4] == b"PAR1":
-        for column in _text_columns(pl.read_parquet(io.BytesIO(_whole(source)))).values():
-            yield from column.drop_nulls().unique()
-    elif b"\x00" not in head:
+        return "pickle"
+    if head[:4] == b"PAR1":
+        return "parquet"
+    return "binary" if b"\x00" in head else "text"
+
+
+def _texts(source: Source) -> Iterator[str]:
+    """What a member says, to look for names in; of a structured one each text once, a line per text."""
+    form = _form(source)
+    if form == "pickle":
+        yield "\n".join({text for name, text, _, _ in _opcodes(_whole(source)) if name in _STRINGS})
+    elif form == "parquet":
+        for column in _text_columns(_frame(source)).values():
+            yield "\n".join(column.drop_nulls().unique())
+    elif form == "text":
         for piece in _pieces(source):
             yield piece.decode("utf-8", "surrogateescape")
 
@@ -187,17 +185,29 @@ def _pickle(source: Source, out: BinaryIO, renaming: Renaming) -> None:
         out.write(b"X" + struct.pack("<I", len(encoded)) + encoded)
 
 
+def _frame(source: Source) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(io.BytesIO(_whole(source)))
+    except pl.exceptions.PolarsError as error:
+        raise _Unknown(f"damaged Parquet: {error}") from error
+
+
 def _text_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
     return {name: frame[name] for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)}
 
 
 def _parquet(source: Source, out: BinaryIO, renaming: Renaming) -> None:
-    try:
-        frame = pl.read_parquet(io.BytesIO(_whole(source)))
-    except pl.exceptions.PolarsError as error:
-        raise _Unknown(f"damaged Parquet: {error}") from error
+    frame = _frame(source)
     for name, column in _text_columns(frame).items():
         texts = {text: renaming.text(text) for text in column.cast(pl.String).drop_nulls().unique()}
         frame = frame.with_columns(column.cast(pl.String).replace(texts).alias(name))
     frame.write_parquet(out)
     out.seek(0, os.SEEK_END)
+
+
+_REWRITERS: Mapping[Form, Callable[[Source, BinaryIO, Renaming], None]] = {
+    "pickle": _pickle,
+    "parquet": _parquet,
+    "text": _text,
+    "binary": _text,  # which finds out, and says so
+}

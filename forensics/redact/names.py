@@ -8,7 +8,7 @@ private and which addresses share one. The order of names stays, too, so that no
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from importlib import resources
 from ipaddress import AddressValueError, IPv6Address
 
@@ -71,8 +71,11 @@ class Found:
     folders: frozenset[str] = frozenset()
     hardware: frozenset[str] = frozenset()  # addresses of network cards
 
-    def __or__(self, other: "Found") -> "Found":
-        return Found(*(getattr(self, name) | getattr(other, name) for name in self.__slots__))
+    @classmethod
+    def of(cls, parts: Iterable["Found"]) -> "Found":
+        """All of them together."""
+        listed = list(parts)
+        return cls(*(frozenset().union(*(getattr(one, name) for one in listed)) for name in cls.__slots__))
 
 
 def find(text: str, keep: frozenset[str]) -> Found:
@@ -132,7 +135,7 @@ class Renaming:
         text = _MAIL.sub("name@domain.example", text)
         if self.folders or self.words:
             text = _PATH.sub(lambda match: self._path(match[0]), text)
-        for pattern, substitute in self._patterns():
+        for pattern, substitute in self._patterns:
             text = pattern.sub(substitute, text)
         if self.addresses:
             text = _CLOUD_HOST.sub(self._cloud, text)
@@ -157,23 +160,17 @@ class Renaming:
         address = ".".join(match.groups())
         return "ip-" + self.addresses.get(address, address).replace(".", "-")
 
+    @cached_property
     def _patterns(self) -> "list[tuple[re.Pattern[str], str]]":
-        return _compiled(tuple(self.hosts.items()), tuple(self.domains.items()), tuple(self.words.items()))
-
-
-@cache
-def _compiled(
-    hosts: tuple[tuple[str, str], ...], domains: tuple[tuple[str, str], ...], words: tuple[tuple[str, str], ...]
-) -> "list[tuple[re.Pattern[str], str]]":
-    """Longest first: a name may be the beginning of another."""
-    made = []
-    for domain, substitute in sorted(domains, key=_longest):
-        made.append((re.compile(rf"(?<=[A-Za-z0-9]\.){re.escape(domain)}(?![A-Za-z0-9-])"), substitute))
-    for family, substitute in sorted(hosts, key=_longest):
-        made.append((_family(family), _family_substitute(family, substitute)))
-    for word, substitute in sorted(words, key=_longest):
-        made.append((re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"), substitute))
-    return made
+        """Of each kind the longest first: a name may be the beginning of another."""
+        made = []
+        for domain, substitute in sorted(self.domains.items(), key=_longest):
+            made.append((re.compile(rf"(?<=[A-Za-z0-9]\.){re.escape(domain)}(?![A-Za-z0-9-])"), substitute))
+        for family, substitute in sorted(self.hosts.items(), key=_longest):
+            made.append((_family(family), _family_substitute(family, substitute)))
+        for word, substitute in sorted(self.words.items(), key=_longest):
+            made.append((re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"), substitute))
+        return made
 
 
 def _longest(item: tuple[str, str]) -> tuple[int, str]:

@@ -29,5 +29,5 @@ def words_of_formats() -> frozenset[str]:
 def renaming_of(path: str, evidence: Evidence, limits: Limits | None = None) -> Renaming:
     """The renaming of a bundle, from its tables and from its texts. Raises parsers.BundleError."""
     keep = words_of_formats()
-    found = Found(hosts=hosts_of(evidence.tables)) | names_in(path, keep, limits)
+    found = Found.of([Found(hosts=hosts_of(evidence.tables)), *names_in(path, keep, limits)])
     return Renaming.of(found, keep)

@@ -18,14 +18,15 @@ import re
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_FILE = re.compile(
+_FILE = regex(
     r"^\S*/infiniband/(?P<adapter>[\w.-]{1,64})/ports/(?P<port>\d{1,3})/(?:hw_)?counters/(?P<name>\w{1,64}):\s?(?P<value>\d{1,20})\s*$"
 )
-_PORT = re.compile(r"^# Port (?:extended )?counters: Lid (?P<lid>\d{1,6}) port (?P<port>\d{1,3})")
-_LISTED = re.compile(r"^(?P<name>[A-Z]\w{2,40}):\.{2,}(?P<value>\d{1,20})\s*$")
+_PORT = regex(r"^# Port (?:extended )?counters: Lid (?P<lid>\d{1,6}) port (?P<port>\d{1,3})")
+_LISTED = regex(r"^(?P<name>[A-Z]\w{2,40}):\.{2,}(?P<value>\d{1,20})\s*$")
 _LINES = 500_000
 
 

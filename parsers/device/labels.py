@@ -1,9 +1,9 @@
 """Who a sample of Prometheus is about: labels of dcgm-exporter, node-exporter and xpu_timer → columns of `devices`."""
 
-import re
 from typing import Any
 
 from parsers.parser import Source
+from parsers.patterns import regex
 from parsers.reading import real, whole
 from parsers.rules import pci
 
@@ -14,7 +14,7 @@ _WHO = {
     "uuid": ("UUID", "uuid"),
     "pci": ("pci_bus_id", "pci", "bus_id"),
 }
-_WITH_PORT = re.compile(r"^(?P<host>[A-Za-z0-9][\w.-]*):\d{1,5}$")
+_WITH_PORT = regex(r"^(?P<host>[A-Za-z0-9][\w.-]*):\d{1,5}$")
 
 
 def sample(name: str, labels: dict[str, str], value: str, source: Source) -> dict[str, Any]:

@@ -15,17 +15,17 @@ Versions: drivers 450 to 580.
 Source: nvidia-smi dmon --help.
 """
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from parsers.parser import FileParser, Source
+from parsers.patterns import regex
 from parsers.reading import real, text_lines
 from parsers.tables import Tables, table
 
-_HEADER = re.compile(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
-_UNITS = re.compile(r"^#\s?(?:YYYYMMDD\s+)?(?:HH:MM:SS\s+)?Idx\b")
-_ROW = re.compile(r"^\s+?(?:\d{8}\s+)?(?:\d\d:\d\d:\d\d\s+)?\d{1,3}\s+[\d.\s-]+$")
+_HEADER = regex(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
+_UNITS = regex(r"^#\s?(?:YYYYMMDD\s+)?(?:HH:MM:SS\s+)?Idx\b")
+_ROW = regex(r"^\s+?(?:\d{8}\s+)?(?:\d\d:\d\d:\d\d\s+)?\d{1,3}\s+[\d.\s-]+$")
 
 
 def accepts(_path: str, head: bytes) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.quantities import QUANTITIES, quantity_of
-from parsers.reading import HEADER, json_object, real, table_rows, utc_ns, whole
+from parsers.reading import HEADER, column_names, first_told, real, table_rows, utc_ns, whole
 from parsers.rules import pci
 from parsers.tables import Tables, table
 
@@ -41,8 +41,7 @@ def _is_header(names: set[str]) -> bool:
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row: most of those that say nothing of who and when must be known measures."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    names = {name.strip() for name in (json_object(first) or {} if first.startswith("{") else first.split(","))}
+    names = column_names(head)
     others = names - _WHO
     return _is_header(names) and 2 * sum(_known(name) is not None for name in others) >= len(others)
 
@@ -65,21 +64,17 @@ def parse(source: Source) -> Tables:
     return {"devices": table("devices", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
-def _first(said: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((said[name] for name in names if said.get(name) not in (None, "")), None)
-
-
 def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
-    host, address, uuid = _first(said, _HOST), _first(said, _ADDRESS), said.get("uuid")
+    host, address, uuid = first_told(said, _HOST), first_told(said, _ADDRESS), said.get("uuid")
     parts = [str(said[name]) for name in _PART if said.get(name) not in (None, "")]
     who = {
         "host": str(host) if host is not None else source.host,
         "rank": whole(said.get("rank")),
-        "device_index": whole(_first(said, _INDEX)),
+        "device_index": whole(first_told(said, _INDEX)),
         "pci": pci(str(address)) if address else None,
         "uuid": str(uuid) if uuid else None,
         "part": "/".join(parts) or None,
-        "time_ns": utc_ns(_first(said, _TIME)),
+        "time_ns": utc_ns(first_told(said, _TIME)),
     }
     if who["host"] is None and who["rank"] is None:
         return []

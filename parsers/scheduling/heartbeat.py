@@ -19,7 +19,7 @@ import json
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, json_object, table_rows, utc_ns, whole
+from parsers.reading import HEADER, column_names, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 
 _WHO = {"rank", "host", "ip"}
@@ -34,9 +34,7 @@ def _is_header(names: set[str], path: str) -> bool:
 
 def accepts(path: str, head: bytes) -> bool:
     """By the columns of the first row; a table that could be another's must be called heartbeat."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    names = set(json_object(first) or {}) if first.startswith("{") else {name.strip() for name in first.split(",")}
-    return _is_header(names, path)
+    return _is_header(column_names(head), path)
 
 
 def parse(source: Source) -> Tables:

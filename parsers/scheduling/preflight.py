@@ -28,7 +28,7 @@ import json
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, json_object, real, table_rows, utc_ns, whole
+from parsers.reading import HEADER, column_names, real, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 
 _COLUMNS = {
@@ -45,10 +45,7 @@ def _is_header(names: set[str]) -> bool:
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    if first.startswith("{"):
-        return _is_header(set(json_object(first) or {}))
-    return _is_header({name.strip() for name in first.split(",")})
+    return _is_header(column_names(head))
 
 
 def parse(source: Source) -> Tables:

@@ -14,7 +14,7 @@ Source: this project's own definition of the format.
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, real, table_rows, utc_ns, whole
+from parsers.reading import HEADER, first_told, real, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 from parsers.timing import words
 
@@ -53,11 +53,11 @@ def parse(source: Source) -> Tables:
         place = {"file": source.path, "line": number}
         if said is HEADER:
             claimed.append(place)
-        elif said is not None and (step := whole(_first(said, _STEP))) is not None:
+        elif said is not None and (step := whole(first_told(said, _STEP))) is not None:
             parts = _durations(said)
-            rank, host = whole(said.get("rank")), _first(said, _HOST)
+            rank, host = whole(said.get("rank")), first_told(said, _HOST)
             rank = source.rank if rank is None else rank
-            time_ns = utc_ns(_first(said, _TIME))
+            time_ns = utc_ns(first_told(said, _TIME))
             who = place | {"rank": rank, "step": step, "time_ns": time_ns}
             tokens = whole(said.get("tokens"))
             timings += [
@@ -74,10 +74,6 @@ def parse(source: Source) -> Tables:
         "ranks": table("ranks", ranks.values()),
         "claimed": table("claimed", claimed),
     }
-
-
-def _first(said: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((said[name] for name in names if said.get(name) not in (None, "")), None)
 
 
 def _step(said: dict[str, Any], parts: list[tuple[str, str, float]], time_ns: int | None) -> dict[str, Any]:

@@ -8,10 +8,11 @@ also wait), this before the device's work, and a bare `wait` or `sync` where not
 start are no times of one step.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from parsers.patterns import regex
 
 Sort = Literal["work", "host", "wait", "whole"]
 
@@ -40,9 +41,9 @@ _NO_STEP = frozenset(
     ("eta", "avg", "average", "mean", "median", "max", "min", "std", "p50", "p90", "p95", "p99", "remaining", "elapsed", "start", "end",
      "wall", "epoch", "per", "total", "since", "running", "cumulative")
 )  # fmt: skip
-_RATE = re.compile(r"/(?:s|sec|second|ms)$")
-_WORD = re.compile(r"[^a-z0-9]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_RATE = regex(r"/(?:s|sec|second|ms)$")
+_WORD = regex(r"[^a-z0-9]+")
+_HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Figure(NamedTuple):

@@ -25,7 +25,7 @@ from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
 from reports.layout import count, cut_left, duration, ranks_phrase, size
 from reports.sanitize import clean
-from reports.voice import VOICES
+from reports.voice import voice_of
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
@@ -33,7 +33,7 @@ _EMBEDDED_BYTES = 300_000
 
 def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
-    incident, voice = summary.primary(report), VOICES[language]
+    incident, voice = summary.primary(report), voice_of(language)
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
     return _environment().get_template("page.html.j2").render(

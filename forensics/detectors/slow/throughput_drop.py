@@ -16,6 +16,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import held_back
+from forensics.facts.outliers import spread_of
 from forensics.facts.phase_times import with_sort
 from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
@@ -94,7 +95,7 @@ def split(values: Sequence[float]) -> int | None:
     at = min(range(_SIDE, size - _SIDE + 1), key=lambda i: error(0, i) + error(i, size))
     before, after = smooth[:at], smooth[at:]
     high, low = median(before), median(after)
-    noise = max(1.4826 * max(_spread(before), _spread(after)), _FLOOR * high)
+    noise = max(spread_of(before), spread_of(after), _FLOOR * high)
     middle = (high + low) / 2
     agree = sum(value > middle for value in before) + sum(value < middle for value in after)
     falls = high - low >= _FALL * high and high - low >= _SIGMAS * noise
@@ -110,11 +111,6 @@ def drift(values: Sequence[float]) -> tuple[float, float] | None:
     pairs = [later < earlier for earlier, later in combinations(levels, 2)]
     sinks = sum(pairs) >= _FALLING * len(pairs) and levels[0] - levels[-1] >= _DRIFT * levels[0]
     return (levels[0], levels[-1]) if sinks else None
-
-
-def _spread(values: Sequence[float]) -> float:
-    middle = median(values)
-    return median(abs(value - middle) for value in values)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:

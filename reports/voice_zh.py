@@ -1,0 +1,27 @@
+"""Reports in Chinese: what voice.py asks of a language."""
+
+from reports import chinese, words_zh
+from reports.voice import Voice
+
+CHINESE = Voice(
+    language="zh-CN",
+    answer=chinese.answer,
+    label=chinese.label,
+    todo=chinese.todo,
+    owner=lambda action: words_zh.ACTION[action.kind][2],
+    why=chinese.why,
+    claim=chinese.claim,
+    other=chinese.other,
+    facts=chinese.facts,
+    ledger=lambda _: [],
+    coverage=chinese.coverage,
+    missing=chinese.missing,
+    status=lambda status: words_zh.STATUS_NAME[status],
+    rule=lambda verdict: words_zh.STATUS[verdict.status],
+    row=lambda label: words_zh.LABEL[label],
+    title=lambda heading: words_zh.HEADING.get(heading, heading),
+    nothing="无",
+    unsaid="说明仅有英文，见 incident.json",
+    more="… 报告中另有 {:,} 条",
+    comma="，",
+)
