@@ -12,6 +12,7 @@ from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
 from forensics.facts.hardware import Record, hardware
+from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.own_values import is_data_parallel
@@ -93,6 +94,11 @@ class Case:
     def job_hosts(self) -> frozenset[str]:
         """Hosts that processes of the job spoke from (facts/places.py)."""
         return job_hosts(self.tables, self.identity)
+
+    @cached_property
+    def locations(self) -> Locations:
+        """What hosts share: racks, switches (facts/locations.py)."""
+        return Locations(self.tables["locations"], self.job_hosts)
 
     @cached_property
     def hardware(self) -> tuple[Record, ...]:

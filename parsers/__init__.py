@@ -53,6 +53,7 @@ from parsers.kernel import (
 )
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.limits import Limits
+from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
@@ -124,6 +125,7 @@ PARSERS: tuple[Parser, ...] = (
     mx_smi.PARSER,
     ib.PARSER,
     ib_counters.PARSER,
+    ib_fabric.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
@@ -131,6 +133,7 @@ PARSERS: tuple[Parser, ...] = (
     clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
+    node_labels.PARSER,
     sacct.PARSER,
     msprof.PARSER,
     phases.PARSER,
@@ -138,6 +141,7 @@ PARSERS: tuple[Parser, ...] = (
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,
+    rack_map.PARSER,
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     tensor_stats.PARSER,
@@ -184,6 +188,7 @@ PARSERS: tuple[Parser, ...] = (
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    slurm_topology.PARSER,
     deepspeed_launcher.PARSER,
     mpi.PARSER,
     serving.PARSER,

@@ -160,6 +160,16 @@ class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref | None
 
 
+class LocationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rack or switch, or several that hold the same hosts of the job."""
+
+    places: list[str]  # "switch leaf-3"
+    size: int
+    hosts: list[str]  # the first 40
+    asked: list[str]  # named or suspected
+    apart: list[str]  # measured apart from their peers
+
+
 class Views(msgspec.Struct, frozen=True, kw_only=True):
     timeline: list[TimelineItem] = []
     grid: list[GridCell] = []
@@ -175,4 +185,5 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     first_bad: list[FirstBad] = []
     series: list[Series] = []
     hardware: list[HardwareRow] = []
+    locations: list[LocationRow] = []  # of a bundle that holds a map of racks or switches
     notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view

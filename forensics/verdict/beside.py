@@ -9,6 +9,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
+from forensics.facts.locations import listed
 from forensics.model.finding import Claim, Finding
 from forensics.model.texts import ranks_text
 
@@ -21,6 +22,7 @@ def beside(case: Case, finding: Finding) -> list[Claim]:
     hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_running(case), *_checks(case, sorted(hosts)), *_extent(case, finding)]
+    found += _common(case, hosts)
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -57,6 +59,20 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
     text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
     return Claim(text, "unseen")
+
+
+def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:
+    """The rack or switch that several hosts share; of one host, who stands beside it."""
+    if (shared := case.locations.shared(hosts)) is not None:
+        return [Claim(shared.text, "for" if shared.is_likely else "unseen", shared.refs)]
+    claims = []
+    for host in sorted(hosts)[:_SHOWN] if len(hosts) == 1 else ():
+        for sort, name in case.locations.of(host)[:1]:
+            others = [other for other, _ in case.locations.hosts[sort, name] if other != host]
+            claims.append(
+                Claim(f"{host} stands at {sort} {name}, with {listed(others) or 'no other host'} of this job", "unseen")
+            )
+    return claims
 
 
 def _extent(case: Case, finding: Finding) -> list[Claim]:

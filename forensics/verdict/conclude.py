@@ -200,7 +200,10 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
+    hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    return Known(
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
+    )
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
