@@ -46,7 +46,7 @@ demo: $(READY)
 	@echo "The incident page: $(CURDIR)/demo/incident.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .
