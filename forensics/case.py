@@ -31,6 +31,7 @@ from forensics.graph.hang.roots import Roots
 from forensics.graph.hang.waits import Waits
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
+from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.tables import TableName
 
 
@@ -58,6 +59,7 @@ class Case:
     has_baseline: bool = False  # the bundle holds an earlier attempt
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
+    tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
     @property
