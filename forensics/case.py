@@ -11,6 +11,7 @@ from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
+from forensics.facts.flaps import Flap, flaps
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
@@ -104,6 +105,11 @@ class Case:
     def hardware(self) -> tuple[Record, ...]:
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
+
+    @cached_property
+    def flaps(self) -> tuple[Flap, ...]:
+        """How often and for how long links were down (facts/flaps.py)."""
+        return tuple(flaps(self.hardware))
 
     @cached_property
     def time_witness(self) -> TimeWitness:
