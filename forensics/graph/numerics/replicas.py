@@ -5,9 +5,9 @@ optimizer over the stated group of their gradient all_reduce. Different figures 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.calls import match
@@ -18,8 +18,7 @@ _FIGURES = ("min", "max", "mean", "l2norm", "absmax")
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(msgspec.Struct, frozen=True):
     """`sides`: groups of ranks with equal figures, the largest first; `row`: rank → its row, `members` of the group."""
 
     sides: tuple[tuple[int, ...], ...]
