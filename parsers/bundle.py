@@ -15,12 +15,14 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from parsers import archives
 from parsers.limits import Budget, Limits, Share
@@ -37,15 +39,14 @@ class BundleError(Exception):
     """The path does not exist, cannot be read at all, or holds nothing."""
 
 
-@dataclass(slots=True)
-class Bundle:
+class Bundle(msgspec.Struct):
     """An opened bundle. Close it after the last stream was read; opening a member later fails."""
 
     name: str
-    sources: list[Source] = field(default_factory=list)
-    unread: list[dict[str, object]] = field(default_factory=list)  # rows of the table `unread`
-    budget: Budget = field(default_factory=Budget)
-    _spill: Spill = field(default_factory=Spill)
+    sources: list[Source] = msgspec.field(default_factory=list)
+    unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of the table `unread`
+    budget: Budget = msgspec.field(default_factory=Budget)
+    _spill: Spill = msgspec.field(default_factory=Spill)
 
     @property
     def is_full(self) -> bool:

@@ -7,12 +7,13 @@ One road: sources → units of work → per file the file parser that accepts it
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from parsers import prefixes, stamps
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
@@ -166,8 +167,7 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
     return reports, parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
 
     owners: Sequence[FileParser]
@@ -175,21 +175,20 @@ class _Reading:
     forms: tuple[Dense, ...]
     year: int | None
     budget: Budget
-    waiting: list[tuple["_Report", Source, "_Opened"]] = field(default_factory=list)  # for FileParser.together
+    waiting: list[tuple["_Report", Source, "_Opened"]] = msgspec.field(default_factory=list)  # for FileParser.together
 
 
-@dataclass(slots=True)
-class _Report:
+class _Report(msgspec.Struct):
     """What is known of one file while its unit is read."""
 
     source: Source
-    parts: list[Tables] = field(default_factory=list)
-    lost: list[dict[str, Any]] = field(default_factory=list)  # rows of `unread`
+    parts: list[Tables] = msgspec.field(default_factory=list)
+    lost: list[dict[str, Any]] = msgspec.field(default_factory=list)  # rows of `unread`
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
     own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
-    refused: pl.DataFrame = field(default_factory=partial(table, "unread", []))  # and which it cannot read
-    parsers: set[str] = field(default_factory=set)
+    refused: pl.DataFrame = msgspec.field(default_factory=partial(table, "unread", []))  # and which it cannot read
+    parsers: set[str] = msgspec.field(default_factory=set)
     scanned: Scanned | None = None
     time_first: int | None = None
     time_last: int | None = None

@@ -27,9 +27,9 @@ import gc
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers import cut_json, flight_rows, safe_pickle
@@ -59,8 +59,7 @@ def accepts(path: str, head: bytes) -> bool:
     return start in (b"\x80", b"{") and sum(key in head for key in _KEYS) > 1 and b"version" in head
 
 
-@dataclass(slots=True)
-class _Dump:
+class _Dump(msgspec.Struct):
     """One decoded dump: its parts in their expected types, and what could not be read."""
 
     path: str
@@ -69,7 +68,7 @@ class _Dump:
     document: Mapping[Any, Any]
     size: int
     entries: list[dict[Any, Any]]
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
 
     def part(self, key: str) -> dict[Any, Any]:
         value = self.document.get(key)
