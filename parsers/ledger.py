@@ -30,6 +30,7 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spell
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
+TOGETHER = 64  # files that one parser reads at once
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
@@ -161,7 +162,9 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
-    _parse_together(reading.waiting)
+        if len(reading.waiting) >= TOGETHER or source is sources[-1]:
+            made += sum(map(_bytes, _parse_together(reading.waiting)))
+            reading.waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
     return reports, parts
@@ -253,8 +256,9 @@ def _lose(report: _Report, source: Source, opened: _Opened) -> None:
         report.lose(loss)
 
 
-def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> None:
-    """Files whose owner reads several at once. Where it fails they are read one by one, so that one costs only itself."""
+def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> list[Tables]:
+    """Files whose owner reads several at once → the tables made of them. Where it fails they are read one by one, so that
+    one costs only itself."""
     for owner in {report.owner.name: report.owner for report, _, _ in waiting if report.owner is not None}.values():
         mine = [item for item in waiting if item[0].owner is owner]
         try:
@@ -265,6 +269,7 @@ def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> None:
                 _parse_file(report, owner, source)
     for report, source, opened in waiting:
         _lose(report, source, opened)
+    return [part for report, _, _ in waiting for part in report.parts]
 
 
 def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FileParser | None:
