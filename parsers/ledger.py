@@ -16,8 +16,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import prefixes, stamps
+from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
-from parsers.candidates import Candidates, checked, failed, message, path_columns
+from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
@@ -217,8 +218,7 @@ class _Opened:
         return stream
 
     def losses(self) -> set[str]:
-        raws = (getattr(stream, "raw", None) for stream in self._streams)
-        return {loss for raw in raws if (loss := getattr(raw, "loss", None)) is not None}
+        return {loss for stream in self._streams if (loss := loss_of(stream)) is not None}
 
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
@@ -264,7 +264,7 @@ def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> list[
         try:
             assert owner.together is not None
             mine[0][0].parts.append(checked(owner.together([source for _, source, _ in mine])))
-        except Exception:
+        except DEFECTS:
             for report, source, _ in mine:
                 _parse_file(report, owner, source)
     for report, source, opened in waiting:
@@ -277,7 +277,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
         try:
             if parser.accepts(report.source.path, head):
                 return parser
-        except Exception as error:  # a defect of one parser must not cost the bundle
+        except DEFECTS as error:  # a defect of one parser must not cost the bundle
             report.lose(failed(parser.name, error))
     return None
 
@@ -285,7 +285,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     try:
         found = dict(checked(owner.parse(source)))
-    except Exception as error:
+    except DEFECTS as error:
         report.lose(failed(owner.name, error), bytes=source.size)
         return
     if not report.is_alone and not owner.shared:
