@@ -119,9 +119,20 @@ def timed(parser: Parser, batch: Sequence[bytes]) -> tuple[str | None, int, floa
 
 
 def told(parser: Parser, seed: str, wrong: str, batch: Sequence[bytes]) -> None:
-    """The first file of a batch that breaks the parser by itself, or the whole batch."""
+    """Print the first file of a batch that breaks the parser by itself, without lines that do not matter."""
     alone = next((data for data in batch if timed(parser, [data])[0]), b"\n".join(batch))
-    print(json.dumps({"parser": parser.name, "seed": seed, "wrong": wrong[:300], "input": alone.decode("latin-1")}))
+    lines = alone.split(b"\n")
+    step = len(lines) // 2
+    while step:
+        for at in range(0, len(lines), step):
+            fewer = lines[:at] + lines[at + step :]
+            if timed(parser, [b"\n".join(fewer)])[0]:
+                lines = fewer
+                break
+        else:
+            step //= 2
+    shown = b"\n".join(lines)[:4000].decode("latin-1")
+    print(json.dumps({"parser": parser.name, "seed": seed, "wrong": wrong[:300], "input": shown}), flush=True)
 
 
 def run(family: str, inputs: int, seconds: float, seed: int) -> Figures:

@@ -25,7 +25,6 @@ import polars as pl
 import parsers
 from parsers.parser import HEAD_BYTES, FileParser, Parser
 from parsers.scan import is_text
-from samples.simulator.torch_pickle import pickled
 
 ROOT = Path(__file__).resolve().parent.parent
 LINE_AT_MOST = 2000  # bytes of a seed
@@ -178,7 +177,7 @@ def _document(chance: random.Random, data: bytes, others: Sequence[bytes]) -> by
         return _line(chance, data, others)
     for _ in range(chance.choice((1, 1, 2, 5, 20))):
         _touch(chance, found)
-    return pickled(found) if data[:1] == b"\x80" else json.dumps(found).encode("utf-8", "surrogatepass")
+    return pickle.dumps(found, 2) if data[:1] == b"\x80" else json.dumps(found).encode("utf-8", "surrogatepass")
 
 
 def _touch(chance: random.Random, tree: Any) -> None:

@@ -1,11 +1,11 @@
 """The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import polars as pl
+from msgspec.structs import replace
 
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of

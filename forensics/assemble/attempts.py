@@ -10,7 +10,6 @@ shortly before the end of exactly one attempt.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath
 
@@ -28,8 +27,7 @@ _SLACK_NS = 600 * 1_000_000_000  # how much later than a time-out a log may end
 _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(msgspec.Struct, frozen=True):
     """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided."""
 
     tables: dict[int, Tables]

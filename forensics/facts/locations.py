@@ -9,10 +9,10 @@ Nobody is accused by this: who stands in the same rack is a neighbour and no sus
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -25,8 +25,7 @@ Thing = tuple[str, str | None]  # (host, port), port null for the whole host
 Place = tuple[str, str]  # (sort, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(msgspec.Struct, frozen=True):
     """`things`: those in question that are at one of `places`, which hold the same; `of`: all in question that are placed;
     `there`, `placed`: of the job. `chance`: of so many there without a common cause, over all `asked` places."""
 
@@ -68,12 +67,11 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(shown[:_NAMED]) + (f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else "")
 
 
-@dataclass(frozen=True)
-class Locations:
+class Locations(msgspec.Struct, frozen=True, dict=True):
     """The map, for the hosts of the job. `rows`: the table `locations`; `job`: its hosts, first labels."""
 
     rows: pl.DataFrame
-    job: frozenset[str] = field(default_factory=frozenset)
+    job: frozenset[str] = msgspec.field(default_factory=frozenset)
 
     @cached_property
     def _placed(self) -> pl.DataFrame:

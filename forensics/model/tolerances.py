@@ -2,16 +2,17 @@
 in no fixed order, differs by design: only the person knows by how much."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 _LOSS = 0.5  # of the loss before
 _REPLICAS = 0.0  # equal bit by bit
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerances:
+class Tolerances(msgspec.Struct, frozen=True):
     """Shares: 0.01 is one percent."""
 
     loss: float = _LOSS  # a loss that rises by less is no spike
@@ -20,9 +21,9 @@ class Tolerances:
     @classmethod
     def of(cls, given: Mapping[str, str | float]) -> Self:
         """From {"loss": "100%", "replicas": 0.01}. Raises ValueError."""
-        unknown = given.keys() - set(cls.__slots__)
+        unknown = given.keys() - set(cls.__struct_fields__)
         if unknown:
-            raise ValueError(f"no tolerance is called {min(unknown)}; there are {', '.join(cls.__slots__)}")
+            raise ValueError(f"no tolerance is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
         made = replace(cls(), **{name: _share(value) for name, value in given.items()})
         if not made.loss:
             raise ValueError("a loss that may not rise at all is none: give more than 0")

@@ -1,11 +1,11 @@
 """Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from textwrap import shorten
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
@@ -47,8 +47,7 @@ from forensics.verdict.symptoms import Symptom
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True):
     """What an attempt comes to: the candidate of each incident, the one that ended the attempt first."""
 
     chosen: tuple[Candidate, ...]

@@ -22,8 +22,9 @@ from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
 from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
+from reports.html.links import Links
 from reports.language import Language
-from reports.layout import count, cut_left, duration, ranks_phrase, size
+from reports.layout import count, cut_left, duration, size
 from reports.sanitize import clean
 from reports.voice import voice_of
 
@@ -49,6 +50,7 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
         anchors=_Anchors(incident),
+        links=Links(incident),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -110,8 +112,13 @@ class _Anchors:
             return
         for item in incident.evidence:  # its own id only counts, and changes with what stands before it
             self._ids[id(item)] = self._free("ev", (item.direction, item.claim, item.refs), taken)
-        for stack in incident.views.stacks:
+        views = incident.views
+        for stack in views.stacks:
             self._ids[id(stack)] = self._free("class", stack.frames or stack.top, taken)
+        for node in views.nodes:
+            self._ids[id(node)] = self._free("node", (node.label, node.ranks), taken)
+        for event in views.timeline:
+            self._ids[id(event)] = self._free("at", (event.time_utc, event.label, event.ranks), taken)
 
     def __call__(self, item: object) -> str:
         return self._ids[id(item)]
@@ -139,10 +146,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "block": _block,
-        "phrase": ranks_phrase,
         "size": size,
         "place": summary.place,
-        "is_one": str.isdecimal,
         "rank_count": count,
         "clock": _clock,
         "shortened": cut_left,

@@ -4,11 +4,11 @@ A log line tells when a step went wrong and never which rank began it; assertion
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from statistics import median
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.topology import mates
@@ -33,8 +33,7 @@ _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
 
-@dataclass(frozen=True, slots=True)
-class _Bad:
+class _Bad(msgspec.Struct, frozen=True):
     row: Row
     value: str
     why: str

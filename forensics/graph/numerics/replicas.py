@@ -6,9 +6,9 @@ optimizer over the stated group of their gradient all_reduce. Different figures 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.alike import FIGURES, differ, sides
@@ -19,8 +19,7 @@ from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(msgspec.Struct, frozen=True):
     """`sides`: groups of ranks with equal figures, the largest first; `row`: rank → its row, `members` of the group."""
 
     sides: tuple[tuple[int, ...], ...]

@@ -1,7 +1,8 @@
 """The merged prefix tree of stacks (STAT, 2007): frames that follow each other without a branch are one box."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from forensics.model.drawn import StackClass
 from reports.layout import spans
@@ -10,8 +11,7 @@ CLASSES = 24  # the rarest ones; more would not be read
 _RUNS = 400  # of ranks in a text
 
 
-@dataclass(slots=True)
-class Branch:
+class Branch(msgspec.Struct):
     """`frames`: outermost first. `count`: processes here. `ranks`: here; `others`: in the same call, but not here."""
 
     frames: list[str]
@@ -19,11 +19,10 @@ class Branch:
     ranks: str
     others: int
     is_rare: bool
-    children: list["Branch"] = field(default_factory=list)
+    children: list["Branch"] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     branches: list[Branch]
     shown: int  # classes
     cut_off: int
