@@ -17,6 +17,7 @@ from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.own_values import is_data_parallel
+from forensics.facts.pair_links import PairLinks
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
@@ -99,6 +100,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def locations(self) -> Locations:
         """What hosts share: racks, switches (facts/locations.py)."""
         return Locations(self.tables["locations"], self.job_hosts)
+
+    @cached_property
+    def pair_links(self) -> PairLinks:
+        """How the devices of each host are linked (facts/pair_links.py)."""
+        return PairLinks(self.tables["devices"])
 
     @cached_property
     def hardware(self) -> tuple[Record, ...]:

@@ -22,7 +22,7 @@ def beside(case: Case, finding: Finding) -> list[Claim]:
     hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
-    found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts)]
+    found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -64,6 +64,11 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
     text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
     return Claim(text, "unseen")
+
+
+def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
+    """Pairs of devices of these hosts that are not linked as on the others."""
+    return [Claim(one.text, "for", one.refs) for one in case.pair_links.odd if one.host in hosts][:_SHOWN]
 
 
 def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:

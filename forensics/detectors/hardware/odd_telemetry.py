@@ -19,16 +19,20 @@ _GRAVEST = ("fails", "silent", "slows", "link", "idle", "shows")
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, about nobody: the gravest first."""
     found = sorted(case.apart, key=lambda one: (_GRAVEST.index(one.effect), one.quantity, one.who))
-    if not found:
-        return ()
     told = [*_at_one_place(case, found), *_by_host(found)]
-    texts = [text for text, _ in told]
+    pairs = case.pair_links.odd
+    texts = [*(text for text, _ in told), *(one.text for one in pairs)]
+    if not texts:
+        return ()
     return (
         Finding(
             detector=DETECTOR.name,
-            claims=tuple(
-                Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])
-                for text, listed in told[:_SHOWN]
+            claims=(
+                *(
+                    Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])
+                    for text, listed in told[:_SHOWN]
+                ),
+                *(Claim(one.text, "for", one.refs) for one in pairs[:_SHOWN]),
             ),
             first_anomaly=FirstAnomaly(signature="telemetry"),
             collect=("times of forward, backward and communication of every rank over some steps",),
