@@ -39,7 +39,7 @@ from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, with_times
-from parsers import PARSERS, Evidence, read
+from parsers import PARSERS, Evidence, joined, read
 from parsers.ledger import Progress
 from parsers.parser import Parser
 from parsers.tables import TableName
@@ -194,7 +194,7 @@ def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
 
 def analyze(
     bundle: str | Path,
-    *,
+    *more: str | Path,
     expected_ranks: int | None = None,
     known_bad: Sequence[str] = (),
     topology: Mapping[str, int] | None = None,
@@ -205,7 +205,7 @@ def analyze(
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
 ) -> Report:
-    """Read a bundle (folder, archive, file, or "-") and say what happened.
+    """Read a bundle (folder, archive, file, URL, or "-"), or several of one job as one, and say what happened.
 
     >>> report = analyze("bundle/")
     >>> report.verdict.kind, report.verdict.ranks, report.verdict.status
@@ -218,7 +218,7 @@ def analyze(
     "replicas": 0.01} (forensics.model.tolerances).
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
     where nothing can be read."""
-    evidence = read(str(bundle), parsers=parsers, progress=progress)
+    evidence = joined([read(str(one), parsers=parsers, progress=progress) for one in (bundle, *more)])
     report = conclude_evidence(
         evidence,
         expected=expected_ranks,

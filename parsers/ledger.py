@@ -60,6 +60,7 @@ def read_bundle(
     progress: Progress | None,
     map_units: Map,
     limits: Limits | None = None,
+    year: int | None = None,
 ) -> Evidence:
     """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
     if (evidence := kept(path)) is not None:
@@ -69,7 +70,9 @@ def read_bundle(
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
-        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
+        work = partial(
+            read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
+        )
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)

@@ -21,7 +21,7 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, TOLERANCE, read_bundle, report_of, told, tolerances_of
+from forensics.cli.reading import BUNDLE_HELP, ENGINE, LIMIT, TOLERANCE, read_bundle, report_of, told, tolerances_of
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _primary(report: "Report") -> "Incident":
     epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
     "forensics analyze bundle/ --hung --known-bad node7"
 )
-@click.argument("bundle")
+@click.argument("bundles", metavar="BUNDLE...", nargs=-1, required=True)
 @click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
 @click.option(
     "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
@@ -193,6 +193,7 @@ def _primary(report: "Report") -> "Incident":
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @TOLERANCE
 @LIMIT
+@ENGINE
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
@@ -208,7 +209,7 @@ def _primary(report: "Report") -> "Incident":
 @click.pass_context
 def analyze(
     context: click.Context,
-    bundle: str,
+    bundles: tuple[str, ...],
     html: str | None,
     json_file: str | None,
     markdown: str | None,
@@ -220,6 +221,7 @@ def analyze(
     hung: bool,
     tolerances: tuple[str, ...],
     limits: tuple[str, ...],
+    engine: str | None,
     opened: bool,
     language: "Language",
     redact: bool,
@@ -227,10 +229,15 @@ def analyze(
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
-    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
+    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, URL, or "-") and show why.
+
+    Several are read as one, the files of each below its name: what every node of a job has kept with `parse`.
+    """
     if opened and html == "-":
         raise click.UsageError("--open needs a file: it cannot show standard output")
-    if redact and bundle == "-":
+    if redact and len(bundles) > 1:
+        raise click.UsageError("--redact takes one bundle: `forensics redact` each, then analyze what it wrote")
+    if redact and "-" in bundles:
         raise click.UsageError(
             "--redact reads the bundle twice, and standard input can be read once: save it to a file"
         )
@@ -242,8 +249,9 @@ def analyze(
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
     files = [target for target in targets if target != "-"]
-    if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
-        raise click.UsageError(why)
+    for bundle in bundles:
+        if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
+            raise click.UsageError(why)
     allowed = tolerances_of(tolerances)
     outputs.check(files)
     from forensics.analyze import conclude_evidence
@@ -253,7 +261,7 @@ def analyze(
     past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
     with steps("read"):
-        evidence = read_bundle(bundle, limits)
+        evidence = read_bundle(*bundles, limits=limits, engine=engine)
     report = conclude_evidence(
         evidence,
         expected=expected_ranks,
@@ -266,7 +274,7 @@ def analyze(
     )
     if redact:
         with steps("redact"):
-            report = redaction.redacted_report(bundle, evidence, report)
+            report = redaction.redacted_report(bundles[0], evidence, report)
     with told(steps)("outputs"):
         wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from forensics.model.steps import Step
     from forensics.model.tolerances import Tolerances
     from parsers import Evidence, Limits
+    from parsers.ledger import Map
 
 EXIT_UNREADABLE = 3
 BUNDLE_HELP = (
-    "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, - for a tar on standard input, or what `parse` kept."
+    "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, - for a tar on standard input, a URL such as s3://…, or what "
+    "`parse` kept."
 )
 
 
@@ -37,6 +39,13 @@ TOLERANCE = click.option(
     multiple=True,
     metavar="NAME=SHARE",
     help="How far figures may differ by design: loss (built in: 50%), replicas (0); may be repeated.",
+)
+
+
+ENGINE = click.option(
+    "--engine",
+    metavar="dask://HOST:PORT",
+    help="Read on the workers of a Dask cluster that see the bundle at the same path or URL.",
 )
 
 
@@ -138,17 +147,34 @@ def _telling(name: str) -> Iterator[None]:
         teller.join()
 
 
-def read_bundle(bundle: str, limits: tuple[str, ...] = ()) -> "Evidence":
-    """Evidence of the bundle; raises Unreadable, or click's error for a limit that is none."""
-    from parsers import BundleError, read
-    from parsers.pool import by_size
+def read_bundle(
+    *bundles: str, limits: tuple[str, ...] = (), engine: str | None = None, year: int | None = None
+) -> "Evidence":
+    """Evidence of the bundle, or of several as one; raises Unreadable, or click's error for an option that is none."""
+    from parsers import BundleError, joined, read
 
-    bounds = limits_of(limits)
+    bounds, workers = limits_of(limits), _workers(engine)
     with _progress() as progress:
         try:
-            return read(bundle, progress=progress, limits=bounds, map=by_size)
+            return joined(
+                [read(bundle, progress=progress, limits=bounds, map=workers, year=year) for bundle in bundles]
+            )
         except BundleError as error:
             raise Unreadable(str(error)) from error
+
+
+def _workers(engine: str | None) -> "Map":
+    """Who reads: processes of this machine, or what --engine names."""
+    if engine is None:
+        from parsers.pool import by_size
+
+        return by_size
+    from parsers.dask_engine import on_dask
+
+    try:
+        return on_dask(engine)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--engine") from error
 
 
 def limits_of(limits: tuple[str, ...]) -> "Limits":
