@@ -1,11 +1,11 @@
 """How far figures may be apart before that is a deviation: what is built in, and what the person allows."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from forensics.analyze import analyze
 from forensics.case import Case

@@ -147,6 +147,7 @@ class Votes(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     excess_ms: float
     level_ms: float  # the median of its peers
+    peers: str = ""  # ranges: the group that it is compared with, the rank included
 
 
 class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from forensics.model.incident import Incident, Report
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
-from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
+from reports.html.drawings import graph, numbers, phases, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
 from reports.html.links import Links
 from reports.language import Language
@@ -95,6 +95,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         "graph": graph.graph(views.nodes, views.edges),
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
+        "phases": phases.phases(views.votes),
         "first_bad": numbers.first_bad(views.first_bad),
         "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
@@ -154,7 +155,7 @@ def _environment() -> Environment:
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,
@@ -189,7 +190,7 @@ def _clock(time: str, day: str = "") -> str:
 
 def _milliseconds(value: float) -> str:
     """350.4 → "350 ms", 7.25 → "7.25 ms", 21500 → "21.5 s"."""
-    return duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms"
+    return (duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms").replace("-", "−")
 
 
 def _policy(style: str, script: str) -> str:

@@ -108,8 +108,8 @@
       scroller.scrollLeft = (scroller.scrollLeft + at) * zoom / before - at;
     };
     const bar = make("p", { class: "zoom" });
-    for (const [text, name, factor] of [["+", "Zoom in", 2], ["−", "Zoom out", 0.5], ["1:1", "Whole picture", 0]]) {
-      const button = make("button", { type: "button", "aria-label": `${name}: ${scroller.getAttribute("aria-label")}` }, text);
+    for (const [text, name, factor] of [["1:1", "Whole picture", 0], ["−", "Zoom out", 0.5], ["+", "Zoom in", 2]]) {
+      const button = make("button", { type: "button", "aria-label": `${text} ${name}: ${scroller.getAttribute("aria-label")}` }, text);
       button.addEventListener("click", () => change(factor));
       bar.append(button);
     }
