@@ -9,6 +9,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
+from forensics.facts.launch_class import launch_class
 from forensics.facts.locations import listed
 from forensics.model.finding import Claim, Finding
 from forensics.model.texts import ranks_text
@@ -23,6 +24,7 @@ def beside(case: Case, finding: Finding) -> list[Claim]:
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
+    found += _launch(case, finding)
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -64,6 +66,17 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
     text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
     return Claim(text, "unseen")
+
+
+def _launch(case: Case, finding: Finding) -> list[Claim]:
+    """What a job that never came past its start failed by."""
+    by = launch_class(finding)
+    has_job = (
+        bool(case.expected or case.seen) or by == "the sub-health of a node"
+    )  # a kernel's log alone tells of no launch
+    if by is None or case.has_begun or not has_job:
+        return []
+    return [Claim(f"no step is recorded: as far as records tell, the launch failed by {by}", "for")]
 
 
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
