@@ -89,6 +89,66 @@ def test_t3d_a_host_that_is_silent_as_a_whole_is_only_a_suspect() -> None:
     assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], ["node1"], list(range(8, 16)))
 
 
+def test_t3d_a_host_whose_ranks_are_silent_while_another_of_its_processes_answers_is_named() -> None:
+    """The sampler worked there: it asked the loader that the ranks share, and them in vain."""
+    job = stacks(Rows(32).placed(), silent=tuple(range(8, 16)), times=2)
+    job.stack(None, "storage_io", host="node1", pid=77, file="stacks/loader.txt")
+    verdict = job.verdict()
+    assert (verdict.hosts, verdict.ranks, verdict.site) == (["node1"], [], "storage_io")
+
+
+LOADER = (
+    ("recv_bytes", "multiprocessing/connection.py", 216),
+    ("next", "shared_loader.py", 88),
+    ("get_batch", "train.py", 77),
+)
+
+
+def of_one_loader(ranks: Iterable[int], world: int = 32) -> Rows:
+    """Two looks: these ranks wait for the next batch, all others in communication."""
+    job = Rows(world).placed()
+    for rank in range(world):
+        for look in range(2):
+            job.stack(rank, LOADER if rank in ranks else "communication", look)
+    return job
+
+
+def shared(job: Rows) -> list[str]:
+    return [one.claim for one in job.incident().evidence if "what they share" in one.claim]
+
+
+def test_t3f_all_ranks_of_a_host_at_one_line_wait_for_what_they_share() -> None:
+    job = of_one_loader(range(8))
+    verdict, actions = job.verdict(), job.incident().actions
+    assert (verdict.kind, verdict.hosts, verdict.ranks, verdict.status) == (
+        "hang",
+        ["node0"],
+        list(range(8)),
+        "supported",
+    )
+    assert shared(job) == [
+        "every rank of node0, and no other, is in next (shared_loader.py:88): what they share holds them up, not "
+        "one of them: a loader or the storage of that host, or a part of the work that is theirs alone"
+    ]
+    assert actions[0].target == "stacks and logs of all processes of node0 that are no ranks"
+
+
+def test_t3f_the_loader_itself_tells_why() -> None:
+    job = of_one_loader(range(8)).stack(None, "storage_io", host="node0", pid=77, file="stacks/loader.txt")
+    assert "process 77 of node0, which is no rank, is waiting for storage" in [
+        one.claim for one in job.incident().evidence
+    ]
+
+
+@pytest.mark.parametrize(
+    "job",
+    [of_one_loader(range(7)), of_one_loader(range(9)), of_one_loader([3]), of_one_loader(range(2), world=8)],
+    ids=["one of the host waits in communication", "one of another host is there, too", "one rank", "one host alone"],
+)
+def test_t3f_what_is_no_matter_of_a_host(job: Rows) -> None:
+    assert shared(job) == []
+
+
 def test_t3d_silent_processes_of_several_hosts_are_a_list() -> None:
     verdict = stacks(Rows(32).placed(), silent=(3, 17), times=2).verdict()
     assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], [], [3, 17])

@@ -41,6 +41,7 @@ from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
+from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import Symptom
 
@@ -150,7 +151,7 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    finding, choice = with_settings(case, one.finding), conclusion.choice
+    finding, choice = with_shared_host(case, with_settings(case, one.finding)), conclusion.choice
     status, rule = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
