@@ -164,7 +164,9 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         devices=_devices(finding),
         links=[list(link) for link in finding.links],
         suspects=Suspects(
-            ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)), hosts=sorted(finding.suspect_hosts)
+            ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)),
+            hosts=sorted(finding.suspect_hosts),
+            devices=[] if finding.devices or not finding.ranks else list(finding.suspect_devices),
         ),
         cycle=sorted(finding.cycle),
         site=finding.site,
