@@ -9,7 +9,7 @@ import pytest
 from forensics.analyze import analyze
 from forensics.facts.stacks import Frame, classify
 from forensics.model.incident import Verdict
-from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
+from tests.hang_tables import SECOND_NS, STACKS, START_NS, Frames, Rows, idle, waiting
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
 
@@ -356,3 +356,56 @@ def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
     job = Rows(4).placed().timeout(1, "world", 5)
     job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=[], file="logs/rank_1.log")
     assert job.verdict(hung=False).suspects.ranks == []
+
+
+# --- communication that no record sees -------------------------------------------------------------------------------
+
+DISPATCH = (
+    ("synchronize", "torch/cuda/streams.py", 105),
+    ("dispatch", "deep_ep/buffer.py", 380),
+    ("forward", "moe.py", 61),
+)
+FUSED = (
+    ("cudaStreamSynchronize", "", 0),
+    ("te::CommOverlapP2PBase::split_overlap_rs(long)", "", 0),
+    ("step", "train.py", 9),
+)
+SYNC = (("synchronize", "torch/cuda/streams.py", 105), ("step", "train.py", 9))
+
+
+@pytest.mark.parametrize(
+    ("frames", "name"), [(DISPATCH, "DeepEP"), (FUSED, "Transformer Engine's user buffers")], ids=["DeepEP", "TE"]
+)
+def test_a_library_that_communicates_beside_the_groups_is_named_with_what_records_lack(
+    frames: Frames, name: str
+) -> None:
+    job = Rows(8).placed()
+    for rank in range(8):
+        job.stack(rank, frames if rank < 6 else "communication")
+    said = [one.claim for one in job.incident().evidence if "outside every process group" in one.claim]
+    assert len(said) == 1
+    assert said[0].startswith(f"ranks 0-5 are in {name}")
+    assert said[0].endswith("so flight records hold no entry of it")
+
+
+def recorded(open_ranks: Iterable[int]) -> Rows:
+    """All ranks have records and wait for their devices; some have an operation open."""
+    job = Rows(4).placed()
+    waiting(job, open_ranks, "world", 7)
+    idle(job, sorted(set(range(4)) - set(open_ranks)), "world", 6)
+    for rank in range(4):
+        job.stack(rank, SYNC)
+    return job
+
+
+def test_who_waits_for_the_device_with_nothing_open_is_held_by_what_no_group_launched() -> None:
+    said = [one.claim for one in recorded((0, 1)).incident().evidence if "launched by no process group" in one.claim]
+    assert [text.split(" are ")[0] for text in said] == ["ranks 2-3"]
+    assert not [one for one in recorded(range(4)).incident().evidence if "launched by no process group" in one.claim]
+
+
+def test_ordinary_communication_and_a_run_that_goes_on_lack_nothing() -> None:
+    job = Rows(8).placed()
+    for rank in range(8):
+        job.stack(rank, "communication" if rank else "data_loading")
+    assert not [one for one in job.incident().evidence if "process group" in one.claim]

@@ -30,10 +30,10 @@ def shared_place(stacks: pl.DataFrame, ranks: Collection[int], host_of_rank: Map
     if host is None or there != set(ranks) or len(there) < _FEWEST or len(host_of_rank) == len(there):
         return None
     own = codes(stacks, there)
-    [code, *more] = sorted(set(own.values()), key=str) or [None]
-    if code is None or more or own.keys() != there or code in codes(stacks, host_of_rank.keys() - there).values():
+    at = set(own.values())
+    if len(at) != 1 or own.keys() != there or at & set(codes(stacks, host_of_rank.keys() - there).values()):
         return None
     live = stacks.filter(pl.col("source") != "traceback").sort("rank", "pid", "file", "line")
     others = live.filter(pl.col("rank").is_null() & (pl.col("host") == host))
     shown = live.filter(pl.col("rank").is_in(sorted(there)))
-    return SharedPlace(host, code, tuple(shown.iter_rows(named=True)), tuple(others.iter_rows(named=True)))
+    return SharedPlace(host, at.pop(), tuple(shown.iter_rows(named=True)), tuple(others.iter_rows(named=True)))

@@ -1,11 +1,11 @@
 """Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from textwrap import shorten
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
@@ -48,8 +48,7 @@ from forensics.verdict.symptoms import Symptom
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True):
     """What an attempt comes to: the candidate of each incident, the one that ended the attempt first."""
 
     chosen: tuple[Candidate, ...]
@@ -181,7 +180,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding, one.kind), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
@@ -204,7 +203,10 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
+    hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    return Known(
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
+    )
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -1,7 +1,8 @@
 """What the settings say of a verdict: an odd one of whom it names is a reason, and the first thing to check."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case

@@ -1,6 +1,6 @@
 """Where all ranks of one host never came, from one line: what they share there is at fault, and no rank by itself."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.facts.rank_stacks import stack_ref

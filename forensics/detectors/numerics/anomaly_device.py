@@ -5,7 +5,7 @@ Not where the operation takes exponents or leaves values out (softmax and attent
 what went in was not observed or was larger than at any peer: then the values may be why. A test is asked for in any case.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -17,8 +17,7 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(NamedTuple):
     """The device of the named rank, with what speaks for it; empty where nothing does."""
 
     devices: tuple[Device, ...] = ()
