@@ -21,7 +21,7 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, read_bundle, report_of, told
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, loading, read_bundle, report_of, told
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -243,9 +243,10 @@ def analyze(
     if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
         raise click.UsageError(why)
     outputs.check(files)
-    from forensics.analyze import conclude_evidence
-    from forensics.model.past import Past
-    from forensics.model.steps import Steps
+    with loading():
+        from forensics.analyze import conclude_evidence
+        from forensics.model.past import Past
+        from forensics.model.steps import Steps
 
     past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
