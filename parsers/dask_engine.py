@@ -14,7 +14,7 @@ from typing import Any
 from parsers.bundle import STREAM_ERRORS, BundleError
 from parsers.ledger import Map
 from parsers.literals import slim
-from parsers.pool import Unit, Work
+from parsers.sharing import Unit, Work
 from parsers.store import layout
 from parsers.tables import Tables
 

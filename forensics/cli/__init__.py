@@ -21,7 +21,17 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, ENGINE, LIMIT, TOLERANCE, read_bundle, report_of, told, tolerances_of
+from forensics.cli.reading import (
+    BUNDLE_HELP,
+    ENGINE,
+    LIMIT,
+    TOLERANCE,
+    loading,
+    read_bundle,
+    report_of,
+    told,
+    tolerances_of,
+)
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -254,9 +264,10 @@ def analyze(
             raise click.UsageError(why)
     allowed = tolerances_of(tolerances)
     outputs.check(files)
-    from forensics.analyze import conclude_evidence
-    from forensics.model.past import Past
-    from forensics.model.steps import Steps
+    with loading():
+        from forensics.analyze import conclude_evidence
+        from forensics.model.past import Past
+        from forensics.model.steps import Steps
 
     past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()

@@ -19,11 +19,12 @@ from forensics.assemble.identity import short_host
 from forensics.facts.relaunches import relaunches
 from forensics.model.incident import EnvironmentRow
 from forensics.model.texts import ranges
+from parsers.patterns import regex
 from parsers.tables import TableName
 
 _ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160
 _ALONE = 4  # as many holders with a value each is by design
-_BY_DESIGN = re.compile(
+_BY_DESIGN = regex(
     r"(?:^|_)(?:rank|pid|(?<!master_)(?:port|addr|address)|id|nodeid|procid|localid|hostname|time|date|serial|uuid|pwd|oldpwd)$"
     r"|^(?:rank|local_rank|group_rank|section|bug_report\w*|restart_count|CUDA_VISIBLE_DEVICES|MUSA_VISIBLE_DEVICES"
     r"|MACA_VISIBLE_DEVICES|RANK_TABLE_FILE)$",
@@ -31,8 +32,8 @@ _BY_DESIGN = re.compile(
 )
 _SAME = {"on": "Enabled", "off": "Disabled", "enabled": "Enabled", "disabled": "Disabled"}
 _OFF = ("0", "false", "none", "")
-_ASYNC = re.compile(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
-_OLD = re.compile(
+_ASYNC = regex(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
+_OLD = regex(
     r"^[NM]CCL_(?:ASYNC_ERROR_HANDLING|BLOCKING_WAIT|DESYNC_DEBUG|ENABLE_TIMING|DUMP_ON_TIMEOUT|TRACE_BUFFER_SIZE)$"
 )
 # Watchdogs that do not watch, or leave nothing behind. Source: PyTorch's ProcessGroupNCCL.hpp.
