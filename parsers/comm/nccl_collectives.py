@@ -9,6 +9,7 @@ read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
+from typing import cast
 
 import polars as pl
 
@@ -145,8 +146,9 @@ class _Parts:
 
     def are_known(self, numbers: pl.Series) -> pl.Series:
         """Whether each of these parts has the form, null for null; new ones are read."""
-        known, most = 0 if self._said is None else self._said.height, int(numbers.max() or 0)
-        if most >= known and numbers.count():
+        known = 0 if self._said is None else self._said.height
+        most = cast(int | None, numbers.max())
+        if most is not None and most >= known:
             new = pl.int_range(known, most + 1, dtype=pl.UInt32, eager=True).cat.to(self.dtype).cast(pl.String)
             self._said = pl.concat([*([] if self._said is None else [self._said]), self._read(new)])
         if self._said is None:
