@@ -32,6 +32,7 @@ UNIT_FILES = 1024
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
+_FILE = pl.col("file").cast(pl.Categorical)
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
@@ -325,7 +326,7 @@ def _still_refused(report: _Report, lines: pl.DataFrame) -> pl.DataFrame:
     """The lines that neither the file's owner nor a line parser could read."""
     if report.refused.is_empty() or report.own_lines is None:
         return report.refused
-    others = lines.join(report.own_lines, on=["file", "line"], how="anti")
+    others = spelled(lines.join(report.own_lines, on=["file", "line"], how="anti"))
     return report.refused.join(others, on=["file", "line"], how="anti", maintain_order="left")
 
 
@@ -334,16 +335,16 @@ def _recognised(lines: pl.DataFrame, reports: Sequence[_Report]) -> tuple[dict[s
     if lines.is_empty():
         return {}, {}
     sample = [(report.source.path, line) for report in reports if report.scanned for line in report.scanned.sample]
-    looked_at = pl.DataFrame(sample, schema={"file": pl.String, "line": pl.Int64}, orient="row")
+    looked_at = pl.DataFrame(sample, schema={"file": pl.Categorical, "line": pl.Int64}, orient="row")
     known = looked_at.join(lines, on=["file", "line"], how="semi").group_by("file").agg("line")
     counts = dict(lines.group_by("file").len().iter_rows())
     return counts, {file: set(numbers) for file, numbers in known.iter_rows()}
 
 
 def _lines(tables: Tables) -> pl.DataFrame:
-    """File and line of what has a row of its own or is claimed."""
-    found = [spelled(tables[name].select("file", "line").drop_nulls()) for name in _ROW_TABLES if name in tables]
-    return pl.concat(found).unique() if found else table("claimed", []).select("file", "line")
+    """File, as a category, and line of what has a row of its own or is claimed."""
+    found = [tables[name].select(_FILE, "line").drop_nulls() for name in _ROW_TABLES if name in tables]
+    return pl.concat(found or [table("claimed", []).select(_FILE, "line")]).unique()
 
 
 def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None]) -> dict[str, Any]:
