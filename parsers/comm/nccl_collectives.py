@@ -9,7 +9,6 @@ read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
-from typing import cast
 
 import polars as pl
 
@@ -100,11 +99,12 @@ class DenseCollectives:
     """
 
     def __init__(self, decorate: Decorate) -> None:
-        self._heads = _Parts(lambda heads: _read_heads(heads, decorate), "kind")  # kind null: not such a line
-        self._ends = _Parts(_read_ends, "pointer")
+        self._decorate = decorate
+        self._heads: pl.DataFrame | None = None  # head, and what it says; kind null: not such a line
+        self._ends: pl.DataFrame | None = None
 
     def read(self, window: pl.DataFrame) -> pl.DataFrame:
-        """Columns line and text → columns line, seq, head_id, end_id of the lines that are taken."""
+        """Columns line and text → columns line, seq, head, end of the lines that are taken; the last two are categories."""
         halves = pl.col("text").str.splitn(": opCount ", 2).struct.rename_fields(["head", "rest"])
         parts = pl.col("rest").str.splitn(" count ", 2).struct.rename_fields(["buffers", "end"])
         cut = window.select("line", halves).unnest("text").with_columns(parts).unnest("rest")
@@ -113,16 +113,19 @@ class DenseCollectives:
         read = cut.select(
             "line",
             number.str.to_integer(base=16, strict=False).alias("seq"),
-            pl.when(formed).then("head").cast(self._heads.dtype).to_physical().alias("head_id"),
-            pl.when(formed).then("end").cast(self._ends.dtype).to_physical().alias("end_id"),
+            pl.when(formed).then("head").cast(pl.Categorical).alias("head"),
+            pl.when(formed).then("end").cast(pl.Categorical).alias("end"),
         )
-        return read.filter(
-            (self._heads.are_known(read["head_id"]) & self._ends.are_known(read["end_id"])).fill_null(False)
-        )
+        heads, ends = self._learn(read)
+        known = read.join(heads.drop_nulls("kind"), on="head", how="semi", maintain_order="left")
+        return known.join(ends.drop_nulls("pointer"), on="end", how="semi", maintain_order="left")
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
         """Narrow rows → columns of `operations`."""
-        whole = pl.concat([kept, self._heads.of(kept["head_id"]), self._ends.of(kept["end_id"])], how="horizontal")
+        if self._heads is None or self._ends is None:
+            return pl.DataFrame()
+        whole = kept.join(self._heads, on="head", how="left", maintain_order="left")
+        whole = whole.join(self._ends, on="end", how="left", maintain_order="left")
         return whole.select(
             "host", "pid", "thread", "backend", "kind", "is_p2p", "time_created_ns", "input_sizes", "input_dtypes",
             "seq", "line",
@@ -133,32 +136,21 @@ class DenseCollectives:
             state=pl.lit("scheduled"),
         )  # fmt: skip
 
+    def _learn(self, read: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The known parts, those of this window included."""
+        self._heads = _extended(self._heads, read["head"], lambda new: _read_heads(new, self._decorate))
+        self._ends = _extended(self._ends, read["end"], _read_ends)
+        return self._heads, self._ends
 
-class _Parts:
-    """What parts of lines say that come again and again: texts become numbers, and each text is read once."""
 
-    def __init__(self, read: Callable[[pl.Series], pl.DataFrame], needed: str) -> None:
-        self._texts = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))  # numbers last as long as this does
-        self.dtype = self._texts.dtype
-        self._read = read
-        self._needed = needed
-        self._said: pl.DataFrame | None = None  # row n is what the part of number n says
-
-    def are_known(self, numbers: pl.Series) -> pl.Series:
-        """Whether each of these parts has the form, null for null; new ones are read."""
-        known = 0 if self._said is None else self._said.height
-        most = cast(int | None, numbers.max())
-        if most is not None and most >= known:
-            new = pl.int_range(known, most + 1, dtype=pl.UInt32, eager=True).cat.to(self.dtype).cast(pl.String)
-            self._said = pl.concat([*([] if self._said is None else [self._said]), self._read(new)])
-        if self._said is None:
-            return pl.repeat(False, numbers.len(), eager=True)
-        return self._said[self._needed].is_not_null().gather(numbers)
-
-    def of(self, numbers: pl.Series) -> pl.DataFrame:
-        """What the parts of these numbers say."""
-        assert self._said is not None
-        return self._said[numbers]
+def _extended(known: pl.DataFrame | None, parts: pl.Series, read: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
+    """The parts that are known, each with what it says, and those of `parts` that are new."""
+    new = parts.unique().drop_nulls()
+    new = new if known is None else new.filter(~new.is_in(known[parts.name].implode()))
+    if known is not None and new.is_empty():
+        return known
+    made = read(new.cast(pl.String)).insert_column(0, new)
+    return made if known is None else pl.concat([known, made])
 
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
