@@ -13,9 +13,9 @@ and the numbers of 2.8 to 2.27 beside a failed status (opcode, length) are no ev
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.lines import TEXT_CHARACTERS, Row
@@ -40,8 +40,7 @@ _TOLD = ("kind", "severity", "code", "detail", "names_hosts", "names_ranks")
 _RANK_PAIRS = regex(r"\brank (\d{1,7})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(msgspec.Struct, frozen=True):
     """A family of messages. Named groups of the pattern: `code`, others go into `detail`. `ranks`: it names some."""
 
     pattern: re.Pattern[str]
