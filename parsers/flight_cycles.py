@@ -9,9 +9,10 @@ call with other sizes, a count that has outgrown its bytes.
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+
+import msgspec
 
 FEW = 16  # entries that teach, where a round is shorter
 LONGEST = 64  # entries of a round
@@ -21,8 +22,7 @@ _LETTERS = {2: "B", 3: "H", 5: "i", 10: "q"}  # length of an opcode and its numb
 Entry = re.Match[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """One entry of a round: its bytes, which fields of the record lie between its numbers, which are its numbers, and which
     bytes between them tell which form."""
 
@@ -32,8 +32,7 @@ class _Place:
     forms: dict[tuple[bytes, ...], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """Entries of a run: where they end, the form of each, and their numbers, None where an entry has none."""
 
     end: int

@@ -15,9 +15,10 @@ dump goes the general way, and nothing of this one's counts.
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from parsers.flight_cycles import FEW, Cycle
 from parsers.safe_pickle import MAX_BYTES, Machine, Refused
@@ -66,15 +67,14 @@ class Unfit(ValueError):
     """The dump is not one that this way of reading pays or holds for."""
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(msgspec.Struct):
     """`document`: the dump without its entries. `forms`: distinct entries without NUMBERS, in order of their first.
     `picks`: form of each entry. `numbers`: values per key, None where an entry has none."""
 
     document: dict[str, Any]
-    forms: list[dict[str, Any]] = field(default_factory=list)
-    picks: list[int] = field(default_factory=list)
-    numbers: dict[str, list[Any]] = field(default_factory=lambda: {key: [] for key in NUMBERS})
+    forms: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    picks: list[int] = msgspec.field(default_factory=list)
+    numbers: dict[str, list[Any]] = msgspec.field(default_factory=lambda: {key: [] for key in NUMBERS})
 
 
 def read(data: bytes, told: Sequence[str], most: int) -> Rows:

@@ -7,16 +7,18 @@ One road: sources → units of work → per file the file parser that accepts it
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from typing import Any, BinaryIO
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from parsers import prefixes, stamps
+from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
-from parsers.candidates import Candidates, checked, failed, message, path_columns
+from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
@@ -172,8 +174,7 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
     return reports, parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
 
     owners: Sequence[FileParser]
@@ -181,21 +182,20 @@ class _Reading:
     forms: tuple[Dense, ...]
     year: int | None
     budget: Budget
-    waiting: dict[FileParser, list["_Waiting"]] = field(default_factory=dict)  # for FileParser.together
+    waiting: dict[FileParser, list["_Waiting"]] = msgspec.field(default_factory=dict)  # for FileParser.together
 
 
-@dataclass(slots=True)
-class _Report:
+class _Report(msgspec.Struct):
     """What is known of one file while its unit is read."""
 
     source: Source
-    parts: list[Tables] = field(default_factory=list)
-    lost: list[dict[str, Any]] = field(default_factory=list)  # rows of `unread`
+    parts: list[Tables] = msgspec.field(default_factory=list)
+    lost: list[dict[str, Any]] = msgspec.field(default_factory=list)  # rows of `unread`
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
     own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
-    refused: pl.DataFrame = field(default_factory=partial(table, "unread", []))  # and which it cannot read
-    parsers: set[str] = field(default_factory=set)
+    refused: pl.DataFrame = msgspec.field(default_factory=partial(table, "unread", []))  # and which it cannot read
+    parsers: set[str] = msgspec.field(default_factory=set)
     scanned: Scanned | None = None
     time_first: int | None = None
     time_last: int | None = None
@@ -221,8 +221,7 @@ class _Opened:
         return stream
 
     def losses(self) -> set[str]:
-        raws = (getattr(stream, "raw", None) for stream in self._streams)
-        return {loss for raw in raws if (loss := getattr(raw, "loss", None)) is not None}
+        return {loss for stream in self._streams if (loss := loss_of(stream)) is not None}
 
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
@@ -269,7 +268,7 @@ def _parse_together(owner: FileParser, waiting: Sequence[_Waiting]) -> list[Tabl
     try:
         if waiting and owner.together is not None:
             waiting[0][0].parts.append(checked(owner.together([source for _, source, _ in waiting])))
-    except Exception:
+    except DEFECTS:
         for report, source, _ in waiting:
             _parse_file(report, owner, source)
     for report, source, opened in waiting:
@@ -282,7 +281,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
         try:
             if parser.accepts(report.source.path, head):
                 return parser
-        except Exception as error:  # a defect of one parser must not cost the bundle
+        except DEFECTS as error:  # a defect of one parser must not cost the bundle
             report.lose(failed(parser.name, error))
     return None
 
@@ -290,7 +289,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     try:
         found = dict(checked(owner.parse(source)))
-    except Exception as error:
+    except DEFECTS as error:
         report.lose(failed(owner.name, error), bytes=source.size)
         return
     if not report.is_alone and not owner.shared:

@@ -27,11 +27,11 @@ import gc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers import cut_json, flight_rows, safe_pickle
@@ -70,8 +70,7 @@ def accepts(path: str, head: bytes) -> bool:
     return start in (b"\x80", b"{") and sum(key in head for key in _KEYS) > 1 and b"version" in head
 
 
-@dataclass(slots=True)
-class _Dump:
+class _Dump(msgspec.Struct):
     """One decoded dump: its parts in their expected types, and what could not be read."""
 
     path: str
@@ -80,7 +79,7 @@ class _Dump:
     document: Mapping[Any, Any]
     size: int
     entries: list[dict[Any, Any]]
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
     rows: flight_rows.Rows | None = None  # then `entries` are its forms
 
     def part(self, key: str) -> dict[Any, Any]:
