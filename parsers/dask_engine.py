@@ -13,10 +13,10 @@ from typing import Any
 
 from parsers.bundle import STREAM_ERRORS, BundleError
 from parsers.ledger import Map
-from parsers.literals import slim
+from parsers.literals import Packed, packed, unpacked
 from parsers.sharing import Unit, Work
 from parsers.store import layout
-from parsers.tables import Tables
+from parsers.tables import TableName, Tables
 
 SCHEME = "dask://"
 _AHEAD = 2  # units per thread
@@ -85,9 +85,9 @@ def _head(source: Any) -> int:
         return -1
 
 
-def _read_there(work: Work, unit: Unit, seen: tuple[int, ...]) -> Tables | None:
+def _read_there(work: Work, unit: Unit, seen: tuple[int, ...]) -> dict[TableName, Packed] | None:
     """On a worker: the tables; None where it does not see the same files."""
-    return work(unit) if _seen(unit) == seen else None
+    return {name: packed(frame) for name, frame in work(unit).items()} if _seen(unit) == seen else None
 
 
 def _result(client: Any, work: Work, unit: Unit, future: Any) -> Tables:
@@ -102,7 +102,7 @@ def _result(client: Any, work: Work, unit: Unit, future: Any) -> Tables:
         except Exception:  # whatever ended it there: KilledWorker, no memory, a lost connection
             found = None
             break
-    return work(unit) if found is None else {name: slim(frame) for name, frame in found.items()}
+    return work(unit) if found is None else {name: unpacked(one) for name, one in found.items()}
 
 
 def _has_workers(client: Any) -> bool:
