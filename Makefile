@@ -20,7 +20,8 @@
 #                each allow; FAMILY=comm for one, SEED=1 for the same ones again
 #   make fuzz-guided       the same parsers, inputs led by coverage, SECONDS of each family (atheris, in an environment of
 #                its own: Python 3.11 to 3.13, Linux)
-#   make determinism       the same bytes whatever a bundle is packed in and whoever reads it (half an hour)
+#   make determinism       the same bytes whatever a bundle is packed in and whoever reads it (half an hour; goes on where it was
+#                stopped, after make clean from the beginning)
 #   make audit   known vulnerabilities of what the lock pins (asks PyPI's database, and fails where it cannot be asked)
 #   make sbom    the wheel in dist/, and what it installs as CycloneDX, dist/sbom.cdx.json
 #   make lock    renew requirements.lock (needs the network)
@@ -108,7 +109,7 @@ fuzz-guided: $(FUZZ_READY)
 	$(FUZZ_VENV)/bin/python benchmarks/fuzz_guided.py $(if $(FAMILY),--family $(FAMILY)) --seconds $(SECONDS)
 
 determinism: $(READY)
-	$(BIN)/python benchmarks/determinism.py
+	$(BIN)/python benchmarks/determinism.py --resume
 
 # Without an answer about a single package the database was not there: that is no clean bill.
 audit: $(SUPPLY_READY)
