@@ -113,12 +113,17 @@ def _run() -> int:
             raise
         outputs.silence()
         click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
-    except Exception as error:
-        if {"-v", "--verbose"} & set(sys.argv[1:2]):
+    except BaseException as error:
+        if not _is_defect(error) or {"-v", "--verbose"} & set(sys.argv[1:2]):
             raise
         what = str(error).partition("\n")[0]
         click.echo(f"Error: internal error, {type(error).__name__}: {what} (forensics -v … shows where)", err=True)
     return EXIT_INTERNAL
+
+
+def _is_defect(error: BaseException) -> bool:
+    """An error of the program; a panic of polars is one, though none by its class."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
