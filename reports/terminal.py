@@ -5,7 +5,7 @@ No sentence, no `file:line` and no command is ever cut; where there is too much,
 
 from forensics.model.incident import Incident, Report
 from reports import summary
-from reports.answer import Answer, actions, is_undecided
+from reports.answer import Answer, actions, is_undecided, others
 from reports.language import Language
 from reports.layout import cells, wrap, wrap_command
 from reports.sanitize import clean
@@ -85,7 +85,7 @@ def render(report: Report, *, color: bool, width: int | None = 80, language: Lan
         page.row(voice.row(row.label), row.text)
     _then(page, incident, voice)
     for one in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:
-        page.row(voice.row("also"), f"{voice.label(one.verdict)}: {voice.answer(one).sentence}")
+        page.row(voice.row("also"), f"{voice.label(one.verdict)}{voice.colon}{voice.answer(one).sentence}")
     page.row(voice.row("read"), voice.comma.join(voice.coverage(report)))
     return "\n".join(page.lines) + "\n"
 
@@ -96,7 +96,7 @@ def _why(page: _Page, incident: Incident, said: Answer, voice: Voice) -> None:
         page.row(voice.row("cannot tell"), said.cannot_tell)
     if said.more:
         page.point("  ", said.more)
-    claims = [text for item in summary.evidence(incident, "for") if (text := voice.claim(item))]
+    claims = list(dict.fromkeys(text for item in summary.evidence(incident, "for") if (text := voice.claim(item))))
     for number, claim in enumerate(claims[:_CLAIMS], start=1):
         page.point(f"  {number} ", claim)
     _more(page, len(claims) - _CLAIMS, voice)
@@ -116,7 +116,7 @@ def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:
     """Where nothing is decided: the explanations that are left."""
     if not is_undecided(incident.verdict):
         return
-    for index, other in enumerate(incident.alternatives[:_OTHERS]):
+    for index, other in enumerate(others(incident)[:_OTHERS]):
         page.row("" if index else voice.row("not excluded"), voice.other(other))
 
 

@@ -29,7 +29,7 @@ def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
         yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
-        yield Claim(f"{row['op']} takes exponents, which bear few digits worst, and ran in {word}", "for", (ref(row),))
+        yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))
 
 
 def _scaled(one: Row) -> str:
@@ -66,7 +66,7 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
         return ()
     what = row["op"] or "the same operation"
     reason = (
-        f"{peers['rank'].n_unique()} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; "
-        "other operations use other parts of it, and no error record clears it"
+        f"{peers['rank'].n_unique()} other ranks computed the same correctly. Run {what} on its device with these sizes and this "
+        "format for hours; neither tests of other operations nor missing error records clear the device"
     )
     return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)

@@ -12,7 +12,7 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
 _FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
@@ -46,10 +46,13 @@ def _finding(divergence: Divergence) -> Finding:
     shown = min(largest if tie else minority)
     row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
     everyone = tuple(sorted((*largest, *minority)))
-    who = f"ranks {ranges(everyone)} disagree and no side has the majority" if tie else (
-        f"rank{'s' if len(minority) > 1 else ''} {ranges(minority)} differ{'' if len(minority) > 1 else 's'} "
-        f"from ranks {ranges(largest)}"
-    )  # fmt: skip
+    who, at = ranks_text(everyone if tie else minority), where(row)
+    many = ranks_text(largest)
+    how = (
+        f"disagree in {at}, and no side has the majority"
+        if tie
+        else f"differ{'' if len(minority) > 1 else 's'} from {many} in {at}"
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -71,7 +74,7 @@ def _finding(divergence: Divergence) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=f"In {where(row)}, {who}; these tensors must be equal bit by bit.",
+        summary=f"{who.capitalize()} {how}; these tensors must be equal bit by bit.",
     )  # fmt: skip
 
 
