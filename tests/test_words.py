@@ -116,7 +116,7 @@ def test_once_exactly_and_in_plain_words(name: str, says: str, lacks: str) -> No
         (
             "running_snapshot",
             "If the job stands still, rank 3",
-            "not excluded",
+            "\nnot excluded",
         ),  # the same rank and cause is no other answer
         (
             "amd_stuck",
