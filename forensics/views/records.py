@@ -63,13 +63,13 @@ def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFra
     as pl.Enum: severities are in order, so that `pl.col("severity") >= "error"` holds."""
     moment = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC")
     has_zone = pl.when(pl.col("time_basis") == "utc").then(moment).alias("time")
-    timed = {
-        name: frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
+    timed: dict[str, pl.DataFrame] = {
+        str(name): frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
         for name, frame in tables.items()
     }
     events = timed["events"]  # a column that holds another word stays a text: nothing that was read is lost
     known = {name: words for name, words in _CLOSED.items() if events[name].drop_nulls().is_in(list(words)).all()}
-    return {**timed, "events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
+    return timed | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
 
 
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
