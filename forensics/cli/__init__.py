@@ -298,7 +298,10 @@ def analyze(
     if "-" not in targets:
         from reports import terminal
 
-        click.echo(terminal.render(report, color=_has_color(), width=_width(), language=language), nl=False)
+        shown = terminal.render(
+            report, color=_has_color(), width=_width(), language=language, links=_links(report, bundle)
+        )
+        click.echo(shown, nl=False)
     if opened and html:
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
@@ -316,6 +319,14 @@ def _width() -> int | None:
 
 def _has_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _links(report: "Report", bundle: str) -> dict[str, str]:
+    """Of a folder that lies here, in a terminal that shows links."""
+    from reports import links
+
+    is_shown = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and links.can(os.environ)
+    return links.of_evidence(report, Path(bundle)) if is_shown and Path(bundle).is_dir() else {}
 
 
 def _outputs(

@@ -27,11 +27,11 @@ _BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
 def memory_sizes(text: str) -> str | None:
-    """What an allocation that failed asked for, and what was free: "2.00 GiB asked, 1.25 GiB free"; None: not told."""
+    """What an allocation that failed asked for, and what was free: "2.00 GiB requested, 1.25 GiB free"; None: not told."""
     if (asked := _ASKED.search(text)) is None:
         return None
     free = _FREE.search(text)
-    return f"{asked['asked']} asked" + (f", {free['is'] or free['was']} free" if free else "")
+    return f"{asked['asked']} requested" + (f", {free['is'] or free['was']} free" if free else "")
 
 
 def without_numbers(text: str) -> str:

@@ -62,11 +62,16 @@ def _checks(case: Case, hosts: Iterable[str]) -> list[Claim]:
 
 def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
     if one is None:
-        return Claim(f"{host} was not checked before the job, {checked} others were", "unseen")
+        return Claim(
+            f"{host} was not checked before the job; {checked} other host{'s were' if checked != 1 else ' was'}",
+            "unseen",
+        )
     if one.failed:
         failed = [row for listed in one.failed.values() for row in listed]
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
-    text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
+    text = (
+        f"before the job {host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a passed check clears nobody"
+    )
     return Claim(text, "unseen")
 
 
@@ -110,8 +115,8 @@ def _extent(case: Case, finding: Finding) -> list[Claim]:
         others = sorted(rank for rank in there - lost if rank in case.ends and case.ends[rank].how == "gave_up")
         if others:
             text = (
-                f"of {host} only {ranks_text(lost & there)} is lost, {ranks_text(others)} there ran on and waited: one process "
-                "or device, not the host"
+                f"on {host} only {ranks_text(lost & there)} ended; {ranks_text(others)} there ran on and waited: one process "
+                "or device failed, not the host"
             )
             claims.append(Claim(text, "for", case.ends[others[0]].refs[:1]))
     return claims

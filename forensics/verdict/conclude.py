@@ -314,10 +314,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"it leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
+        return f"leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
     if not other.explained:
-        return "it explains no symptom"
-    return "it says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
+        return "explains no symptom"
+    return "says the same less exactly" if other.basis == best.basis else "has weaker evidence"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

@@ -8,6 +8,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.model.texts import iso
+from parsers.event_kinds import EVENT_KINDS
 from parsers.patterns import regex
 from parsers.tables import TableName
 
@@ -18,6 +19,9 @@ _SCHEMA = {
     "line": pl.Int64(),
 }  # fmt: skip
 SHOWN = ("time_utc", "rank", "host", "source", "level", "what", "file", "line")
+_CLOSED: Mapping[str, tuple[str, ...]] = {  # of the table `events`
+    "severity": LEVELS, "kind": tuple(EVENT_KINDS), "time_basis": ("utc", "local", "boot"), "rank_space": ("global", "group", "node"),
+}  # fmt: skip
 _CLOCK = regex(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 _DAY_NS = 86_400 * 1_000_000_000
 
@@ -57,13 +61,17 @@ def stamped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The tables with a column `time` before the others: UTC, null where the source has no zone."""
+    """The tables with a column `time` before the others (UTC, null where the source has no zone), and closed sets of words
+    as pl.Enum: severities are in order, so that `pl.col("severity") >= "error"` holds."""
     moment = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC")
     has_zone = pl.when(pl.col("time_basis") == "utc").then(moment).alias("time")
-    return {
-        name: frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
+    timed: dict[str, pl.DataFrame] = {
+        str(name): frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
         for name, frame in tables.items()
     }
+    events = timed["events"]  # a column that holds another word stays a text: nothing that was read is lost
+    known = {name: words for name, words in _CLOSED.items() if events[name].drop_nulls().is_in(list(words)).all()}
+    return timed | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
 
 
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:

@@ -28,7 +28,7 @@ def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
         yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
-        yield Claim(f"{row['op']} takes exponents, which bear few digits worst, and ran in {word}", "for", (ref(row),))
+        yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))
 
 
 def _scaled(one: Row) -> str:

@@ -44,7 +44,7 @@ from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Severity
-from forensics.model.texts import ranges
+from forensics.model.texts import ranks_text
 from parsers.rank_list import rank_list
 
 _SHOWN = 200
@@ -177,7 +177,7 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
         found = bad_row(births, at)
         claims.append(Claim(f"{speaker(echo)}: {shown_value(found)} later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
-        claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
+        claims.append(Claim(f"no statistics of {ranks_text(births.silent)}", "unseen"))
     if births.spread.conflicts:
         claims.append(Claim("ranks state different members of one group", "against"))
     if births.spread.mismatch:
@@ -224,9 +224,9 @@ def _summary(births: Births, answer: Answer, row: Row) -> str:
         who = speaker(answer.ranks[0])
         return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
     if answer.ranks:
-        return f"Ranks {ranges(answer.ranks)} each produced a bad value of their own; the first is {value} in {place}.{reach}"
+        return f"{ranks_text(answer.ranks).capitalize()} each produced a bad value of their own; the first is {value} in {place}.{reach}"
     if answer.suspects:
-        return f"{value} first shows in {place}; the evidence does not show which of ranks {ranges(answer.suspects)} it comes from."
+        return f"{value} first shows in {place}; the evidence does not show which of {ranks_text(answer.suspects)} it comes from."
     return f"{value} first shows in {place}; the evidence does not show where it comes from."
 
 
