@@ -1,9 +1,9 @@
 """Case: the evidence plus all that was inferred from it once; immutable, handed to every detector."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.clocks import Clocks
@@ -11,10 +11,13 @@ from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
+from forensics.facts.flaps import Flap, flaps
 from forensics.facts.hardware import Record, hardware
+from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.own_values import is_data_parallel
+from forensics.facts.pair_links import PairLinks
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
@@ -31,11 +34,11 @@ from forensics.graph.hang.roots import Roots
 from forensics.graph.hang.waits import Waits
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
+from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.tables import TableName
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True, dict=True):
     """One attempt of the job.
 
     `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
@@ -46,18 +49,19 @@ class Case:
     attempt: int = 0
     expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
     seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
-    identity: pl.DataFrame = field(default_factory=pl.DataFrame)  # identity.SCHEMA
-    ends: Mapping[int, ProcessEnd] = field(default_factory=dict)
+    identity: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # identity.SCHEMA
+    ends: Mapping[int, ProcessEnd] = msgspec.field(default_factory=dict)
     states: States | None = None
-    stacks: pl.DataFrame = field(default_factory=pl.DataFrame)  # facts.stacks.main_stacks
+    stacks: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # facts.stacks.main_stacks
     waits: Waits | None = None
     roots: Roots | None = None
     known_bad: frozenset[str] = frozenset()
-    topology: Mapping[str, int] = field(default_factory=dict)  # user's --topology
-    clocks: Clocks = field(default_factory=Clocks)
+    topology: Mapping[str, int] = msgspec.field(default_factory=dict)  # user's --topology
+    clocks: Clocks = msgspec.field(default_factory=Clocks)
     has_baseline: bool = False  # the bundle holds an earlier attempt
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
+    tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
     @property
@@ -93,9 +97,24 @@ class Case:
         return job_hosts(self.tables, self.identity)
 
     @cached_property
+    def locations(self) -> Locations:
+        """What hosts share: racks, switches (facts/locations.py)."""
+        return Locations(self.tables["locations"], self.job_hosts)
+
+    @cached_property
+    def pair_links(self) -> PairLinks:
+        """How the devices of each host are linked (facts/pair_links.py)."""
+        return PairLinks(self.tables["devices"])
+
+    @cached_property
     def hardware(self) -> tuple[Record, ...]:
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
+
+    @cached_property
+    def flaps(self) -> tuple[Flap, ...]:
+        """How often and for how long links were down (facts/flaps.py)."""
+        return tuple(flaps(self.hardware))
 
     @cached_property
     def time_witness(self) -> TimeWitness:
@@ -191,8 +210,7 @@ class Case:
         return is_only_about_hosts(self.tables, self.events, self.seen)
 
 
-@dataclass(frozen=True, slots=True)
-class Detector:
+class Detector(msgspec.Struct, frozen=True):
     """One question about a case. Pure: no files, no clock, no chance; row order must not matter."""
 
     name: str  # the fault in plain words: "never_entered", "deadlock_cycle"

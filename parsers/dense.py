@@ -8,9 +8,9 @@ the last half; what is lost has a row of `unread`.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import polars as pl
 
 from parsers import prefixes
@@ -37,8 +37,7 @@ class DenseLines(Protocol):
         """Narrow rows → rows of the table, without `file`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dense:
+class Dense(msgspec.Struct, frozen=True):
     """A line form: `parser` would read its lines one by one, `name` is its table."""
 
     parser: str
@@ -96,14 +95,13 @@ class DenseReader:
         return pl.DataFrame({name: columns[name] for name in LINES}, schema=dict(LINES))
 
 
-@dataclass(slots=True)
-class _Form:
+class _Form(msgspec.Struct):
     """A form in one file, and its narrow rows: the first ones, and a moving tail once the limit is near."""
 
     dense: Dense
     lines: DenseLines
-    head: list[pl.DataFrame] = field(default_factory=list)
-    tail: deque[pl.DataFrame] = field(default_factory=deque)
+    head: list[pl.DataFrame] = msgspec.field(default_factory=list)
+    tail: deque[pl.DataFrame] = msgspec.field(default_factory=deque)
     head_rows: int = 0
     tail_rows: int = 0
     lost: int = 0

@@ -1,15 +1,14 @@
 """Evidence: everything that was read from a bundle, as tables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from parsers.tables import TableName
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """The tables of a bundle. All tables are there, empty ones too; rows are sorted by place."""
 
     name: str  # of the bundle

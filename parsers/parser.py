@@ -5,9 +5,9 @@ A parser never raises on content: what it claims becomes rows, `claimed` lines, 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
+import msgspec
 import polars as pl
 
 from parsers.tables import Tables
@@ -36,8 +36,7 @@ LINES: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """One member of the bundle, and what its path tells (a hint: content outranks it)."""
 
     path: str  # relative to the bundle, "/" between parts
@@ -51,8 +50,7 @@ class Source:
     read_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LineParser:
+class LineParser(msgspec.Struct, frozen=True, eq=False):
     """Reads single lines, or short blocks that begin with a line that holds an anchor.
 
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
@@ -73,8 +71,7 @@ class LineParser:
     leftover: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileParser:
+class FileParser(msgspec.Struct, frozen=True, eq=False):
     """Reads the files that it accepts; the first that accepts one is its only FileParser.
 
     A file that begins with a table may go on as the log of a job, so line parsers see every line that the owner has

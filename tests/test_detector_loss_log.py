@@ -1,9 +1,9 @@
 """The training log alone: NaN that shows or hides, assertions, spikes, and the loss scale of fp16."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.detectors.numerics import loss_log, loss_scale

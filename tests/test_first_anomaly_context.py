@@ -1,10 +1,10 @@
 """What a first anomaly is told with: growth, repetition, hardware, checkpoints; and how calls and steps bear on it."""
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from forensics.assemble.identity import SCHEMA
 from forensics.case import Case

@@ -12,8 +12,8 @@ which widens MAD and so the bound.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import hosts_of_ranks, short_host
@@ -33,8 +33,7 @@ _ENDS_TOGETHER = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "b
 _MOMENT = ["key", "clock"]
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """One clock. `offset_ns`: how far it is ahead of the others, `zone_ns` of it the difference of time zones;
     `bound_ns`: the error that remains, None = unknown."""
 
@@ -46,11 +45,10 @@ class Clock:
     anchors: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """All clocks of a case, by (host, basis)."""
 
-    known: Mapping[tuple[str | None, str], Clock] = field(default_factory=dict)
+    known: Mapping[tuple[str | None, str], Clock] = msgspec.field(default_factory=dict)
 
     @property
     def skew_bound_s(self) -> float | None:

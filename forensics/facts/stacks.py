@@ -8,11 +8,11 @@ wins), site, op (for communication), function and file (regular expressions; emp
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from forensics.facts.series import in_order, series
@@ -33,8 +33,7 @@ class Frame(NamedTuple):
         return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """What a stack is doing: `site` of the contract, for communication the operation (None = cannot be told)."""
 
     site: str

@@ -6,8 +6,8 @@ a member completed what nobody completes without it), `unknown` (no record that 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.facts.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
@@ -18,8 +18,7 @@ SENDS = ("send", "isend")
 NEED_ALL = ("all_reduce", "all_gather", "reduce_scatter", "barrier")
 
 
-@dataclass(frozen=True, slots=True)
-class States:
+class States(msgspec.Struct, frozen=True):
     """`groups`: gid, group, desc, members (list[i64]), whole (bool: membership known completely), backend.
     `open`: the operations that hold a rank, one row per rank and operation of its first open launch:
         rank, op (operation id, text), gid, seq, is_p2p, kind, numel, dtype, peer_rank, code, timed, state,

@@ -161,6 +161,27 @@ class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref | None
 
 
+class LocationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rack or switch, or several that hold the same hosts of the job."""
+
+    places: list[str]  # "switch leaf-3"
+    size: int
+    hosts: list[str]  # the first 40
+    asked: list[str]  # named or suspected
+    apart: list[str]  # measured apart from their peers
+
+
+class LinkMesh(msgspec.Struct, frozen=True, kw_only=True):
+    """How the devices of hosts that are linked alike are linked; rows and columns in the order of `devices`."""
+
+    hosts: list[str]  # the first 40
+    size: int
+    devices: list[str]
+    links: list[list[str]]  # as printed; "" where not told
+    gb_per_s: list[list[float | None]]  # from the row's device to the column's; the median of the hosts
+    odd: list[str]  # pairs that are not linked as on other hosts
+
+
 class Views(msgspec.Struct, frozen=True, kw_only=True):
     timeline: list[TimelineItem] = []
     grid: list[GridCell] = []
@@ -176,4 +197,6 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     first_bad: list[FirstBad] = []
     series: list[Series] = []
     hardware: list[HardwareRow] = []
+    links: list[LinkMesh] = []
+    locations: list[LocationRow] = []  # of a bundle that holds a map of racks or switches
     notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view

@@ -5,7 +5,6 @@ NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -286,8 +285,7 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0  # rows of evidence that were read from it
 
 
-@dataclass(frozen=True, slots=True)
-class RankOf:
+class RankOf(msgspec.Struct, frozen=True):
     """One rank of a report: `report.rank(5)`."""
 
     report: "Report"

@@ -8,10 +8,11 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 
+import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.model.finding import Finding
@@ -29,8 +30,7 @@ Key = tuple[bool, int, int, int, int]
 About = Callable[[Finding], SymptomKind | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A finding with all that it is weighed by. `detectors`: who found it."""
 
     finding: Finding
@@ -53,8 +53,7 @@ class Candidate:
         return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Candidates of one attempt, the best first; `best` None where nothing explains what is to be explained."""
 
     best: Candidate | None

@@ -6,8 +6,8 @@ or step, however many ranks show it.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -44,8 +44,7 @@ STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
 
-@dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(msgspec.Struct, frozen=True):
     """`key`: one per operation, process or step. `ranks`: who shows it. `node`: the operation in the wait-for graph."""
 
     kind: SymptomKind

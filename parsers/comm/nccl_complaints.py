@@ -13,8 +13,9 @@ and the numbers of 2.8 to 2.27 beside a failed status (opcode, length) are no ev
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from parsers.lines import Row, event
 from parsers.patterns import regex
@@ -35,8 +36,7 @@ _NUMBERS = {name: number for number, name in _STATUSES.items()}
 _RANK_PAIRS = regex(r"\brank (\d{1,7})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(msgspec.Struct, frozen=True):
     """A family of messages. Named groups of the pattern: `code`, others go into `detail`. `ranks`: it names some."""
 
     pattern: re.Pattern[str]

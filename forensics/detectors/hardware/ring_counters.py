@@ -10,8 +10,8 @@ taken after all have drained (all equal: nothing is said), members without count
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -25,8 +25,7 @@ from forensics.model.texts import ranges, ranks_text
 Edge = tuple[int, int]  # sender, receiver; global ranks
 
 
-@dataclass(frozen=True, slots=True)
-class _Vote:
+class _Vote(msgspec.Struct, frozen=True):
     """What one channel says. `sent`: steps that the sender handed to the network, null where not counted; `others`: the
     lowest count of those that are not behind; `sure`: one rank alone is behind, and all members were compared."""
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -92,8 +92,7 @@ def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iter
         yield Claim(said, "for")
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(msgspec.Struct, frozen=True):
     """Records of the devices or hosts that the named ranks run on."""
 
     claims: tuple[Claim, ...] = ()

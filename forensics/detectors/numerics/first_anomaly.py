@@ -1,10 +1,10 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_actions import actions_for, to_collect

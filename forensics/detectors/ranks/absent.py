@@ -8,7 +8,8 @@ disagree, they are suspects. Method: the maintainers' own, NVIDIA/nccl issues 14
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import rows
@@ -24,8 +25,7 @@ _FEWEST = 4  # members, where no time-out says that the others wait
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven, too
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(msgspec.Struct, frozen=True):
     """`by`: how its word is cited. `beside_records`: tells more than flight records of open operations. `is_report`: made
     once somebody had given up. `is_whole`: shows all groups of a rank, so that a member not heard of leaves a doubt."""
 
@@ -45,8 +45,7 @@ _SOURCES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
+class _Doubt(msgspec.Struct, frozen=True):
     """Why those who are behind must not be named, and who else it may be."""
 
     reason: Reason

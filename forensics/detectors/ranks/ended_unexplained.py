@@ -7,8 +7,9 @@ told of. A line that gives a local rank alone accuses no rank. A stop from outsi
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.facts.event_rows import host_of, own_rank, refs, rows

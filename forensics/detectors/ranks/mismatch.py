@@ -8,9 +8,9 @@ every kind as many as another member or fewer, or of every kind as many or more.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -28,8 +28,7 @@ _SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint"
 _Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """One call of a group, as one source shows it. `said`: rank → its statement. `unheard`: other members. `votes`: by
     stacks, for what most bring. `unmapped`: statements whose rank is not told."""
 

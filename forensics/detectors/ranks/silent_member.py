@@ -9,9 +9,9 @@ look alike.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -27,8 +27,7 @@ _Row = dict[str, Any]
 _FEW = 3  # at most one in three ranks may be silent
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True):
     """A group in which somebody gave up. `members`: all of them; empty where not known."""
 
     label: str

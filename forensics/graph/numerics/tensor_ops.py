@@ -5,8 +5,8 @@ module, op and call; a tensor that comes a second time begins the next one. Time
 """
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.masks import without_masks
@@ -39,8 +39,7 @@ _KINDS = re.compile(
 _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """`frame`: rows in program order per rank with the columns `launch` (attempt, a restart begins the next), `place`
     (order within the rank), `kind` (of communication), `role` (in, state, out; null = says nothing), `nan`, `inf`,
     `bad`. `warnings`: what was ambiguous about the files."""

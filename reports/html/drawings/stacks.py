@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from forensics.model.drawn import StackClass
 from reports.layout import spans
@@ -15,8 +16,7 @@ _PLACE = re.compile(r"\((?P<path>[^()]*[/\\])(?P<end>[^()/\\]+)\)$")
 _PACKAGES = re.compile(r".*[/\\](?:site-packages|dist-packages|lib[/\\]python\d(?:\.\d+)?)[/\\]")
 
 
-@dataclass(slots=True)
-class Branch:
+class Branch(msgspec.Struct):
     """`frames`: outermost first. `count`: processes here. `ranks`: here; `others`: in the same call, but not here."""
 
     frames: list[str]
@@ -24,11 +24,10 @@ class Branch:
     ranks: str
     others: int
     is_rare: bool
-    children: list["Branch"] = field(default_factory=list)
+    children: list["Branch"] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     branches: list[Branch]
     shown: int  # classes
     cut_off: int
