@@ -16,7 +16,10 @@
 #                CASES=torchrun for some of them
 #                The last four have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
 #   make words   what the terminal and Markdown say of every sample and situation, in demo/words.txt (minutes)
-#   make fuzz    mutated sample lines through every parser for SECONDS=60; SEED=1 for the same ones again
+#   make fuzz    spoiled lines and documents through every parser, INPUTS=1000000 of each family or what SECONDS=600 of
+#                each allow; FAMILY=comm for one, SEED=1 for the same ones again
+#   make fuzz-guided       the same parsers, inputs led by coverage, SECONDS of each family (atheris, in an environment of
+#                its own: Python 3.11 to 3.13, Linux)
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -27,7 +30,9 @@ READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
 MB ?= 2048
 N ?= 1000
-SECONDS ?= 60
+SECONDS ?= 600
+INPUTS ?= 1000000
+FAMILY ?=
 SEED ?= 1
 RANKS ?= 128
 DUCKDB ?= $(BIN)/python
@@ -36,9 +41,12 @@ TORCH_VENV := .venv-torch
 TORCH_READY := $(TORCH_VENV)/.ready
 FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
 CASES ?=
+FUZZ_VENV := .venv-fuzz
+FUZZ_READY := $(FUZZ_VENV)/.ready
+ATHERIS ?= atheris==3.0.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix words fuzz lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix words fuzz fuzz-guided lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -46,7 +54,7 @@ demo: $(READY)
 	@echo "The incident page: $(CURDIR)/demo/incident.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -87,7 +95,10 @@ words: $(READY)
 	$(BIN)/python -m samples.words demo/words.txt
 
 fuzz: $(READY)
-	$(BIN)/python benchmarks/fuzz.py --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python benchmarks/fuzz.py $(if $(FAMILY),--family $(FAMILY)) --inputs $(INPUTS) --seconds $(SECONDS) --seed $(SEED)
+
+fuzz-guided: $(FUZZ_READY)
+	$(FUZZ_VENV)/bin/python benchmarks/fuzz_guided.py $(if $(FAMILY),--family $(FAMILY)) --seconds $(SECONDS)
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml
@@ -105,6 +116,14 @@ $(TORCH_READY): requirements.lock pyproject.toml
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check numpy "$(TORCH)"
 	@touch $@
 
+# Instruments the parsers, so nothing else is done in this environment.
+$(FUZZ_READY): requirements.lock pyproject.toml
+	test -x $(FUZZ_VENV)/bin/python || $(PYTHON) -m venv $(FUZZ_VENV)
+	$(FUZZ_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(FUZZ_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(FUZZ_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(ATHERIS)"
+	@touch $@
+
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
@@ -114,4 +133,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) .bench demo build dist
+	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(FUZZ_VENV) .bench demo build dist

@@ -20,6 +20,7 @@ from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.model.past import Past, origin_of
 from forensics.model.steps import Step, unwatched
 from forensics.model.texts import ranks_text
+from forensics.model.tolerances import BUILT_IN, Tolerances
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats
@@ -59,6 +60,7 @@ def conclude_evidence(
     known_bad: frozenset[str] = frozenset(),
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
+    tolerances: Tolerances = BUILT_IN,
     past: Past = NO_PAST,
     detectors: Sequence[Detector] = DETECTORS,
     step: Step = unwatched,
@@ -82,7 +84,7 @@ def conclude_evidence(
     split = attempts.tables
     for attempt, tables in split.items():
         with step("facts"):
-            case = case_of(tables, attempt, expected, known_bad, topology, hung)
+            case = case_of(tables, attempt, expected, known_bad, topology, hung, tolerances)
         case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
         with step("detectors"):
             findings, missing = detect(case, detectors)
@@ -113,7 +115,12 @@ def conclude_evidence(
         incidents=mark_repeats(incidents, primary, len(job), hosts, arounds, past),
         findings=listed,
         environment=environment(split),
-        limits=[*attempts.limits, *dict.fromkeys(limits), *_marked_hosts(known_bad, members.hosts_seen)],
+        limits=[
+            *attempts.limits,
+            *dict.fromkeys(limits),
+            *tolerances.told,
+            *_marked_hosts(known_bad, members.hosts_seen),
+        ],
         files=files,
         ledger=ledger(spans),
     )
@@ -134,6 +141,7 @@ def analyze(
     known_bad: Sequence[str] = (),
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
+    tolerances: Mapping[str, str | float] | None = None,
     past: Past = NO_PAST,
     parsers: Sequence[Parser] = PARSERS,
     detectors: Sequence[Detector] = DETECTORS,
@@ -148,7 +156,8 @@ def analyze(
 
     `expected_ranks`: how many ranks the job has. `known_bad`: hosts already known to be bad. `topology`: sizes, as
     {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken. `past`: what a history
-    holds (forensics.history.recall).
+    holds (forensics.history.recall). `tolerances`: by how much figures may differ by design, as {"loss": "100%",
+    "replicas": 0.01} (forensics.model.tolerances).
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
     where nothing can be read."""
     evidence = read(str(bundle), parsers=parsers, progress=progress)
@@ -158,6 +167,7 @@ def analyze(
         known_bad=frozenset(known_bad),
         topology=topology,
         hung=hung,
+        tolerances=Tolerances.of(tolerances or {}),
         past=past,
         detectors=detectors,
     )

@@ -13,11 +13,14 @@ from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
+from forensics.facts.flaps import Flap, flaps
 from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.hardware import Record, hardware
+from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.own_values import is_data_parallel
+from forensics.facts.pair_links import PairLinks
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
@@ -35,6 +38,7 @@ from forensics.graph.hang.roots import Roots, find
 from forensics.graph.hang.waits import Waits, build
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
+from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.tables import TableName
 
 
@@ -55,6 +59,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     has_baseline: bool = False  # the bundle holds an earlier attempt
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
+    tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
     @property
@@ -125,9 +130,24 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return job_hosts(self.tables, self.identity)
 
     @cached_property
+    def locations(self) -> Locations:
+        """What hosts share: racks, switches (facts/locations.py)."""
+        return Locations(self.tables["locations"], self.job_hosts)
+
+    @cached_property
+    def pair_links(self) -> PairLinks:
+        """How the devices of each host are linked (facts/pair_links.py)."""
+        return PairLinks(self.tables["devices"])
+
+    @cached_property
     def hardware(self) -> tuple[Record, ...]:
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
+
+    @cached_property
+    def flaps(self) -> tuple[Flap, ...]:
+        """How often and for how long links were down (facts/flaps.py)."""
+        return tuple(flaps(self.hardware))
 
     @cached_property
     def time_witness(self) -> TimeWitness:
@@ -228,6 +248,7 @@ def case_of(
     known_bad: frozenset[str] = frozenset(),
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
+    tolerances: Tolerances = BUILT_IN,
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
     tables = with_dump_ranks(tables)
@@ -236,7 +257,18 @@ def case_of(
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_recovered(with_task_exits(whole, job, seen, identity))
-    return Case(whole, attempt, job, seen, identity, known_bad, topology or {}, hung=hung, world_from=learnt)
+    return Case(
+        whole,
+        attempt,
+        job,
+        seen,
+        identity,
+        known_bad,
+        topology or {},
+        hung=hung,
+        world_from=learnt,
+        tolerances=tolerances,
+    )
 
 
 class Detector(msgspec.Struct, frozen=True):

@@ -33,6 +33,7 @@ from parsers.device import (
     nvidia_smi_table,
     nvidia_smi_xml,
     nvlink_status,
+    pair_matrix,
     prometheus,
     prometheus_range,
     telemetry_table,
@@ -53,6 +54,7 @@ from parsers.kernel import (
 )
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.limits import Limits
+from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
@@ -124,6 +126,7 @@ PARSERS: tuple[Parser, ...] = (
     mx_smi.PARSER,
     ib.PARSER,
     ib_counters.PARSER,
+    ib_fabric.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
@@ -131,6 +134,7 @@ PARSERS: tuple[Parser, ...] = (
     clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
+    node_labels.PARSER,
     sacct.PARSER,
     msprof.PARSER,
     phases.PARSER,
@@ -138,6 +142,7 @@ PARSERS: tuple[Parser, ...] = (
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,
+    rack_map.PARSER,
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     tensor_stats.PARSER,
@@ -184,6 +189,7 @@ PARSERS: tuple[Parser, ...] = (
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    slurm_topology.PARSER,
     deepspeed_launcher.PARSER,
     mpi.PARSER,
     serving.PARSER,
@@ -197,6 +203,7 @@ PARSERS: tuple[Parser, ...] = (
     nic.PARSER,
     fabric_manager.PARSER,
     nvidia_smi_table.PARSER,
+    pair_matrix.PARSER,
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,

@@ -66,6 +66,12 @@ def is_tar(head: bytes) -> bool:
     return True
 
 
+def loss_of(stream: BinaryIO) -> str | None:
+    """What a buffered reader's raw stream could not read; None where all is there, so far."""
+    found = getattr(getattr(stream, "raw", None), "loss", None)
+    return str(found) if found else None
+
+
 class _Folded:
     """zlib, bz2 and lzma behind one small face: bounded output, concatenated members."""
 
@@ -138,7 +144,8 @@ class Unfolded(io.RawIOBase):
             if self._start is not None and not isinstance(error, EOFError):
                 self._chunks, self._start = self._carefully(self._start), None
                 return self._next()
-            self.loss = f"damaged or cut short after {self._out} bytes: {error or type(error).__name__}"
+            why = loss_of(self._source.inner) or error or type(error).__name__
+            self.loss = f"damaged or cut short after {self._out} bytes: {why}"
             return b""
         self._out += len(chunk)
         if self._out > RATIO_FREE and self._out > RATIO * self._source.count:
@@ -273,7 +280,12 @@ class Forward:
             self.at = to
         while self.at < to:
             if not self.read(min(to - self.at, BLOCK)):
-                raise TarError("the archive is cut short")
+                raise self.cut()
+
+    def cut(self) -> "TarError":
+        """What to raise where bytes are missing."""
+        why = loss_of(self._stream)
+        return TarError(f"the archive is cut short{f': {why}' if why else ''}")
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
@@ -294,7 +306,7 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
         if len(block) == 512 and not any(block):
             return
         if len(block) < 512:
-            raise TarError("the archive is cut short")
+            raise stream.cut()
         try:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:

@@ -34,6 +34,8 @@ _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplemente
 # What opening or reading a member may raise.
 STREAM_ERRORS = (OSError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a file of a folder may have become a link since it was listed
+
 
 class BundleError(Exception):
     """The path does not exist, cannot be read at all, or holds nothing."""
@@ -78,7 +80,8 @@ def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None) -> B
     bundle.sources = _unique(bundle.sources)
     if not bundle.sources:
         bundle.close()
-        raise BundleError(f"{text}: nothing in it")
+        why = "; ".join(dict.fromkeys(str(row["reason"]) for row in bundle.unread[:3]))
+        raise BundleError(f"{text}: nothing in it{f': {why}' if why else ''}")
     return bundle
 
 
@@ -99,7 +102,8 @@ def _fill(bundle: Bundle, path: str) -> None:
         return
     if not stat.S_ISREG(mode):
         raise BundleError(f"{path}: neither a file nor a folder")
-    source = _source(os.path.basename(path), os.path.getsize(path), partial(open_file, path))
+    size = os.path.getsize(path)
+    source = _source(os.path.basename(path), size, partial(open_file, path, size))
     bundle.budget.stored = source.size
     with source.open() as stream:  # the bundle itself must be readable: an error here is an error of the call
         stream.read(1)
@@ -128,8 +132,7 @@ def _stream_members(bundle: Bundle, prefix: str, name: str, stream: io.BufferedR
         size, opener = bundle._spill.keep(stream, None)
         if size:
             bundle.sources.append(_source(name, size, opener))
-    loss = getattr(stream.raw, "loss", None)
-    if loss:
+    if loss := archives.loss_of(cast(BinaryIO, stream)):
         _list(bundle, prefix.rstrip("/") or name, loss)
 
 
@@ -215,12 +218,12 @@ def _taken(bundle: Bundle, entry: archives.Entry, path: str) -> bool:
 
 
 def _zip_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
-    try:
-        with source.open() as stream, zipfile.ZipFile(stream) as archive:
-            listed = archive.infolist()
-    except _ARCHIVE_ERRORS as error:
-        _list(bundle, source.path, f"damaged zip: {error}", source.size)
-        return
+    with source.open() as stream:
+        try:
+            listed = zipfile.ZipFile(stream).infolist()
+        except _ARCHIVE_ERRORS as error:
+            _list(bundle, source.path, f"damaged zip: {archives.loss_of(stream) or error}", source.size)
+            return
     shared = archives.overlapping(listed)
     for at, info in enumerate(listed):
         path = prefix + _clean(info.filename)
@@ -278,7 +281,7 @@ def _plain(bundle: Bundle, entry: "os.DirEntry[str]", path: str, real_root: str)
     if not stat.S_ISREG(status.st_mode):
         _list(bundle, path, "not a plain file")
         return None
-    return _source(path, status.st_size, partial(open_file, entry.path))
+    return _source(path, status.st_size, partial(open_file, entry.path, status.st_size, _NO_LINK))
 
 
 def _head(bundle: Bundle, source: Source) -> bytes | None:

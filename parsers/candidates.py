@@ -18,6 +18,8 @@ from parsers.tables import SCHEMAS, Tables, spelled, table
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
 FAILURES = 50  # lines looked for one by one on which a parser fails; beyond these, a stretch is lost whole
+# What a parser with a defect raises; the panic of a library below polars is no Exception.
+DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicException)
 
 _PLACE = ["file", "line"]
 _SAID = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
@@ -90,7 +92,7 @@ def _parse(parser: LineParser, frame: pl.DataFrame, lost: list[dict[str, Any]]) 
     """What the parser reads; the lines on which it fails go to `lost`, as rows of `unread`."""
     try:
         yield checked(parser.parse(frame))
-    except Exception as error:
+    except DEFECTS as error:
         parts = frame.partition_by("file", maintain_order=True)
         if len(parts) == 1 and frame.height > 1 and len(lost) < FAILURES and not isinstance(error, WrongTable):
             parts = [frame[: frame.height // 2], frame[frame.height // 2 :]]
@@ -120,11 +122,11 @@ def checked(tables: Tables) -> Tables:
     return bounded(tables)
 
 
-def failed(name: str, error: Exception) -> str:
+def failed(name: str, error: BaseException) -> str:
     """Why a file is `unread` where a parser has a defect."""
     return f"parser {name} failed: {message(error)}"
 
 
-def message(error: Exception) -> str:
+def message(error: BaseException) -> str:
     """An error in one line."""
     return (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:300]

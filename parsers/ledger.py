@@ -16,8 +16,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import prefixes, stamps
+from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
-from parsers.candidates import Candidates, checked, failed, message, path_columns
+from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
@@ -30,6 +31,7 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spell
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
+TOGETHER = 64  # files that one parser reads at once
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
@@ -161,7 +163,9 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
-    _parse_together(reading.waiting)
+        if len(reading.waiting) >= TOGETHER or source is sources[-1]:
+            made += sum(map(_bytes, _parse_together(reading.waiting)))
+            reading.waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
     return reports, parts
@@ -214,8 +218,7 @@ class _Opened:
         return stream
 
     def losses(self) -> set[str]:
-        raws = (getattr(stream, "raw", None) for stream in self._streams)
-        return {loss for raw in raws if (loss := getattr(raw, "loss", None)) is not None}
+        return {loss for stream in self._streams if (loss := loss_of(stream)) is not None}
 
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
@@ -253,18 +256,20 @@ def _lose(report: _Report, source: Source, opened: _Opened) -> None:
         report.lose(loss)
 
 
-def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> None:
-    """Files whose owner reads several at once. Where it fails they are read one by one, so that one costs only itself."""
+def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> list[Tables]:
+    """Files whose owner reads several at once → the tables made of them. Where it fails they are read one by one, so that
+    one costs only itself."""
     for owner in {report.owner.name: report.owner for report, _, _ in waiting if report.owner is not None}.values():
         mine = [item for item in waiting if item[0].owner is owner]
         try:
             assert owner.together is not None
             mine[0][0].parts.append(checked(owner.together([source for _, source, _ in mine])))
-        except Exception:
+        except DEFECTS:
             for report, source, _ in mine:
                 _parse_file(report, owner, source)
     for report, source, opened in waiting:
         _lose(report, source, opened)
+    return [part for report, _, _ in waiting for part in report.parts]
 
 
 def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FileParser | None:
@@ -272,7 +277,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
         try:
             if parser.accepts(report.source.path, head):
                 return parser
-        except Exception as error:  # a defect of one parser must not cost the bundle
+        except DEFECTS as error:  # a defect of one parser must not cost the bundle
             report.lose(failed(parser.name, error))
     return None
 
@@ -280,7 +285,7 @@ def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FilePa
 def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     try:
         found = dict(checked(owner.parse(source)))
-    except Exception as error:
+    except DEFECTS as error:
         report.lose(failed(owner.name, error), bytes=source.size)
         return
     if not report.is_alone and not owner.shared:

@@ -28,13 +28,54 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes | None: ...
 
 
-def open_file(path: str) -> BinaryIO:
-    # No waiting on what became a pipe meanwhile, no following of what became a link.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+def open_file(path: str, size: int | None = None, flags: int = 0) -> BinaryIO:
+    """A file that was listed with that size; `flags`: more of os.open. No waiting on what became a pipe meanwhile."""
+    handle = os.open(path, flags | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError("not a plain file")
-    return open(handle, "rb")
+    return cast(BinaryIO, io.BufferedReader(_Plain(io.FileIO(handle), size)))
+
+
+class _Plain(io.RawIOBase):
+    """A file as it lies there; `loss` says what could not be read behind its first byte, an end before its size included."""
+
+    def __init__(self, inner: io.FileIO, size: int | None) -> None:
+        super().__init__()
+        self._inner, self._size = inner, size
+        self.loss: str | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._inner.tell()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._inner.seek(offset, whence)
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        try:
+            got = self._inner.readinto(buffer)
+        except OSError as error:
+            if not self.tell():
+                raise
+            self.loss = f"not read beyond byte {self.tell()}: {error.strerror or error}"
+            return 0
+        if not got and self._size is not None and len(buffer) and self.tell() < self._size:
+            self.loss = f"cut short while it was read: {self.tell()} of {self._size} bytes"
+        return got or 0
+
+    def readall(self) -> bytes:
+        return b"".join(iter(partial(self.read, archives.BLOCK), b""))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.close()
+        super().close()
 
 
 def open_unfolded(kind: str, opener: Callable[[], BinaryIO], share: Share) -> BinaryIO:
@@ -80,7 +121,7 @@ class _Zipped(io.RawIOBase):
         try:
             data = self._member.read(len(buffer)) if self.loss is None else b""
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            self.loss = f"damaged or cut short: {error or type(error).__name__}"
+            self.loss = archives.loss_of(self._inner) or f"damaged or cut short: {error or type(error).__name__}"
             data = b""
         buffer[: len(data)] = data
         return len(data)
@@ -99,6 +140,10 @@ class _Slice(io.RawIOBase):
         super().__init__()
         self._inner, self._offset, self._size, self._at = inner, offset, size, 0
         inner.seek(offset)
+
+    @property
+    def loss(self) -> str | None:
+        return archives.loss_of(self._inner)
 
     def readable(self) -> bool:
         return True

@@ -216,6 +216,7 @@ HEADING: Mapping[str, str] = {
     "What went well, what did not, where we were lucky": "做得好的、不好的、侥幸的", "Action items": "行动项",
     "Collectives": "集合通信", "Environment differences": "环境差异", "What was read": "已读内容", "Could not be read": "未能读取",
     "Who waits for whom": "等待关系", "Ranks": "rank 状态", "Hardware and system events": "硬件与系统事件",
+    "Where hosts stand": "主机位置", "Links between devices": "设备间链路",
     "Method and limits": "方法与局限", "Other incidents in this bundle": "本证据包中的其他事故",
     "What each detector said": "各检测器的结论", "How to read the status": "状态说明", "Limits": "局限", "To take away": "导出",
     "Stacks": "调用栈", "Tensors": "张量", "Timeline": "时间线", "Why": "依据", "What is known": "已知",

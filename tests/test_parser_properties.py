@@ -211,3 +211,27 @@ def test_no_pattern_blows_up_on_a_long_line_of_a_file(parser: FileParser) -> Non
     parser.accepts("a.txt", data)
     checked(parser.parse(_source(data)))
     assert time.process_time() - began < MS_PER_LINE / 1000 * len(lines)
+
+
+# What fuzzing found, cut down to what matters.
+BROKE_FILES = {
+    "nvidia_smi_dmon": ["# gpu   pwr   gpu", "# Idx     W   Idx", "    0    71     -"],
+    "prometheus_range": ['{"data": {"result": [{"metric": {}, "values": true}]}}', '{"data": {"result": [{"metric": {}, "values": 7}]}}'],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKE_FILES)
+def test_what_broke_a_reader_of_files(name: str) -> None:
+    (parser,) = (parser for parser in FILE_PARSERS if parser.name == name)
+    checked(parser.parse(_source("\n".join(BROKE_FILES[name]).encode())))
+    for line in BROKE_FILES[name]:
+        checked(parser.parse(_source(line.encode())))
+
+
+@pytest.mark.parametrize(("name", "line"), [("mthreads_gmi", "-" * 4000 + "x")], ids=["mthreads_gmi"])
+def test_what_took_a_reader_too_long(name: str, line: str) -> None:
+    (parser,) = (parser for parser in FILE_PARSERS if parser.name == name)
+    data = "\n".join([*samples(parser), *[line] * 200]).encode()
+    began = time.process_time()
+    checked(parser.parse(_source(data)))
+    assert time.process_time() - began < 1.0

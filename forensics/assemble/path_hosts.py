@@ -18,7 +18,10 @@ from parsers.patterns import regex
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
-_HOSTED: tuple[TableName, ...] = tuple(name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys())
+# A map of the site names hosts of everybody: no record of any of them.
+_HOSTED: tuple[TableName, ...] = tuple(
+    name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys() and name != "locations"
+)
 _SPEAKING: tuple[TableName, ...] = tuple(name for name in _HOSTED if "rank" in SCHEMAS[name] and name != "files")
 _FOLDERS = 3  # side by side
 _IDS = ("port_guid", "node_guid", "uuid", "serial")

@@ -21,7 +21,7 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, loading, read_bundle, report_of, told
+from forensics.cli.reading import BUNDLE_HELP, LIMIT, TOLERANCE, loading, read_bundle, report_of, told, tolerances_of
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ def _primary(report: "Report") -> "Incident":
     help="What earlier incidents say of who is accused now; not with --redact.",
 )
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
+@TOLERANCE
 @LIMIT
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
@@ -217,6 +218,7 @@ def analyze(
     known_bad: tuple[str, ...],
     kept: str | None,
     hung: bool,
+    tolerances: tuple[str, ...],
     limits: tuple[str, ...],
     opened: bool,
     language: "Language",
@@ -242,6 +244,7 @@ def analyze(
     files = [target for target in targets if target != "-"]
     if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
         raise click.UsageError(why)
+    allowed = tolerances_of(tolerances)
     outputs.check(files)
     with loading():
         from forensics.analyze import conclude_evidence
@@ -258,6 +261,7 @@ def analyze(
         known_bad=frozenset(known_bad),
         topology=topology,
         hung=hung,
+        tolerances=allowed,
         past=past,
         step=told(steps),
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.model.incident import Report
     from forensics.model.steps import Step
+    from forensics.model.tolerances import Tolerances
     from parsers import Evidence, Limits
 
 EXIT_UNREADABLE = 3
@@ -28,6 +29,15 @@ LIMIT = click.option(
     multiple=True,
     metavar="NAME=N",
     help="What the bundle may cost: unfolded, tables (bytes, as 64G), ratio, growth, members, nesting, seconds; may be repeated.",
+)
+
+
+TOLERANCE = click.option(
+    "--tolerance",
+    "tolerances",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="How far figures may differ by design: loss (built in: 50%), replicas (0); may be repeated.",
 )
 
 
@@ -162,6 +172,16 @@ def limits_of(limits: tuple[str, ...]) -> "Limits":
         return Limits.of(dict(limit.partition("=")[::2] for limit in limits))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--limit") from error
+
+
+def tolerances_of(tolerances: tuple[str, ...]) -> "Tolerances":
+    """What was asked for by --tolerance."""
+    from forensics.model.tolerances import Tolerances
+
+    try:
+        return Tolerances.of(dict(one.partition("=")[::2] for one in tolerances))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--tolerance") from error
 
 
 def report_of(bundle: str) -> "Report":

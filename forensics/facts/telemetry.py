@@ -110,6 +110,11 @@ class Apart(msgspec.Struct, frozen=True):
         return f"{what}{place}" + (f" (rank {self.rank})" if self.rank is not None else "")
 
     @property
+    def word(self) -> str:
+        """The quantity in words."""
+        return _WORDS[self.quantity]
+
+    @property
     def seen(self) -> str:
         """What the sampling could show."""
         if self.moments < 2:

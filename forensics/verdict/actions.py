@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from forensics.facts.locations import Shared, listed
 from forensics.model import commands
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
@@ -32,6 +33,7 @@ class Known(NamedTuple):
     around: Surroundings = NOWHERE
     has_records: bool = True  # flight records are there
     hosts: int = 0  # of the job, 0 where unknown
+    shared: Shared | None = None  # the place that several hosts in question have in common
 
 
 NOTHING = Known()
@@ -41,7 +43,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
     actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
-    actions += _shared(finding)
+    actions += _shared(finding, known.shared)
     if finding.collect or finding.undecided or status == "unknown":
         actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
@@ -81,8 +83,15 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
     ]
 
 
-def _shared(finding: Finding) -> list[Action]:
+def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
     """Of several hosts at once: one cause that they share is likelier than as many faults on the same day."""
+    if shared is not None and shared.is_likely and finding.domain != "workload":
+        who = listed(host for host, _ in shared.things)
+        return [
+            Action(
+                kind="inspect_hardware", target=f"{shared.name}, which {who} share", command=None, reason=shared.text
+            )
+        ]
     hosts = sorted({*finding.hosts, *finding.suspect_hosts})
     if len(hosts) < _AT_ONCE or finding.domain == "workload":
         return []

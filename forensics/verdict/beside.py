@@ -1,7 +1,7 @@
 """What stands beside the proof of a finding and is no part of it: measures of its devices, what schedulers and checks say of
-its hosts, how much of a host is lost. It names nobody and raises no status."""
+its hosts, for how long its links were down, how much of a host is lost. It names nobody and raises no status."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import polars as pl
 
@@ -9,10 +9,11 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
+from forensics.facts.locations import listed
 from forensics.model.finding import Claim, Finding
 from forensics.model.texts import ranks_text
 
-_SHOWN = 8
+_SHOWN, _PLACES = 8, 4
 
 
 def beside(case: Case, finding: Finding) -> list[Claim]:
@@ -20,7 +21,8 @@ def beside(case: Case, finding: Finding) -> list[Claim]:
     place = case.host_of_rank
     hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
     told = {claim.text for claim in finding.claims}
-    found = [*_measured(case, finding, hosts), *_running(case), *_checks(case, sorted(hosts)), *_extent(case, finding)]
+    found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
+    found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -31,6 +33,11 @@ def _measured(case: Case, finding: Finding, hosts: frozenset[str]) -> list[Claim
         one for one in case.apart if one.rank in subjects or ((one.rank is None or not subjects) and one.host in hosts)
     ]
     return [Claim(one.text, "for", one.refs) for one in own][:_SHOWN]
+
+
+def _links(case: Case, hosts: Collection[str]) -> list[Claim]:
+    """How often and for how long links of its hosts were down."""
+    return [Claim(one.text, "for", one.refs[:_PLACES]) for one in case.flaps if one.host in hosts][:_SHOWN]
 
 
 def _running(case: Case) -> list[Claim]:
@@ -57,6 +64,25 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
     text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
     return Claim(text, "unseen")
+
+
+def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
+    """Pairs of devices of these hosts that are not linked as on the others."""
+    return [Claim(one.text, "for", one.refs) for one in case.pair_links.odd if one.host in hosts][:_SHOWN]
+
+
+def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:
+    """The rack or switch that several hosts share; of one host, who stands beside it."""
+    if (shared := case.locations.shared(hosts)) is not None:
+        return [Claim(shared.text, "for" if shared.is_likely else "unseen", shared.refs)]
+    claims = []
+    for host in sorted(hosts)[:_SHOWN] if len(hosts) == 1 else ():
+        for sort, name in case.locations.of(host)[:1]:
+            others = [other for other, _ in case.locations.hosts[sort, name] if other != host]
+            claims.append(
+                Claim(f"{host} stands at {sort} {name}, with {listed(others) or 'no other host'} of this job", "unseen")
+            )
+    return claims
 
 
 def _extent(case: Case, finding: Finding) -> list[Claim]:

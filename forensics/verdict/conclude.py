@@ -40,6 +40,7 @@ from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
+from forensics.verdict.settings import with_settings
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import Symptom
 
@@ -148,9 +149,9 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    finding, choice = one.finding, conclusion.choice
+    finding, choice = with_settings(case, one.finding), conclusion.choice
     status, rule = status_of(one, choice.observers)
-    rivals = [other for other in choice.candidates if other is not one and other.finding.summary != finding.summary]
+    rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
         kind=one.kind,
         cause=finding.cause,
@@ -199,7 +200,10 @@ def _known(case: Case, verdict: Verdict) -> Known:
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.states is not None and case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
-    return Known(places, dead, surroundings(case.tables), has_records, len(case.job_hosts))
+    hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    return Known(
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
+    )
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -40,7 +40,7 @@ _LINES = 20_000
 _HEAD = regex(rb"(?m)^ *mthreads-gmi:\S+ +Driver Version:")
 # Rulers, headings, the process list, the stamp above.
 _FORM = regex(
-    r"[-+=| ]*[-+=|][-+=| ]*$|ID +Name|[^|]*\|[^|]*\||\s+[^|]{0,60}\|\s|Processes:|\s+(?:ECC Mode|PID\b)|No running process"
+    r" *[-+=|][-+=| ]*$|ID +Name|[^|]*\|[^|]*\||\s+[^|]{0,60}\|\s|Processes:|\s+(?:ECC Mode|PID\b)|No running process"
     r"|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}$"
 )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
-from parsers.reading import real, text_lines
+from parsers.reading import real, text_lines, whole
 from parsers.tables import Tables, table
 
 _HEADER = regex(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
@@ -62,7 +62,7 @@ def parse(source: Source) -> Tables:
 
 def _metrics(said: dict[str, str], place: dict[str, Any]) -> list[dict[str, Any]]:
     stamp = _time(said.pop("date", ""), said.pop("time", ""))
-    device = {"device_index": int(said.pop("gpu")), "time_ns": stamp}
+    device = {"device_index": whole(said.pop("gpu")), "time_ns": stamp}
     return [
         place | device | {"metric": f"dmon/{name}", "value": real(value), "text": value}
         for name, value in said.items()

@@ -48,7 +48,8 @@ def parse(source: Source) -> Tables:
 def _series(series: dict[str, Any], source: Source, number: int) -> list[dict[str, Any]]:
     labels = {str(key): str(value) for key, value in series["metric"].items()}
     name = labels.pop("__name__", "value")
-    points = series.get("values") or [series.get("value")]
+    values = series.get("values")
+    points = values if isinstance(values, list) else [series.get("value")]
     who = sample(name, labels, "", source) | {"file": source.path, "record": number}
     return [
         who | {"value": real(point[1]), "text": str(point[1]), "time_ns": int(time * 1e9)}

@@ -25,15 +25,24 @@ Source: torch/csrc/distributed/c10d/FlightRecorder.hpp and FlightRecorderDetail.
 
 import gc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import msgspec
 import polars as pl
 
 from parsers import cut_json, flight_rows, safe_pickle
-from parsers.flight_columns import OPERATION_KEYS, group_of, int_or_none, operation_columns, split_name
+from parsers.flight_columns import (
+    OPERATION_KEYS,
+    group_of,
+    int_or_none,
+    is_bearable,
+    operation_columns,
+    picked_columns,
+    split_name,
+)
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.tables import TableName, Tables, conform, table
@@ -69,41 +78,66 @@ class _Dump(msgspec.Struct):
     size: int
     entries: list[dict[Any, Any]]
     problems: list[str] = msgspec.field(default_factory=list)
+    rows: flight_rows.Rows | None = None  # then `entries` are its forms
 
     def part(self, key: str) -> dict[Any, Any]:
         value = self.document.get(key)
         return value if isinstance(value, dict) else {}
 
 
+class _Unread(ValueError):
+    """Nothing of so many bytes can be read; the message says why."""
+
+    def __init__(self, size: int, reason: str) -> None:
+        super().__init__(reason)
+        self.size = size
+
+
 def parse(source: Source) -> Tables:
     """Tables of one dump; never raises on content."""
+    return together([source])
+
+
+def together(sources: Sequence[Source]) -> Tables:
+    """Tables of several dumps: what a table costs is then paid once, not for each of thousands of dumps."""
+    dumps: list[_Dump] = []
+    unread: list[dict[str, Any]] = []
+    with _without_collector():
+        for source in sources:
+            try:
+                dumps.append(_read(source))
+            except _Unread as error:
+                unread.append({"file": source.path, "bytes": error.size, "reason": str(error)})
+        return _tables(dumps, unread)
+
+
+def _read(source: Source) -> _Dump:
     try:
         with source.open() as stream:
             data = stream.read(max(safe_pickle.MAX_BYTES, cut_json.MAX_BYTES) + 1)
     except Exception as error:  # archives and remote files raise whatever their readers raise
-        return _unread(source.path, source.size, [f"cannot be read: {error}"[:MAX_TEXT]])
+        raise _Unread(source.size, f"cannot be read: {error}"[:MAX_TEXT]) from error
     if not data.strip():
-        return _unread(source.path, len(data), ["empty file"])
-    with _without_collector():
-        if (tables := _by_forms(source, data)) is not None:
-            return tables
-        document, problem = _decode(data)
-        if document is None:
-            return _unread(source.path, len(data), [problem or "not a flight recorder dump"])
-        dump = _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
-        return _tables(dump)
+        raise _Unread(len(data), "empty file")
+    if (dump := _by_forms(source, data)) is not None:
+        return dump
+    document, problem = _decode(data)
+    if document is None:
+        raise _Unread(len(data), problem or "not a flight recorder dump")
+    return _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
 
 
-def _by_forms(source: Source, data: bytes) -> Tables | None:
-    """Tables of a whole pickle whose entries repeat a few forms; None where it is not known to be one."""
+def _by_forms(source: Source, data: bytes) -> _Dump | None:
+    """A whole pickle whose entries repeat a few forms; None where it is not known to be one."""
     if source.read_error:
         return None
     try:
         rows = flight_rows.read(data, OPERATION_KEYS, MAX_ENTRIES)
-        dump = _dump(source, rows.document | {"entries": rows.forms}, len(data), [])
-        return None if dump.problems else _tables(dump, rows)
     except flight_rows.Unfit:
         return None
+    dump = _dump(source, rows.document | {"entries": rows.forms}, len(data), [])
+    dump.rows = rows
+    return dump if not dump.problems and is_bearable(rows) else None
 
 
 @contextmanager
@@ -178,29 +212,45 @@ def _dump(source: Source, document: dict[Any, Any], size: int, problems: list[st
     return _Dump(source.path, rank, source.host, document, size, distinct, problems)
 
 
-def _tables(dump: _Dump, rows: flight_rows.Rows | None = None) -> Tables:
-    pairs = _groups_of_ids(dump)
-    backend = _backend(dump)
-    result: dict[TableName, pl.DataFrame] = {}
-    if dump.entries:
-        columns, notes = operation_columns(dump.entries, rows)
-        dump.problems.extend(notes)
-        frame = columns.with_columns(
-            pl.lit(dump.rank, dtype=pl.Int64).alias("rank"),
-            pl.lit(dump.host, dtype=pl.String).alias("host"),
-            pl.lit(dump.path).alias("file"),
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("record"),
-        )
-        result["operations"] = conform("operations", frame)
-    result["groups"] = table("groups", _group_rows(dump, pairs, backend))
-    result["progress"] = table("progress", _progress_rows(dump, pairs, backend))
-    result["settings"] = table("settings", _setting_rows(dump))
-    if dump.rank is not None:
-        how = "flight recorder file name"
-        result["ranks"] = table("ranks", [{"rank": dump.rank, "host": dump.host, "how": how, "file": dump.path}])
-    if dump.problems:
-        result["unread"] = table("unread", [{"file": dump.path, "reason": reason} for reason in dump.problems])
-    return result
+def _tables(dumps: Sequence[_Dump], unread: list[dict[str, Any]]) -> Tables:
+    operations = list(_operations(dumps))
+    pairs, backends = [_groups_of_ids(dump) for dump in dumps], [_backend(dump) for dump in dumps]
+    known = list(zip(dumps, pairs, backends, strict=True))
+    result: dict[TableName, pl.DataFrame] = {
+        "groups": table("groups", chain.from_iterable(_group_rows(*each) for each in known)),
+        "progress": table("progress", chain.from_iterable(_progress_rows(*each) for each in known)),
+        "settings": table("settings", chain.from_iterable(map(_setting_rows, dumps))),
+        "ranks": table("ranks", [_rank_row(dump) for dump in dumps if dump.rank is not None]),
+        "operations": pl.concat(operations) if operations else table("operations", []),
+    }
+    unread += [{"file": dump.path, "reason": reason} for dump in dumps for reason in dump.problems]
+    result["unread"] = table("unread", unread)
+    return {name: frame for name, frame in result.items() if frame.height}
+
+
+def _operations(dumps: Sequence[_Dump]) -> Iterator[pl.DataFrame]:
+    """Entries of dumps by forms in one frame, and of each other dump in one of its own."""
+    by_forms = [(dump, dump.rows) for dump in dumps if dump.rows is not None]
+    if by_forms:
+        columns = picked_columns([rows for _, rows in by_forms])
+        yield _placed(columns, [(dump, len(rows.picks)) for dump, rows in by_forms])
+    for dump in dumps:
+        if dump.rows is None and dump.entries:
+            columns, notes = operation_columns(dump.entries)
+            dump.problems.extend(notes)
+            yield _placed(columns, [(dump, len(dump.entries))])
+
+
+def _placed(columns: pl.DataFrame, dumps: Sequence[tuple[_Dump, int]]) -> pl.DataFrame:
+    """Columns of so many entries of each dump → rows of `operations`."""
+    told = [(dump.rank, dump.host, dump.path, count) for dump, count in dumps]
+    schema = {"rank": pl.Int64, "host": pl.Categorical, "file": pl.Categorical, "record": pl.Int64}
+    places = pl.DataFrame(told, schema=schema, orient="row")
+    return conform("operations", columns.hstack(places.with_columns(record=pl.int_ranges("record")).explode("record")))
+
+
+def _rank_row(dump: _Dump) -> dict[str, Any]:
+    return {"rank": dump.rank, "host": dump.host, "how": "flight recorder file name", "file": dump.path}
 
 
 def _groups_of_ids(dump: _Dump) -> dict[int, tuple[str | None, str | None]]:
@@ -321,8 +371,4 @@ def _text(value: object) -> str | None:
     return value[:MAX_TEXT] if isinstance(value, str) and value else None
 
 
-def _unread(path: str, size: int, reasons: list[str]) -> Tables:
-    return {"unread": table("unread", [{"file": path, "bytes": size, "reason": reason} for reason in reasons])}
-
-
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together)

@@ -25,8 +25,9 @@ from forensics.model.texts import ranks_text
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
 _BACK = 50  # steps that a loss is compared with
-_RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
-_FLOOR = 0.02  # least noise of a loss, of its median
+_ROBUST_Z = 8.0
+_STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
+_FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
 _FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
@@ -42,7 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
-    spikes = [found for rows in streams if (found := [*_spikes(rows)])]
+    spikes = [found for rows in streams if (found := [*_spikes(rows, case.tolerances.loss)])]
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
     spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
     if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
@@ -244,31 +245,31 @@ class _Spike(NamedTuple):
     calm: Row | None
 
 
-def _spikes(rows: Sequence[Row]) -> Iterator[_Spike]:
+def _spikes(rows: Sequence[Row], rise: float) -> Iterator[_Spike]:
     """All of them in their order; where the loss does not come back, nothing is looked for after it."""
     finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
     losses = [row["loss"] for row in finite]
     at = 2
     while at < len(finite):
-        normal = _normal_before(finite, losses, at)
+        normal = _normal_before(finite, losses, at, rise)
         if normal is None:
             at += 1
             continue
-        back = next((n for n in range(at, len(finite)) if losses[n] < _STAYS * normal), None)
+        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
         yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
         at = len(finite) if back is None else back + 1
 
 
-def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int) -> float | None:
+def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
     """The loss before a line, if a spike begins with that line."""
     before = losses[max(0, at - _BACK) : at]
     normal = median(before)
-    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
-    if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * rise * normal)
+    if losses[at] < (1 + rise) * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
         return None
     if len(before) < _FEW and losses[at] <= max(before):
         return None
-    stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
+    stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
     sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
     return normal if sudden or (len(stays) == 3 and all(stays)) else None
 

@@ -2,6 +2,7 @@
 
 Compared are only outputs of one all_reduce, all_gather or broadcast over a stated group, and parameters after the
 optimizer over the stated group of their gradient all_reduce. Different figures prove divergence; equal ones nothing.
+`share`: by how much they may differ (alike.py).
 """
 
 from collections.abc import Mapping
@@ -10,11 +11,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.graph.numerics.alike import FIGURES, differ, sides
 from forensics.graph.numerics.calls import match
 from forensics.graph.numerics.tensor_ops import operations
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
 
-_FIGURES = ("min", "max", "mean", "l2norm", "absmax")
 Row = Mapping[str, Any]
 
 
@@ -26,7 +27,7 @@ class Divergence(msgspec.Struct, frozen=True):
     members: tuple[int, ...]
 
 
-def first_divergence(frame: pl.DataFrame) -> Divergence | None:
+def first_divergence(frame: pl.DataFrame, share: float = 0.0) -> Divergence | None:
     """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order."""
     comms = frame.filter(
         pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
@@ -34,7 +35,7 @@ def first_divergence(frame: pl.DataFrame) -> Divergence | None:
     params = frame.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
     if not comms.height:
         return None
-    steps = _suspicious_steps(comms, params)
+    steps = _suspicious_steps(comms, params, share)
     comms, params = (part.filter(pl.col("step").is_in(steps)) for part in (comms, params))
     if not steps:
         return None
@@ -53,23 +54,27 @@ def first_divergence(frame: pl.DataFrame) -> Divergence | None:
                 outputs.setdefault(made["tensor"], {})[rank] = made
             if call.kind == "all_reduce" and ops["phase"][at] == "grad_sync" and ops["module"][at]:
                 groups[rank, ops["module"][at]] = call.members
-        found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members)) is not None]
-    found += _parameters(_finite(params), groups, _shards(frame))
+        found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members, share)) is not None]
+    found += _parameters(_finite(params), groups, _shards(frame), share)
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
-def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame) -> list[int]:
+def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -> list[int]:
     """The first steps in which some tensor of one name differs at all: only there calls are matched one by one."""
     names = ["step", "microbatch", "phase", "module", "op", "tensor"]
     found: set[int] = set()
     for part, key in ((comms, [*names, "group_ranks", "nth"]), (params, [*names, "nth"])):
-        shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *_FIGURES, "checksum"])]
+        shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *FIGURES, "checksum"])]
         counted = _finite(part.select(shown)).with_columns(
             pl.col("place").cum_count().over("rank", *names).alias("nth")
         )
-        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*_FIGURES, "checksum")]
-        differ = counted.group_by(key).agg(pl.any_horizontal(figures).alias("differ")).filter("differ")
-        found |= set(differ["step"].to_list())
+        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*FIGURES, "checksum")]
+        unlike = (
+            differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
+            if share
+            else pl.any_horizontal(figures)
+        )
+        found |= set(counted.group_by(key).agg(unlike.alias("differ")).filter("differ")["step"].to_list())
     return sorted(found)[:8]
 
 
@@ -84,7 +89,7 @@ def _shards(frame: pl.DataFrame) -> set[str]:
 
 
 def _parameters(
-    params: pl.DataFrame, groups: Mapping[tuple[int, str], tuple[int, ...]], shards: set[str]
+    params: pl.DataFrame, groups: Mapping[tuple[int, str], tuple[int, ...]], shards: set[str], share: float
 ) -> list[tuple[tuple[int, int], Divergence]]:
     same: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in params.iter_rows(named=True):
@@ -93,8 +98,8 @@ def _parameters(
         members = groups.get((row["rank"], name))
         if members is not None and name not in shards and row["module"] not in shards:
             same.setdefault((row["step"], name, tuple(sorted(members))), {})[row["rank"]] = row
-    sides = [_sides(rows, key[2]) for key, rows in same.items()]
-    return [_dated(side) for side in sides if side is not None]
+    found = [_sides(rows, key[2], share) for key, rows in same.items()]
+    return [_dated(side) for side in found if side is not None]
 
 
 def _dated(side: Divergence) -> tuple[tuple[int, int], Divergence]:
@@ -102,16 +107,7 @@ def _dated(side: Divergence) -> tuple[tuple[int, int], Divergence]:
     return (row["step"], row["place"]), side
 
 
-def _sides(rows: Mapping[int, Row], members: tuple[int, ...]) -> Divergence | None:
+def _sides(rows: Mapping[int, Row], members: tuple[int, ...], share: float) -> Divergence | None:
     """None where all agree, or where fewer than two can be compared."""
-    basis = "checksum" if all(row["checksum"] is not None for row in rows.values()) else None
-    seen = [name for name in _FIGURES if all(row[name] is not None for row in rows.values())]
-    if len(rows) < 2 or (basis is None and not seen):
-        return None
-    alike: dict[Any, list[int]] = {}
-    for rank, row in sorted(rows.items()):
-        alike.setdefault(row["checksum"] if basis else tuple(row[name] for name in seen), []).append(rank)
-    if len(alike) < 2:
-        return None
-    sides = sorted((tuple(side) for side in alike.values()), key=lambda side: (-len(side), side))
-    return Divergence(tuple(sides), rows, members)
+    found = sorted((tuple(side) for side in sides(rows, share)), key=lambda side: (-len(side), side))
+    return Divergence(tuple(found), rows, members) if len(found) > 1 else None

@@ -1,5 +1,6 @@
 """The merged prefix tree of stacks (STAT, 2007): frames that follow each other without a branch are one box."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -9,6 +10,10 @@ from reports.layout import spans
 
 CLASSES = 24  # the rarest ones; more would not be read
 _RUNS = 400  # of ranks in a text
+
+
+_PLACE = re.compile(r"\((?P<path>[^()]*[/\\])(?P<end>[^()/\\]+)\)$")
+_PACKAGES = re.compile(r".*[/\\](?:site-packages|dist-packages|lib[/\\]python\d(?:\.\d+)?)[/\\]")
 
 
 class Branch(msgspec.Struct):
@@ -36,6 +41,18 @@ def tree(classes: Sequence[StackClass]) -> Tree | None:
     total = sum(item.count for item in shown)
     rows = [(list(reversed(item.frames)) or [item.top], item) for item in shown]
     return Tree(_branches(rows, 0, total), len(shown), len(classes) - len(shown))
+
+
+def short(frame: str) -> str:
+    """A frame with the path below the packages, else with the last folder: "run (/a/b/site-packages/torch/x.py:7)" →
+    "run (torch/x.py:7)", "run (/home/a/train/loop.py:7)" → "run (train/loop.py:7)"."""
+    found = _PLACE.search(frame)
+    if found is None:
+        return frame
+    below = _PACKAGES.sub("", found["path"])
+    if below == found["path"]:
+        below = "/".join(re.split(r"[/\\]", below)[-2:])
+    return f"{frame[: found.start()]}({below}{found['end']})"
 
 
 def _branches(rows: list[tuple[list[str], StackClass]], depth: int, whole: int) -> list[Branch]:
