@@ -11,6 +11,7 @@
 #   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
+#   make test-engine       the tests that need Dask and an S3 server, in an environment of their own
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
 #   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
 #                CASES=torchrun for some of them
@@ -44,6 +45,8 @@ TORCH ?= torch
 TORCH_VENV := .venv-torch
 TORCH_READY := $(TORCH_VENV)/.ready
 FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
+ENGINE_VENV := .venv-engine
+ENGINE_READY := $(ENGINE_VENV)/.ready
 CASES ?=
 FUZZ_VENV := .venv-fuzz
 FUZZ_READY := $(FUZZ_VENV)/.ready
@@ -54,7 +57,7 @@ UNASKED := could not be audited|ConnectionError|ServiceError
 SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix words fuzz fuzz-guided determinism audit sbom lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe test-engine numerics-matrix launcher-matrix words fuzz fuzz-guided determinism audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -62,7 +65,7 @@ demo: $(READY)
 	@echo "The incident page: $(CURDIR)/demo/incident.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -90,6 +93,9 @@ bench-probe: $(TORCH_READY)
 
 test-probe: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python -m pytest tests/test_probe*.py
+
+test-engine: $(ENGINE_READY)
+	$(ENGINE_VENV)/bin/python -m pytest tests/test_engine.py
 
 numerics-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
@@ -157,6 +163,13 @@ $(FUZZ_READY): requirements.lock pyproject.toml
 	$(FUZZ_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(ATHERIS)"
 	@touch $@
 
+$(ENGINE_READY): requirements.lock pyproject.toml
+	test -x $(ENGINE_VENV)/bin/python || $(PYTHON) -m venv $(ENGINE_VENV)
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "distributed>=2024.8" s3fs "moto[server]"
+	@touch $@
+
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
@@ -166,4 +179,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(FUZZ_VENV) $(SUPPLY_VENV) .bench demo build dist
+	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(ENGINE_VENV) $(FUZZ_VENV) $(SUPPLY_VENV) .bench demo build dist

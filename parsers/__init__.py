@@ -33,11 +33,12 @@ from parsers.device import (
     nvidia_smi_table,
     nvidia_smi_xml,
     nvlink_status,
+    pair_matrix,
     prometheus,
     prometheus_range,
     telemetry_table,
 )
-from parsers.evidence import Evidence
+from parsers.evidence import Evidence, joined
 from parsers.kernel import (
     amdgpu,
     bug_report,
@@ -53,6 +54,7 @@ from parsers.kernel import (
 )
 from parsers.ledger import Map, Progress, read_bundle
 from parsers.limits import Limits
+from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import failures
 from parsers.numerics import (
     anomaly_mode,
@@ -100,7 +102,7 @@ from parsers.timing import (
 )
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
-__all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
+__all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "joined", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
@@ -124,6 +126,7 @@ PARSERS: tuple[Parser, ...] = (
     mx_smi.PARSER,
     ib.PARSER,
     ib_counters.PARSER,
+    ib_fabric.PARSER,
     lspci.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
@@ -131,6 +134,7 @@ PARSERS: tuple[Parser, ...] = (
     clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
+    node_labels.PARSER,
     sacct.PARSER,
     msprof.PARSER,
     phases.PARSER,
@@ -138,6 +142,7 @@ PARSERS: tuple[Parser, ...] = (
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,
+    rack_map.PARSER,
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     tensor_stats.PARSER,
@@ -184,6 +189,7 @@ PARSERS: tuple[Parser, ...] = (
     checkpoint.PARSER,
     dlrover.PARSER,
     slurm.PARSER,
+    slurm_topology.PARSER,
     deepspeed_launcher.PARSER,
     mpi.PARSER,
     serving.PARSER,
@@ -197,6 +203,7 @@ PARSERS: tuple[Parser, ...] = (
     nic.PARSER,
     fabric_manager.PARSER,
     nvidia_smi_table.PARSER,
+    pair_matrix.PARSER,
     mthreads.PARSER,
     metax.PARSER,
     amdgpu.PARSER,
@@ -215,10 +222,11 @@ def read(
     progress: Progress | None = None,
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
     limits: Limits | None = None,
+    year: int | None = None,
 ) -> Evidence:
     """Read a bundle: folder, file, archive, or "-" for a tar on standard input; or what `store` kept. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
-    `limits`: what the bundle may cost.
+    `limits`: what the bundle may cost. `year`: of stamps that print none, where no other stamp of the bundle tells it.
     """
-    return read_bundle(bundle_path, parsers, DENSE, progress, map, limits)
+    return read_bundle(bundle_path, parsers, DENSE, progress, map, limits, year)

@@ -10,10 +10,10 @@ import lzma
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 from zipfile import ZipInfo
 
+import msgspec
 import zstandard
 
 from parsers.limits import Share
@@ -251,8 +251,7 @@ def overlapping(listed: Sequence[ZipInfo]) -> set[int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One tar member. `offset`: where its bytes begin, counted from the beginning of the stream."""
 
     name: str

@@ -6,12 +6,13 @@ goes to polars as it is; only where polars objects (a value of the wrong type) i
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from parsers.flight_rows import NUMBERS, Rows, Unfit
+from parsers.flight_rows import NUMBERS, Rows
 from parsers.patterns import regex
 from parsers.tables import stack_text
 
@@ -107,23 +108,36 @@ def split_name(value: object) -> tuple[str | None, str | None, int | None]:
     return backend or None, _KINDS.get(name, name) or None, None
 
 
-def operation_columns(entries: Sequence[Mapping[Any, Any]], rows: Rows | None = None) -> tuple[pl.DataFrame, list[str]]:
-    """Columns and notes on what was left out. `rows`: `entries` are its forms, which it picks from."""
+def operation_columns(entries: Sequence[Mapping[Any, Any]]) -> tuple[pl.DataFrame, list[str]]:
+    """Columns, and notes on what was left out."""
+    values = _transposed(entries)
+    told, notes = _told(values, MAX_FRAMES)
+    return _whole(pl.DataFrame(told), values), notes
+
+
+def picked_columns(dumps: Sequence[Rows]) -> pl.DataFrame:
+    """Columns of dumps of which each is `is_bearable`, one after the other."""
+    values = _transposed([form for rows in dumps for form in rows.forms])
+    told, _ = _told(values, MAX_FRAMES * len(dumps))
+    firsts = accumulate((len(rows.forms) for rows in dumps), initial=0)
+    picks = [pl.Series(rows.picks, dtype=pl.UInt32) + first for rows, first in zip(dumps, firsts, strict=False)]
+    numbers = {key: [value for rows in dumps for value in rows.numbers[key]] for key in NUMBERS}
+    return _whole(pl.DataFrame(told)[pl.concat(picks)], numbers)
+
+
+def is_bearable(rows: Rows) -> bool:
+    """Whether no more frames are in all entries together than are read."""
+    lengths = [len(stack) if isinstance(stack := form.get("frames"), list) else 0 for form in rows.forms]
+    return max(lengths) * len(rows.picks) <= MAX_FRAMES or sum(map(lengths.__getitem__, rows.picks)) <= MAX_FRAMES
+
+
+def _transposed(entries: Sequence[Mapping[Any, Any]]) -> dict[str, Sequence[Any]]:
     listed = [list(map(entry.get, OPERATION_KEYS)) for entry in entries]
-    values: Mapping[str, Sequence[Any]] = dict(zip(OPERATION_KEYS, zip(*listed, strict=True), strict=True))
-    told, notes = _told(values)
-    frame = pl.DataFrame(told)
-    if rows is not None:
-        if notes or _frames_in(values["frames"], rows.picks) > MAX_FRAMES:
-            raise Unfit
-        frame = frame[pl.Series(rows.picks, dtype=pl.UInt32)]
-        values = rows.numbers
-    return frame.hstack(_counted(values)).select(*told, "op_id", "duration_ms", **_from_counted()), notes
+    return dict(zip(OPERATION_KEYS, zip(*listed, strict=True), strict=True))
 
 
-def _frames_in(stacks: Sequence[Any], picks: Sequence[int]) -> int:
-    lengths = [len(stack) if isinstance(stack, list) else 0 for stack in stacks]
-    return sum(map(lengths.__getitem__, picks))
+def _whole(told: pl.DataFrame, counted: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    return told.hstack(_counted(counted)).select(*told.columns, "op_id", "duration_ms", **_from_counted())
 
 
 def _counted(values: Mapping[str, Sequence[Any]]) -> list[pl.Series]:
@@ -142,13 +156,13 @@ def _from_counted() -> dict[str, pl.Expr]:
     }
 
 
-def _told(values: Mapping[str, Sequence[Any]]) -> tuple[dict[str, pl.Series], list[str]]:
+def _told(values: Mapping[str, Sequence[Any]], most_frames: int) -> tuple[dict[str, pl.Series], list[str]]:
     """Columns of what entries share."""
     groups = [group_of(value) for value in values["process_group"]]
     texts = [value if type(value) is str else None for value in values["profiling_name"]]
     names = {text: split_name(text) for text in set(texts)}
     split = [names[text] for text in texts]
-    stacks, notes = _stacks(values["frames"])
+    stacks, notes = _stacks(values["frames"], most_frames)
     shapes = {key: _as_json(values[key]) for key in OPERATION_KEYS if key.endswith(("_sizes", "_dtypes"))}
     threads = _texts(values["thread_id"])
     columns = {
@@ -257,7 +271,7 @@ def _is_tensor(item: object) -> bool:
     return isinstance(item, int) or (isinstance(item, str) and len(item) <= MAX_TEXT)
 
 
-def _stacks(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
+def _stacks(values: Sequence[Any], most: int) -> tuple[pl.Series, list[str]]:
     """Stacks as JSON text, innermost frame first, as the dump has them; distinct ones are made once and then gathered."""
     if set(map(type, values)) <= {type(None)}:
         return pl.Series(values, dtype=pl.Categorical), []
@@ -265,7 +279,7 @@ def _stacks(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
     stacks: list[str | None] = [None]
     frames_by_identity: dict[int, tuple[str | None, str | None, int | None]] = {}
     picks: list[int] = []
-    left = MAX_FRAMES
+    left = most
     for value in values:
         if not isinstance(value, list) or not value or len(value) > left:
             left -= 0 if not isinstance(value, list) else min(left, len(value))
@@ -280,7 +294,7 @@ def _stacks(values: Sequence[Any]) -> tuple[pl.Series, list[str]]:
             places[key] = len(stacks)
             stacks.append(stack_text(frames_by_identity[one] for one in key))
         picks.append(places[key])
-    notes = [] if left else [f"frames beyond the first {MAX_FRAMES} were left out"]
+    notes = [] if left else [f"frames beyond the first {most} were left out"]
     return pl.Series(stacks, dtype=pl.Categorical).gather(picks), notes
 
 

@@ -15,10 +15,12 @@ dump goes the general way, and nothing of this one's counts.
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
+from parsers.flight_cycles import FEW, Cycle
 from parsers.safe_pickle import MAX_BYTES, Machine, Refused
 
 # Keys whose values differ from entry to entry; whatever is neither here nor in `told` is passed over.
@@ -65,15 +67,14 @@ class Unfit(ValueError):
     """The dump is not one that this way of reading pays or holds for."""
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(msgspec.Struct):
     """`document`: the dump without its entries. `forms`: distinct entries without NUMBERS, in order of their first.
     `picks`: form of each entry. `numbers`: values per key, None where an entry has none."""
 
     document: dict[str, Any]
-    forms: list[dict[str, Any]] = field(default_factory=list)
-    picks: list[int] = field(default_factory=list)
-    numbers: dict[str, list[Any]] = field(default_factory=lambda: {key: [] for key in NUMBERS})
+    forms: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    picks: list[int] = msgspec.field(default_factory=list)
+    numbers: dict[str, list[Any]] = msgspec.field(default_factory=lambda: {key: [] for key in NUMBERS})
 
 
 def read(data: bytes, told: Sequence[str], most: int) -> Rows:
@@ -106,6 +107,7 @@ class _Reader(Machine):
 
     def read(self) -> Rows:
         document = self.run()
+        self.known.clear()  # each holds this reader: a cycle, which would keep the data until the collector comes
         if type(document) is not dict or self.list is None or document.get("entries") is not self.list or self.list:
             raise Unfit
         self.rows.document = document
@@ -157,10 +159,9 @@ class _Reader(Machine):
         while taken:
             taken = False
             for form in self.known.values():
-                if matches := form.matches(self.data, self.position, self.most + 1 - len(self.rows.picks)):
-                    self.position = matches[-1].end()
-                    form.take(matches)
-                    taken = True
+                end = form.follow(self.data, self.position, self.most + 1 - len(self.rows.picks))
+                taken = taken or end > self.position
+                self.position = end
         if len(self.rows.picks) > self.most:
             raise Unfit
 
@@ -196,7 +197,8 @@ class _Form:
         self._groups: list[str | None] = []  # the number that a group captures; None: a run
         pattern, is_open = [rb"\}\("], False
         for key, get, value in grammar:
-            is_run, is_number = key in reader.told and key not in NUMBERS, key in NUMBERS
+            is_run = key in reader.told and key not in NUMBERS
+            is_number = key in NUMBERS or (value is _NUMBER and not is_run)
             if is_open and not is_run:
                 pattern.append(b")")
             if is_run and not is_open:
@@ -208,21 +210,39 @@ class _Form:
         pattern.append(b")u" if is_open else b"u")
         self._match = _compiled(b"".join(pattern)).match
 
-    def matches(self, data: bytes, position: int, most: int) -> "list[re.Match[bytes]]":
-        """Entries that follow one another from here."""
+    def follow(self, data: bytes, position: int, most: int) -> int:
+        """Takes the entries of this form that follow one another from here → where they end."""
+        at_once = FEW
+        while matches := self._matches(data, position, min(most, at_once)):
+            picks = self._take(matches)
+            position, most, at_once = matches[-1].end(), most - len(matches), 2 * at_once
+            if cycle := Cycle.of(matches, picks, self._groups):
+                for run in cycle.follow(data, position, most):
+                    self._add(run.picks, run.numbers)
+                    position, most = run.end, most - len(run.picks)
+                    at_once = FEW if run.picks else at_once
+        return position
+
+    def _matches(self, data: bytes, position: int, most: int) -> "list[re.Match[bytes]]":
         found: list[re.Match[bytes]] = []
         while len(found) < most and (one := self._match(data, position)):
             found.append(one)
             position = one.end()
         return found
 
-    def take(self, matches: "list[re.Match[bytes]]") -> None:
+    def _take(self, matches: "list[re.Match[bytes]]") -> list[int]:
+        """The form of each."""
         columns = list(zip(*(found.groups() for found in matches), strict=True))
         runs = [column for name, column in zip(self._groups, columns, strict=True) if name is None]
-        self._rows.picks.extend(map(self._known.__getitem__, zip(*runs, strict=True)))
-        captured = {name: column for name, column in zip(self._groups, columns, strict=True) if name is not None}
+        picks = list(map(self._known.__getitem__, zip(*runs, strict=True)))
+        captured = {name: column for name, column in zip(self._groups, columns, strict=True) if name in NUMBERS}
+        self._add(picks, {name: _numbers(column) for name, column in captured.items()})
+        return picks
+
+    def _add(self, picks: Sequence[int], numbers: Mapping[str, Sequence[Any]]) -> None:
+        self._rows.picks.extend(picks)
         for name, values in self._rows.numbers.items():
-            values.extend(_numbers(captured[name]) if name in captured else [None] * len(matches))
+            values.extend(numbers[name] if name in numbers else [None] * len(picks))
 
 
 @lru_cache(maxsize=64)

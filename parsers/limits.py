@@ -5,15 +5,16 @@ grow with what is really stored, as an honest bundle of that size grows, too; FR
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 FREE = 1 << 30  # bytes
 _UNITS = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of one bundle, all of them settable."""
 
     unfolded: int = 1 << 42  # bytes that all archives and compressed files in it unfold to together …
@@ -28,9 +29,9 @@ class Limits:
     def of(cls, texts: Mapping[str, str]) -> Self:
         """Limits from texts such as {"unfolded": "64G", "seconds": "60"}. Raises ValueError."""
         known = cls()
-        unknown = texts.keys() - set(cls.__slots__)
+        unknown = texts.keys() - set(cls.__struct_fields__)
         if unknown:
-            raise ValueError(f"no limit is called {min(unknown)}; there are {', '.join(cls.__slots__)}")
+            raise ValueError(f"no limit is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
         return replace(known, **{name: _number(text) for name, text in texts.items()})
 
 
@@ -42,11 +43,10 @@ def _number(text: str) -> int:
     return int(digits) * unit
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(msgspec.Struct):
     """What a bundle has used up while its members are found and unfolded. In another process, a copy goes on."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     stored: int = 0  # bytes of the bundle as it lies there
     unfolded: int = 0
     tables: int = 0  # bytes of tables that are there already
@@ -71,8 +71,7 @@ class Budget:
         return f"the bundle unfolds to more than the limit of {self.most_unfolded} bytes"
 
 
-@dataclass(slots=True)
-class Share:
+class Share(msgspec.Struct):
     """What one compressed member has used of a budget: read twice, it counts once."""
 
     budget: Budget

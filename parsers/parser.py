@@ -5,9 +5,9 @@ A parser never raises on content: what it claims becomes rows, `claimed` lines, 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
+import msgspec
 import polars as pl
 
 from parsers.tables import Tables
@@ -36,8 +36,7 @@ LINES: dict[str, pl.DataType] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """One member of the bundle, and what its path tells (a hint: content outranks it)."""
 
     path: str  # relative to the bundle, "/" between parts
@@ -51,8 +50,7 @@ class Source:
     read_error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LineParser:
+class LineParser(msgspec.Struct, frozen=True, eq=False):
     """Reads single lines, or short blocks that begin with a line that holds an anchor.
 
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
@@ -73,15 +71,15 @@ class LineParser:
     leftover: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FileParser:
+class FileParser(msgspec.Struct, frozen=True, eq=False):
     """Reads the files that it accepts; the first that accepts one is its only FileParser.
 
     A file that begins with a table may go on as the log of a job, so line parsers see every line that the owner has
     neither a row nor a claim for: a reader of a text format claims only what has the form of its own lines.
     `shared`: line parsers see all lines (a report that embeds logs). `whole`: they see none: a document, or a format
     that is accepted only where most lines are its own. JSON and XML are documents whoever owns them.
-    `together`: as `parse` for several files at once, where that is much faster; the rows must be the same.
+    `together`: as `parse` for several files at once, where that is much faster; the rows must be the same. `at_once`: for how
+    many at most, where their tables are large.
     """
 
     name: str
@@ -90,6 +88,7 @@ class FileParser:
     shared: bool = False
     whole: bool = False
     together: Callable[[Sequence[Source]], Tables] | None = None
+    at_once: int | None = None
 
 
 Parser = LineParser | FileParser

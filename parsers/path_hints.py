@@ -6,7 +6,8 @@ space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents kn
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from parsers.patterns import regex
 
@@ -25,8 +26,7 @@ _DUMP = regex(
 _HOST = regex(r"[a-z][a-z0-9]*(?:[.-][a-z0-9]+)*", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(msgspec.Struct, frozen=True):
     """What a path says; None = it says nothing."""
 
     rank: int | None = None

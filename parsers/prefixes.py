@@ -11,7 +11,6 @@ What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeEr
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -35,8 +34,7 @@ _DEPTH = 12  # decorations per line; more is not decoration
 _RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
 
 
-@dataclass(slots=True)
-class Line:
+class Line(msgspec.Struct):
     """A line without its decoration, and what the decoration said. Columns as in parser.LINES."""
 
     text: str
@@ -48,7 +46,7 @@ class Line:
     time_ns: int | None = None
     time_basis: str | None = None
     partial: bool = False  # a CRI line whose rest stands in the next line
-    is_mpi: bool = field(default=False, compare=False)  # the task is a rank of MPI
+    is_mpi: bool = False  # the task is a rank of MPI
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -56,8 +54,7 @@ class Line:
             self.time_ns, self.time_basis = stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Habits:
+class Habits(msgspec.Struct, frozen=True):
     """What holds for a whole file: its year, and what nearly all of its lines begin with."""
 
     year: int | None = None
@@ -66,10 +63,12 @@ class Habits:
     container: str | None = None  # stern's pod and container, the latter's name
 
 
+_NO_HABITS = Habits()
+
 Take = Callable[[Line, "re.Match[str]", Habits], None]
 
 
-def strip(raw: str, habits: Habits = Habits()) -> Line:
+def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     """One line → its text and what stood before it. Never raises."""
     text = raw
     if "\x1b" in text:
@@ -118,7 +117,7 @@ def _step(line: Line, habits: Habits) -> bool:
     which = rules and rules.which.match(text)
     if not rules or not which:
         return False
-    pattern, take = rules.by_group[which.lastindex or 0]
+    pattern, take = rules.by_name[which.lastgroup or ""]
     match = pattern.match(text)
     assert match is not None
     line.text = text[match.end() :]
@@ -300,27 +299,20 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
+class _Rules(msgspec.Struct, frozen=True):
     """Rules in order: one match of `which` says which of them comes first, for most lines that none does."""
 
     which: "re.Pattern[str]"
-    by_group: dict[int, tuple["re.Pattern[str]", Take]]  # number of the rule's group in `which`
+    by_name: dict[str, tuple["re.Pattern[str]", Take]]  # of the rule's group in `which`
 
 
-def _compiled(rules: Iterable[tuple[str, Take]]) -> _Rules:
-    by_group: dict[int, tuple[re.Pattern[str], Take]] = {}
-    group, wholes = 1, []
-    for text, take in rules:
-        pattern = re.compile(text)
-        by_group[group] = pattern, take
-        wholes.append(f"({text})")
-        group += 1 + pattern.groups
-    return _Rules(re.compile("|".join(wholes)), by_group)
+def _rules(rules: Iterable[tuple[str, Take]]) -> _Rules:
+    named = {f"rule{number}": (regex(text), take) for number, (text, take) in enumerate(rules)}
+    return _Rules(regex("|".join(f"(?P<{name}>{rule.pattern})" for name, (rule, _) in named.items())), named)
 
 
 _BY_FIRST: dict[str, _Rules] = {
-    **dict.fromkeys("0123456789", _compiled(_DIGIT)),
-    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _compiled(_LETTER)),
-    **{first: _compiled(rules) for first, rules in _OTHER.items()},
+    **dict.fromkeys("0123456789", _rules(_DIGIT)),
+    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _rules(_LETTER)),
+    **{first: _rules(rules) for first, rules in _OTHER.items()},
 }

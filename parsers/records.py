@@ -18,7 +18,8 @@ before it counts only where a separator follows it. The rank of a record is the 
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from parsers.patterns import regex
 from parsers.reading import json_object
@@ -63,8 +64,7 @@ _BETWEEN = regex(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """`severity` as in `events`; `fields`: what stood before the message without the stamp."""
 
     severity: str

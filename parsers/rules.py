@@ -7,9 +7,9 @@ Groups named after a column of `events` fill it (`pci`, `pid`, `step`, …), the
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.lines import Row, claimed, event
@@ -21,8 +21,7 @@ _BIGGEST = 2**63 - 1
 Refine = Callable[[Mapping[str, str]], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """`kind` None: the line is understood (boot noise, the middle of a block) and makes no event.
 
     `code` may hold `{group}`. `refine` gets the groups that matched and returns columns that override all others;

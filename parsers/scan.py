@@ -10,10 +10,11 @@ import codecs
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 from typing import BinaryIO
+
+import msgspec
 
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
@@ -41,17 +42,18 @@ _DIGITS = regex(r"\d+")
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
 
 
-@dataclass(slots=True)
-class Scanned:
+class Scanned(msgspec.Struct):
     """What one file gave."""
 
     lines: int = 0
-    texts: dict[Place, bytes] = field(default_factory=dict)  # every candidate once
-    candidates: dict[int, list[tuple[Place, bool]]] = field(default_factory=dict)  # parser's number → …; bool: is a hit
-    sample: dict[int, str] = field(default_factory=dict)  # line → text
-    first: list[str] = field(default_factory=list)
-    last: list[str] = field(default_factory=list)
-    unread: list[dict[str, object]] = field(default_factory=list)  # rows of `unread`, without the file
+    texts: dict[Place, bytes] = msgspec.field(default_factory=dict)  # every candidate once
+    candidates: dict[int, list[tuple[Place, bool]]] = msgspec.field(
+        default_factory=dict
+    )  # parser's number → …; bool: is a hit
+    sample: dict[int, str] = msgspec.field(default_factory=dict)  # line → text
+    first: list[str] = msgspec.field(default_factory=list)
+    last: list[str] = msgspec.field(default_factory=list)
+    unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of `unread`, without the file
 
     def drop(self, lines: Set[int]) -> None:
         """Deliver nothing of these lines: somebody else has read them."""
@@ -149,12 +151,11 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
     return [f"{count} × {template}" for template, count in ordered[:most]]
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(msgspec.Struct):
     """The candidates of one parser in one file: the first ones, and a moving tail once a limit is reached."""
 
-    head: list[tuple[Place, bytes, bool]] = field(default_factory=list)
-    tail: "deque[tuple[Place, bytes, bool]]" = field(default_factory=deque)
+    head: list[tuple[Place, bytes, bool]] = msgspec.field(default_factory=list)
+    tail: "deque[tuple[Place, bytes, bool]]" = msgspec.field(default_factory=deque)
     head_bytes: int = 0
     tail_bytes: int = 0
     lost: int = 0
@@ -171,8 +172,7 @@ class _Kept:
             self.lost += 1
 
 
-@dataclass(slots=True)
-class _Following:
+class _Following(msgspec.Struct):
     """Lines that a parser wants after a hit: up to which line, and where the next one begins in this window."""
 
     until: int = 0
@@ -180,8 +180,7 @@ class _Following:
     offset: int = 0
 
 
-@dataclass(slots=True)
-class _Counter:
+class _Counter(msgspec.Struct):
     """Line numbers in one window, counted once from left to right."""
 
     block: bytes | bytearray
@@ -412,8 +411,7 @@ class _Scanner:
             line += 1
 
 
-@dataclass(slots=True)
-class _Segment:
+class _Segment(msgspec.Struct):
     """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
 
     line: int

@@ -32,6 +32,7 @@ TableName = Literal[
     "events",
     "settings",
     "devices",
+    "locations",
     "unread",
     "claimed",
 ]
@@ -87,7 +88,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "pg_id": _INT,  # the reporter's own running number
         "group": _TEXT,  # name, as printed
         "desc": _TEXT,
-        "members": _INTS,  # in group order
+        "members": _INTS,  # in group order; a long list that many ranks state under one name stands with the first of them
         "members_space": _TEXT,  # "global" | "group"
         "size": _INT,
         "comm": _TEXT,  # communicator id (commId, commHash) where the source has one
@@ -322,6 +323,15 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "value": _FLOAT,
         "text": _TEXT,
         "time_ns": _INT,
+        **_PLACE,
+    },
+    # Where a host stands and what it hangs on: racks, switches, zones.
+    "locations": {
+        "host": _TEXT,
+        "part": _TEXT,  # adapter or port that hangs there; null: the whole host
+        "sort": _TEXT,  # switch | block | rack | zone | …, as the source calls it
+        "name": _TEXT,
+        "level": _INT,  # of switches: 0 is nearest to the host
         **_PLACE,
     },
     # What could not be read, and why. bytes = how many were lost.

@@ -56,7 +56,7 @@ class Rows:
     def host(self, rank: int) -> str:
         return f"node{rank // self.per_host}"
 
-    def add(self, name: TableName, **row: Any) -> "Rows":
+    def add(self, name: TableName, /, **row: Any) -> "Rows":
         """A row of any table, with a place of its own where it states none."""
         place = {"file": f"{name}.log", "line": len(self.rows[name]) + 1}
         self.rows[name].append(row if name == "files" else place | row)

@@ -34,6 +34,7 @@ from forensics.model.incident import (
 )
 from forensics.model.names import Kind, RankState
 from forensics.model.ref import Ref
+from forensics.model.texts import ranges
 from tests import report_examples
 from tests.report_parts import coverage
 
@@ -109,11 +110,7 @@ def _views(kind: str, world: int) -> Views:
     stopped = kind in ("hang", "deadlock", "crash", "undecided")
     others: RankState = "waiting" if stopped else "ok"
     lost = {17, 901, 902, 7730} & set(range(world))
-    rest = (
-        ",".join(str(rank) for rank in range(world) if rank != 5 and rank not in lost)
-        if world < 16
-        else f"0-4,6-{world - 1}"
-    )
+    rest = ranges(set(range(world)) - {5} - lost)
     views = Views(
         timeline=_timeline(world),
         grid=[
@@ -142,13 +139,14 @@ def _views(kind: str, world: int) -> Views:
             views,
             votes=[
                 Votes(
-                    rank=at % world,
-                    phase="forward_time",
-                    sort="slower",
-                    votes=26,
+                    rank=at // 4 * 7 % world,
+                    phase=("forward_time", "backward_time", "reduce_scatter of DATA_PARALLEL_GROUP", "step")[at % 4],
+                    sort=("slower", "slower", "late", "whole")[at % 4],  # type: ignore[arg-type]
+                    votes=30 - at // 3,
                     steps=30,
-                    excess_ms=47.6,
+                    excess_ms=-47.6 if at % 4 == 2 else 47.6,
                     level_ms=11.5,
+                    peers=f"0-{world - 1}",
                 )
                 for at in range(60)
             ],

@@ -1,6 +1,7 @@
 """Entries that repeat a form: read by it, they give the same tables as read one by one."""
 
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from parsers import flight_rows
 from parsers.flight_columns import OPERATION_KEYS
 from parsers.parser import Source
 from parsers.pytorch import flight_recorder
+from parsers.tables import merge
 from tests.flight_dumps import dump, entry, pickled
 
 FRAMES = [{"name": name, "filename": "train.py", "line": 7} for name in ("step", "main")]
@@ -42,6 +44,15 @@ SAME = {
     "two calls in turn": lambda at: {"profiling_name": f"nccl:{('all_reduce', 'broadcast')[at % 2]}"},
     "a key that comes and goes": lambda at: {"duration_ms": at / 7} if at % 2 else {},
     "sends": lambda at: {"is_p2p": at % 3 == 0, "p2p_seq_id": at, "profiling_name": f"nccl:send 0->{at % 3}"},
+    "counts that outgrow their bytes one after the other": lambda at: {
+        "collective_seq_id": 236 + at if at % 4 else at,
+        "op_id": 65_520 + at,
+        "is_p2p": at % 4 == 0,
+    },
+    "a round of calls of different lengths, and one that is new": lambda at: {
+        "input_sizes": [[9 if at == 37 else 7, 300][: 1 + at % 3 // 2]],
+        "record_id": at * 9,
+    },
     "an unknown key that counts": lambda at: {"new_counter": at * 1_000},
     "other sizes": lambda at: {"input_sizes": [[at % 3, 7], [at % 2]], "output_sizes": []},
     "a number beyond 64 bits as text": lambda at: {"op_id": "9" * 30 if at == 7 else at},
@@ -69,11 +80,28 @@ def test_a_row_takes_a_hundred_bytes_at_most(tmp_path: Path) -> None:
     assert operations.estimated_size() <= 100 * operations.height
 
 
+def test_dumps_together_are_read_as_one_by_one() -> None:
+    data = [pickled(dump(ring(change))) for change in SAME.values()] + [b"", pickled(dump([entry(0)]))[:-9], pickled(5)]
+    sources = [Source(f"nccl_trace_rank_{at}", len(one), partial(BytesIO, one)) for at, one in enumerate(data)]
+    whole = merge([flight_recorder.together(sources)])
+    alone = merge([flight_recorder.parse(source) for source in sources])
+    for name, expected in alone.items():
+        assert whole[name].equals(expected), name
+
+
 def test_forms_are_few_and_numbers_apart() -> None:
     found = rows(ring(lambda at: {"profiling_name": f"nccl:{('all_reduce', 'broadcast')[at % 2]}"}))
     assert [form["profiling_name"] for form in found.forms[:2]] == ["nccl:all_reduce", "nccl:broadcast"]
     assert len(found.forms) < 5 and len(found.picks) == 40
     assert found.numbers["op_id"] == list(range(1, 41))
+
+
+def test_rounds_of_calls_are_not_matched_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    matched: list[int] = []
+    plain = flight_rows._Form._matches
+    monkeypatch.setattr(flight_rows._Form, "_matches", lambda *of: (matched.append(len(one := plain(*of))), one)[1])
+    found = rows(ring(lambda at: {"output_sizes": [[4] * (1 + at % 5)], "op_id": at}, 900))
+    assert found.numbers["op_id"] == list(range(900)) and sum(matched) < 300
 
 
 UNFIT = {

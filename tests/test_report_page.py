@@ -193,7 +193,7 @@ def test_page_ids_are_unique_stable_and_linked() -> None:
     page = _read(page_of("hostile"))
     ids = _values(page, "id")
     assert len(set(ids)) == len(ids)
-    assert {value[1:] for value in _values(page, "href") if not value.startswith("#rank=")} <= set(ids)
+    assert {value[1:] for value in _values(page, "href") if not value.startswith(("#rank=", "#host="))} <= set(ids)
     assert set(_values(page, "data-copy-from")) <= set(ids)
 
 
@@ -367,7 +367,9 @@ def test_a_track_shows_operations_until_one_that_never_completed() -> None:
     assert drawn is not None and drawn.zero == "stop"
     assert [lane.first for lane in drawn.lanes] == ["rank 7", "ranks 0-6"]
     assert [bar.is_open for bar in drawn.lanes[1].bars] == [False, False, True]
-    assert drawn.lanes[0].stopped == drawn.lanes[1].bars[1].x + drawn.lanes[1].bars[1].width
+    second = drawn.lanes[1].bars[1]
+    assert drawn.lanes[0].stopped == pytest.approx(second.x + second.width)
+    assert second.text == "all_reduce: from −500 ms, took 500 ms"
 
 
 # --- notebook --------------------------------------------------------------------------------------------------------

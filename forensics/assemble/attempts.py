@@ -10,7 +10,6 @@ shortly before the end of exactly one attempt.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath
 
@@ -28,8 +27,7 @@ _SLACK_NS = 600 * 1_000_000_000  # how much later than a time-out a log may end
 _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(msgspec.Struct, frozen=True):
     """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided."""
 
     tables: dict[int, Tables]
@@ -232,7 +230,8 @@ def _marked(frame: pl.DataFrame, cuts: Cuts) -> pl.DataFrame:
 
 
 def _divided(tables: Mapping[TableName, pl.DataFrame], cuts: Cuts, numbers: list[int]) -> dict[int, Tables]:
-    """The rows of each attempt. A file is listed in every attempt that it has lines of; a host's clock holds for all."""
+    """The rows of each attempt. A file is listed in every attempt that it has lines of; a host's clock and the map of the
+    hosts hold for all."""
     newest = len(numbers) - 1
     split: dict[int, Tables] = {number: {} for number in numbers}
     inside = {file: {at for _, at in lines} for file, lines in cuts.items()}
@@ -241,6 +240,10 @@ def _divided(tables: Mapping[TableName, pl.DataFrame], cuts: Cuts, numbers: list
             for at, number in enumerate(numbers):
                 kept = [at in inside.get(file, {newest}) for file in frame["file"].to_list()]
                 split[number][name] = frame.filter(pl.Series(kept, dtype=pl.Boolean))
+            continue
+        if name == "locations":
+            for number in numbers:
+                split[number][name] = frame
             continue
         marked = _marked(frame, cuts).with_columns(pl.col("_at").fill_null(newest))
         for at, number in enumerate(numbers):

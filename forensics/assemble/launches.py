@@ -7,26 +7,26 @@ launches of their own. A scheduler's job id (`slurm-4711.out`, `job_4711/`) stan
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.tables import TableName, spelled
 
-_RANDOM = re.compile(r"_[a-z0-9_]{8}$")
-_JOB = re.compile(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
-_NUMBER = re.compile(r"(\d+)(?:_(\d+))?")
+_RANDOM = regex(r"_[a-z0-9_]{8}$")
+_JOB = regex(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
+_NUMBER = regex(r"(\d+)(?:_(\d+))?")
 _SPOKEN: tuple[TableName, ...] = ("steps", "events", "ranks", "stacks", "operations", "tensors")
 
 
-@dataclass(slots=True)
-class Launch:
+class Launch(msgspec.Struct):
     """Files of one launch, its run ids, the ranks that speak in them, and (first, last) time by basis."""
 
     names: set[str]
     files: list[str]
-    ranks: set[int] = field(default_factory=set)
-    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ranks: set[int] = msgspec.field(default_factory=set)
+    spans: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
 
 
 def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

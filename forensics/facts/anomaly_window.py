@@ -15,10 +15,10 @@ whose stamps then read as within the hour.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.clocks import SECOND_NS, Clocks, nearest_zone_ns
@@ -46,8 +46,7 @@ _SHORTEST_NS = 5 * SECOND_NS
 _OUTLIVED_NS = 10 * SECOND_NS  # lines of steps may be printed late
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """A stamp of one clock. `slack_ns`: how much later a cause may be stamped, the errors of clocks aside."""
 
     time_ns: int

@@ -7,8 +7,8 @@ node check). A check that passed clears nobody: a fault may come later, or show 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import Row, detail, rows
@@ -28,8 +28,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str, Cause], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class HostChecks:
+class HostChecks(msgspec.Struct, frozen=True):
     """`failed`: test → rows of it, alone. `passed`: tests that it passed and never failed."""
 
     failed: Mapping[str, tuple[Row, ...]]

@@ -6,10 +6,11 @@ accuses nobody, and nothing is known to have come before. Within one file its li
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import hosts_of_ranks, short_host
@@ -21,14 +22,13 @@ _MINUTE_NS = 60_000_000_000
 _Clock = tuple[str | None, str]  # host, basis
 
 
-@dataclass(frozen=True, slots=True)
-class GivingUp:
+class GivingUp(msgspec.Struct, frozen=True):
     """`times`: (host, basis) → first stamp. `lines`: file → first line. `hosts`: rank → host."""
 
     times: Mapping[_Clock, int]
     lines: Mapping[str, int]
-    hosts: Mapping[int, str] = field(default_factory=dict)
-    clocks: Clocks = field(default_factory=Clocks)
+    hosts: Mapping[int, str] = msgspec.field(default_factory=dict)
+    clocks: Clocks = msgspec.field(default_factory=Clocks)
 
     def order(self, end: ProcessEnd) -> Order | None:
         """Did a process end before or after the first giving-up? None: nothing tells, or nobody gave up."""

@@ -7,10 +7,11 @@ rarer than on the other hosts that left a log, and which rank runs on the device
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
@@ -25,8 +26,7 @@ _FEWEST = 3
 _TOGETHER_NS = 120 * 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
     that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts. `victims`: other devices of

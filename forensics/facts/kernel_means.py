@@ -5,9 +5,9 @@ away from that of its peers by what matters and by far more than their spread, a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import median
 
+import msgspec
 import polars as pl
 
 from forensics.facts.outliers import spread_of, spreads_apart
@@ -19,8 +19,7 @@ _LONGER, _SHORTER = 0.06, 0.3  # of the peers' median: work, a wait
 _FLOOR = 0.01  # no spread is below
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(msgspec.Struct, frozen=True):
     """A rank that stands apart. `phase`: matmul, comm; `moments`: how many gauges; `share`: of its peers' median, signed."""
 
     rank: int

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import Row, own_rank
@@ -32,8 +32,7 @@ def label(group: tuple[str | None, str | None]) -> str:
     return group[1] or (f"group {group[0]}" if group[0] else UNNAMED_GROUP)
 
 
-@dataclass(frozen=True)
-class Memberships:
+class Memberships(msgspec.Struct, frozen=True, dict=True):
     """What the tables of one attempt say of groups. `expected`, `seen`: ranks of the job, ranks with a record."""
 
     tables: Mapping[TableName, pl.DataFrame]

@@ -9,11 +9,11 @@ The chance of a vote is what the peers show, at least that of the noise which th
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 from statistics import median
 
+import msgspec
 import polars as pl
 
 _PEERS = 3  # at least, the rank included
@@ -32,8 +32,7 @@ _CANDIDATES = 64
 _ALWAYS = 0.85  # of the steps agree with one period
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
+class Outlier(msgspec.Struct, frozen=True):
     """A rank that stands out in one phase. `begin`, `end`: steps of the period, both held; `is_steady`: in most steps of it.
 
     `excess_ms`: median over the period (over the voting steps, where it is on and off). `level_ms`: its peers' median.
@@ -70,8 +69,7 @@ class Outlier:
         return self.excess_ms / self.level_ms if self.level_ms else float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class SlowPhases:
+class SlowPhases(msgspec.Struct, frozen=True):
     """`slower`: longer at work of the device or host. `late`: shorter waits, so the others wait for them. `waits`: longer
     waits. `whole`: longer steps, by their own clock."""
 
@@ -100,6 +98,8 @@ def _is_late(one: Outlier) -> bool:
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:
     """Rows of phase_times → who takes longer; `sign` -1: who takes less."""
+    if not times.height:
+        return []
     measured = deviations(times, sign)
     found: list[Outlier] = []
     for _, one in measured.group_by("stage", "phase", maintain_order=True):

@@ -9,10 +9,11 @@ nobody sent on purpose, or an exception that is no consequence of somebody else'
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.facts.device_errors import is_device_error
 from forensics.facts.event_rows import reference
@@ -52,8 +53,7 @@ OWN_CAUSES: Mapping[str, Cause] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessEnd:
+class ProcessEnd(msgspec.Struct, frozen=True):
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
     bad_loss (stopped because a check found a bad value), failed (non-zero exit, reason unknown), followed (after others had given up their
     wait). cause: for died."""
@@ -124,6 +124,8 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
 def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off."""
+    if "exception" not in events["kind"]:
+        return events.sort("file", "line", "record", maintain_order=True)
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.

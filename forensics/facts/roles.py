@@ -6,9 +6,9 @@ DeepSpeed. Where none of these is known, all ranks are taken for alike, and `is_
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import polars as pl
 
 from parsers.tables import TableName
@@ -22,8 +22,7 @@ _SENDS = r"(?i)send_?recv|^send|^recv|p2p"
 _TO_ALL = r"(?i)all_?to_?all"
 
 
-@dataclass(frozen=True)
-class Roles:
+class Roles(msgspec.Struct, frozen=True, dict=True):
     """`coordinates`: rank → axis → index. `tables`: where sizes and communications are printed."""
 
     tables: Mapping[TableName, pl.DataFrame]

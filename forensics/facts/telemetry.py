@@ -10,11 +10,11 @@ apart, too. `interval_s`: a scrape every so many seconds shows nothing that is s
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Literal
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -22,6 +22,7 @@ from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
 from forensics.model.ref import Ref
+from forensics.model.told import told_by
 from parsers.quantities import QUANTITIES
 from parsers.tables import TableName
 
@@ -33,8 +34,7 @@ _QUIET = 0.01  # of its own earlier level: no traffic
 _EARLIER = 2  # intervals before the others
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     """`least`: the distance that matters; a share of the peers' median where `is_share`. `quiet`: no peers are believed to
     agree better than this, in the same measure. `sign`: which way."""
 
@@ -80,8 +80,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(msgspec.Struct, frozen=True):
     """One device or port that stands apart. `effect`: slows (its work takes longer), idle, fails, link (its connection),
     silent (its traffic fell to zero), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
     at which it was as far away as later; `is_from_start`: as long as it was measured."""
@@ -111,6 +110,11 @@ class Apart:
         return f"{what}{place}" + (f" (rank {self.rank})" if self.rank is not None else "")
 
     @property
+    def word(self) -> str:
+        """The quantity in words."""
+        return _WORDS[self.quantity]
+
+    @property
     def seen(self) -> str:
         """What the sampling could show."""
         if self.moments < 2:
@@ -130,6 +134,7 @@ class Apart:
         return f"{self.who}: {words} {self.value:.6g}{unit}, at the median of {self.peers} peers {self.centre:.6g}{unit}; {self.seen}"
 
 
+@told_by("devices", nothing=tuple[Apart, ...])
 def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
     """Rows of devices → who stands apart, by quantity and place."""
     rows = samples(tables, identity, roles)

@@ -7,8 +7,8 @@ one clock. A witness against is a step that was completed after that operation b
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import reference
@@ -25,8 +25,7 @@ _LATER_NS = 1_000_000_000
 _ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
 
 
-@dataclass(frozen=True, slots=True)
-class TimeWitness:
+class TimeWitness(msgspec.Struct, frozen=True):
     """Sentences and places for and against a long wait; both empty: nothing tells."""
 
     stood: tuple[tuple[str, tuple[Ref, ...]], ...] = ()

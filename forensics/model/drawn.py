@@ -147,6 +147,7 @@ class Votes(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     excess_ms: float
     level_ms: float  # the median of its peers
+    peers: str = ""  # ranges: the group that it is compared with, the rank included
 
 
 class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,6 +159,27 @@ class HardwareRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     relation: str  # why it does or does not count
     ref: Ref | None
+
+
+class LocationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rack or switch, or several that hold the same hosts of the job."""
+
+    places: list[str]  # "switch leaf-3"
+    size: int
+    hosts: list[str]  # the first 40
+    asked: list[str]  # named or suspected
+    apart: list[str]  # measured apart from their peers
+
+
+class LinkMesh(msgspec.Struct, frozen=True, kw_only=True):
+    """How the devices of hosts that are linked alike are linked; rows and columns in the order of `devices`."""
+
+    hosts: list[str]  # the first 40
+    size: int
+    devices: list[str]
+    links: list[list[str]]  # as printed; "" where not told
+    gb_per_s: list[list[float | None]]  # from the row's device to the column's; the median of the hosts
+    odd: list[str]  # pairs that are not linked as on other hosts
 
 
 class Views(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,4 +197,6 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     first_bad: list[FirstBad] = []
     series: list[Series] = []
     hardware: list[HardwareRow] = []
+    links: list[LinkMesh] = []
+    locations: list[LocationRow] = []  # of a bundle that holds a map of racks or switches
     notes: list[str] = []  # "showing 500 of 81,233 …": what was left out of a view

@@ -1,7 +1,7 @@
 """What a detector says: cause, subjects, claims, and what would decide. Nothing else: what it explains, on which basis,
 and of which kind the incident is, is computed in verdict/."""
 
-from dataclasses import dataclass
+import msgspec
 
 from forensics.model.drawn import TensorRow
 from forensics.model.incident import Action, BlastRadius, Code, Device, FirstAnomaly
@@ -11,8 +11,7 @@ from forensics.model.ref import Ref
 _NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """One fact of the proof. Who stands behind it follows from its refs (verdict/observers.py)."""
 
     text: str
@@ -20,8 +19,7 @@ class Claim:
     refs: tuple[Ref, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Exactly one explanation. `ranks`, `hosts`, `devices`, `links`, `cycle` are named; `suspect_*` must hold the culprit.
     `undecided` says why it is no more than that. `about`: the question of the detector (filled by `analyze.detect`)."""
 
@@ -33,6 +31,7 @@ class Finding:
     links: tuple[tuple[int | str, int | str], ...] = ()
     suspect_ranks: tuple[int, ...] = ()
     suspect_hosts: tuple[str, ...] = ()
+    suspect_devices: tuple[Device, ...] = ()  # of a rank that is named
     cycle: tuple[int, ...] = ()
     site: Site | None = None
     code: Code | None = None

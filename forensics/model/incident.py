@@ -5,7 +5,6 @@ NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,6 +98,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 class Suspects(msgspec.Struct, frozen=True, kw_only=True):
     ranks: list[int] = []
     hosts: list[str] = []
+    devices: list[Device] = []  # of a rank that is named, where its device may be why
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,8 +286,7 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0  # rows of evidence that were read from it
 
 
-@dataclass(frozen=True, slots=True)
-class RankOf:
+class RankOf(msgspec.Struct, frozen=True):
     """One rank of a report: `report.rank(5)`."""
 
     report: "Report"

@@ -14,11 +14,12 @@ import struct
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Literal
 
+import msgspec
 import polars as pl
 import zstandard
+from msgspec.structs import replace
 
 from forensics.redact.names import Found, Renaming, find
 from parsers.archives import loss_of
@@ -39,12 +40,11 @@ _STRINGS = {"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"}
 Form = Literal["pickle", "parquet", "text", "binary"]
 
 
-@dataclass(slots=True)
-class Written:
+class Written(msgspec.Struct):
     """What became of the members."""
 
     files: int = 0
-    left_out: dict[str, str] = field(default_factory=dict)  # path → reason
+    left_out: dict[str, str] = msgspec.field(default_factory=dict)  # path → reason
 
 
 def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:

@@ -7,10 +7,11 @@ private and which addresses share one. The order of names stays, too, so that no
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from ipaddress import AddressValueError, IPv6Address
+
+import msgspec
 
 from parsers.secrets import mask
 
@@ -61,8 +62,7 @@ _CLOUD_HOST = re.compile(r"(?<![A-Za-z0-9])ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """Names as they stand in a bundle, of each kind."""
 
     hosts: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ class Found:
     def of(cls, parts: Iterable["Found"]) -> "Found":
         """All of them together."""
         listed = list(parts)
-        return cls(*(frozenset().union(*(getattr(one, name) for one in listed)) for name in cls.__slots__))
+        return cls(*(frozenset().union(*(getattr(one, name) for one in listed)) for name in cls.__struct_fields__))
 
 
 def find(text: str, keep: frozenset[str]) -> Found:
@@ -89,16 +89,17 @@ def find(text: str, keep: frozenset[str]) -> Found:
     return Found(frozenset(), frozenset(words), frozenset(addresses), frozenset(folders), frozenset(_MAC.findall(text)))
 
 
-@dataclass(frozen=True)
-class Renaming:
+class Renaming(msgspec.Struct, frozen=True, dict=True):
     """What each name becomes. `text` renames within any text; secrets are masked on the way."""
 
-    hosts: dict[str, str] = field(default_factory=dict)  # the letters of names that differ in their numbers alone
-    domains: dict[str, str] = field(default_factory=dict)
-    words: dict[str, str] = field(default_factory=dict)
-    addresses: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)
-    hardware: dict[str, str] = field(default_factory=dict)
+    hosts: dict[str, str] = msgspec.field(
+        default_factory=dict
+    )  # the letters of names that differ in their numbers alone
+    domains: dict[str, str] = msgspec.field(default_factory=dict)
+    words: dict[str, str] = msgspec.field(default_factory=dict)
+    addresses: dict[str, str] = msgspec.field(default_factory=dict)
+    folders: dict[str, str] = msgspec.field(default_factory=dict)
+    hardware: dict[str, str] = msgspec.field(default_factory=dict)
     kept: tuple[str, ...] = ()  # names that are words of some format as well
 
     @classmethod

@@ -8,10 +8,11 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 
+import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.model.finding import Finding
@@ -29,8 +30,7 @@ Key = tuple[bool, int, int, int, int]
 About = Callable[[Finding], SymptomKind | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A finding with all that it is weighed by. `detectors`: who found it."""
 
     finding: Finding
@@ -53,8 +53,7 @@ class Candidate:
         return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Candidates of one attempt, the best first; `best` None where nothing explains what is to be explained."""
 
     best: Candidate | None
@@ -226,8 +225,8 @@ def _complementary(
         groups.setdefault(one[0].cause if alike else id(one[0]), []).append(one)
     result: list[Merged] = []
     for listed in groups.values():
-        covers = [explained(one) for one, _ in listed]
-        apart = len(listed) > 1 and all(
+        covers = [explained(one) for one, _ in listed] if len(listed) > 1 else []
+        apart = bool(covers) and all(
             covers[i] - covers[j] for i in range(len(listed)) for j in range(len(listed)) if i != j
         )
         result += [reduce(_both, listed)] if apart else listed

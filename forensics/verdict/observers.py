@@ -7,10 +7,11 @@ the subject of a finding, all other processes of the job are one: 63 flight reco
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
@@ -36,8 +37,7 @@ _VICTIMS = 2
 Place = tuple[str, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Observer:
+class Observer(msgspec.Struct, frozen=True):
     """`who`: rank of a process, host of a kernel; null where not told. `table`, `kind`: what it printed. `names`: ranks that
     the row is about besides its printer."""
 
@@ -69,7 +69,8 @@ class Observers:
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
-            self._look(name, tables[name], wanted)
+            if tables[name].height:
+                self._look(name, tables[name], wanted)
 
     def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
         columns = [

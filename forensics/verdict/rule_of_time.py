@@ -4,7 +4,7 @@ Records of a running job look like a hang. A later step, or a record in which th
 against one. The person may say that the job stood still (`--hung`).
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.model.finding import Claim

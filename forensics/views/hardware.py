@@ -42,6 +42,7 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
     culprits = {*finding.ranks, *finding.suspect_ranks, *finding.cycle}
     blamed = {*finding.hosts, *finding.suspect_hosts}
     frequent = {(one.row["file"], one.row["line"]) for one in case.hardware if one.common}
+    lasted = {(ref.file, ref.line): seconds for flap in case.flaps for ref, seconds in flap.rises}
     rows = []
     for row in events.head(_ROWS).iter_rows(named=True):
         ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
@@ -55,6 +56,8 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
             relation = "on a host whose ranks are not in question"
         if (row["file"], row["line"]) in frequent:
             relation += "; as frequent on other hosts, so it accuses nobody"
+        if (seconds := lasted.get((row["file"], row["line"]))) is not None:
+            relation += f"; it was down for {seconds:.3g} s"
         rows.append(
             HardwareRow(
                 time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None,

@@ -7,6 +7,8 @@ from forensics.views.collectives import collectives
 from forensics.views.graph import graph
 from forensics.views.grid import grid
 from forensics.views.hardware import hardware
+from forensics.views.links import links
+from forensics.views.locations import locations
 from forensics.views.mesh import mesh
 from forensics.views.numbers import numbers
 from forensics.views.stacks import stacks
@@ -35,5 +37,7 @@ def views(case: Case, finding: Finding) -> Views:
         first_bad=first_bad,
         series=series,
         hardware=hardware(case, finding),
+        links=links(case),
+        locations=locations(case, finding),
         notes=[*notes, *left_out],
     )

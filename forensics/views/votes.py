@@ -7,6 +7,7 @@ from forensics.facts.outliers import Outlier
 from forensics.model.drawn import Votes
 from forensics.model.finding import Finding
 from forensics.model.taxonomy import CAUSES
+from forensics.model.texts import ranges
 
 _ROWS = 60
 
@@ -34,4 +35,5 @@ def _row(one: Outlier, sort: Literal["slower", "late", "waits", "whole"]) -> Vot
         steps=one.steps,
         excess_ms=round(one.excess_ms, 3),
         level_ms=round(one.level_ms, 3),
+        peers=ranges({one.rank, *one.peers}),
     )

@@ -21,8 +21,9 @@ Source: comms/torchcomms/hooks/clog of meta-pytorch/torchcomms.
 
 import re
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
@@ -46,17 +47,16 @@ def accepts(_path: str, head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-@dataclass(slots=True)
-class _File:
+class _File(msgspec.Struct):
     """What was read of one rank's log."""
 
     base_ns: int = 0
-    signatures: dict[str, dict[str, Any]] = field(default_factory=dict)
-    comms: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)  # name → rank, size
-    members: dict[str, list[int]] = field(default_factory=dict)
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    waiting: dict[tuple[str, str], deque[dict[str, Any]]] = field(default_factory=lambda: defaultdict(deque))
-    counts: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    signatures: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    comms: dict[str, tuple[int | None, int | None]] = msgspec.field(default_factory=dict)  # name → rank, size
+    members: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    calls: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    waiting: dict[tuple[str, str], deque[dict[str, Any]]] = msgspec.field(default_factory=lambda: defaultdict(deque))
+    counts: Counter[tuple[str, bool]] = msgspec.field(default_factory=Counter)
     has_lifecycle: bool = False
 
 

@@ -5,8 +5,9 @@ most. Values stand in brackets after their name: `streamID:[87], taskID[52]`.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from parsers.patterns import regex
 
@@ -40,8 +41,7 @@ KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": 
 _TAG = regex(r"(?:Hcom|Hccl)?([A-Z][A-Za-z]{2,30}?)(?=[^a-zA-Z]|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """`family`: the code of our own for the kind of failure; `columns` of `events`: code, op, group, names_ranks, names_hosts."""
 
     kind: str

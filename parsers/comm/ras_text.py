@@ -31,8 +31,9 @@ the report says so (DEAD): one whose data is missing may just not have answered 
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers.patterns import regex
 from parsers.tables import Tables, table
@@ -58,17 +59,15 @@ _HEADING = regex(r"(?:Nodes|Group|\(total\)|#) .*(?:Processes|Status|per process
 _UNDERLINE = regex(r"^=+\s*$")
 
 
-@dataclass(slots=True)
-class _Kind:
+class _Kind(msgspec.Struct):
     """Numbers of launched operations of one kind (null: of all), and the ranks that are listed with theirs."""
 
     op: str | None
-    counts: list[dict[str, int]] = field(default_factory=list)
-    listed: list[dict[str, int | None]] = field(default_factory=list)
+    counts: list[dict[str, int]] = msgspec.field(default_factory=list)
+    listed: list[dict[str, int | None]] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(msgspec.Struct):
     """One complaint: from its title to the next one."""
 
     line: int
@@ -76,11 +75,11 @@ class _Block:
     group: str | None
     comm: str | None
     text: list[str]
-    kinds: list[_Kind] = field(default_factory=list)
-    ranks: list[int] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
-    nodes: list[str] = field(default_factory=list)
-    processes: list[dict[str, Any]] = field(default_factory=list)
+    kinds: list[_Kind] = msgspec.field(default_factory=list)
+    ranks: list[int] = msgspec.field(default_factory=list)
+    missing: list[int] = msgspec.field(default_factory=list)
+    nodes: list[str] = msgspec.field(default_factory=list)
+    processes: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
     @property
     def kind(self) -> _Kind:

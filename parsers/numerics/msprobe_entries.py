@@ -15,8 +15,9 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers.patterns import regex
 from parsers.rank_list import rank_text
@@ -39,14 +40,13 @@ _FIGURES = {"Max": "max", "Min": "min", "Mean": "mean", "Norm": "l2norm"}
 Row = dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """What lies in the arguments of an entry."""
 
-    tensors: list[tuple[str, Any]] = field(default_factory=list)  # path after the slot, tensor
+    tensors: list[tuple[str, Any]] = msgspec.field(default_factory=list)  # path after the slot, tensor
     group: Any = None
     reduce_op: str | None = None
-    p2p: list[tuple[str, Any]] = field(default_factory=list)  # P2POps of batch_isend_irecv
+    p2p: list[tuple[str, Any]] = msgspec.field(default_factory=list)  # P2POps of batch_isend_irecv
 
 
 def rows(name: str, entry: Any) -> list[Row]:

@@ -6,10 +6,10 @@ over a single file, and uses all cores.
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
 
+import msgspec
 import polars as pl
 
 from parsers.numerics import stats_window
@@ -22,8 +22,7 @@ _ERRORS = (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicEx
 _Unread = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Read:
+class Read(msgspec.Struct):
     """What files gave: rows of `tensors`, for each the number of its file among `sources`, and what was not read."""
 
     sources: Sequence[Source]
@@ -32,8 +31,7 @@ class Read:
     unread: list[_Unread]
 
 
-@dataclass(slots=True)
-class _File:
+class _File(msgspec.Struct):
     source: Source
     data: bytes
     rows: int

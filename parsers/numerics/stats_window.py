@@ -16,8 +16,8 @@ Lost is what only other rows show: a recompute that differs by finite values in 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 ROWS = 10_000  # smaller files are read whole
@@ -38,8 +38,7 @@ _FILLED = r"(?i)recv|gather|scatter|all_?to_?all|a2a"  # a bad input that counts
 _RANK = ["nth_file", "rank"]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """`frame`: the kept rows, `record` counted in their own file; `nth_file`: of each, the number of its file;
     `left_out`: file → how many rows of communications were left out."""
 

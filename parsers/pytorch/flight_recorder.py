@@ -25,15 +25,25 @@ Source: torch/csrc/distributed/c10d/FlightRecorder.hpp and FlightRecorderDetail.
 
 import gc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers import cut_json, flight_rows, safe_pickle
-from parsers.flight_columns import OPERATION_KEYS, group_of, int_or_none, operation_columns, split_name
+from parsers.flight_columns import (
+    OPERATION_KEYS,
+    group_of,
+    int_or_none,
+    is_bearable,
+    operation_columns,
+    picked_columns,
+    split_name,
+)
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.tables import TableName, Tables, conform, table
@@ -42,6 +52,7 @@ MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
 MAX_GROUPS = 100_000
 MAX_MEMBERS = 8_000_000  # of all groups of one dump together …
 FREE_MEMBERS = 300_000  # … and as many as the dump has bytes, beyond these: one text may stand for many groups
+LONG = 512  # members of a group that only one of many dumps spells out
 MAX_TEXT = 1_000
 
 _NAME = regex(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
@@ -59,8 +70,7 @@ def accepts(path: str, head: bytes) -> bool:
     return start in (b"\x80", b"{") and sum(key in head for key in _KEYS) > 1 and b"version" in head
 
 
-@dataclass(slots=True)
-class _Dump:
+class _Dump(msgspec.Struct):
     """One decoded dump: its parts in their expected types, and what could not be read."""
 
     path: str
@@ -69,42 +79,67 @@ class _Dump:
     document: Mapping[Any, Any]
     size: int
     entries: list[dict[Any, Any]]
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
+    rows: flight_rows.Rows | None = None  # then `entries` are its forms
 
     def part(self, key: str) -> dict[Any, Any]:
         value = self.document.get(key)
         return value if isinstance(value, dict) else {}
 
 
+class _Unread(ValueError):
+    """Nothing of so many bytes can be read; the message says why."""
+
+    def __init__(self, size: int, reason: str) -> None:
+        super().__init__(reason)
+        self.size = size
+
+
 def parse(source: Source) -> Tables:
     """Tables of one dump; never raises on content."""
+    return together([source])
+
+
+def together(sources: Sequence[Source]) -> Tables:
+    """Tables of several dumps: what a table costs is then paid once, not for each of thousands of dumps."""
+    dumps: list[_Dump] = []
+    unread: list[dict[str, Any]] = []
+    with _without_collector():
+        for source in sources:
+            try:
+                dumps.append(_read(source))
+            except _Unread as error:
+                unread.append({"file": source.path, "bytes": error.size, "reason": str(error)})
+        return _tables(dumps, unread)
+
+
+def _read(source: Source) -> _Dump:
     try:
         with source.open() as stream:
             data = stream.read(max(safe_pickle.MAX_BYTES, cut_json.MAX_BYTES) + 1)
     except Exception as error:  # archives and remote files raise whatever their readers raise
-        return _unread(source.path, source.size, [f"cannot be read: {error}"[:MAX_TEXT]])
+        raise _Unread(source.size, f"cannot be read: {error}"[:MAX_TEXT]) from error
     if not data.strip():
-        return _unread(source.path, len(data), ["empty file"])
-    with _without_collector():
-        if (tables := _by_forms(source, data)) is not None:
-            return tables
-        document, problem = _decode(data)
-        if document is None:
-            return _unread(source.path, len(data), [problem or "not a flight recorder dump"])
-        dump = _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
-        return _tables(dump)
+        raise _Unread(len(data), "empty file")
+    if (dump := _by_forms(source, data)) is not None:
+        return dump
+    document, problem = _decode(data)
+    if document is None:
+        raise _Unread(len(data), problem or "not a flight recorder dump")
+    return _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
 
 
-def _by_forms(source: Source, data: bytes) -> Tables | None:
-    """Tables of a whole pickle whose entries repeat a few forms; None where it is not known to be one."""
+def _by_forms(source: Source, data: bytes) -> _Dump | None:
+    """A whole pickle whose entries repeat a few forms; None where it is not known to be one."""
     if source.read_error:
         return None
     try:
         rows = flight_rows.read(data, OPERATION_KEYS, MAX_ENTRIES)
-        dump = _dump(source, rows.document | {"entries": rows.forms}, len(data), [])
-        return None if dump.problems else _tables(dump, rows)
     except flight_rows.Unfit:
         return None
+    dump = _dump(source, rows.document | {"entries": rows.forms}, len(data), [])
+    dump.rows = rows
+    return dump if not dump.problems and is_bearable(rows) else None
 
 
 @contextmanager
@@ -179,29 +214,62 @@ def _dump(source: Source, document: dict[Any, Any], size: int, problems: list[st
     return _Dump(source.path, rank, source.host, document, size, distinct, problems)
 
 
-def _tables(dump: _Dump, rows: flight_rows.Rows | None = None) -> Tables:
-    pairs = _groups_of_ids(dump)
-    backend = _backend(dump)
-    result: dict[TableName, pl.DataFrame] = {}
-    if dump.entries:
-        columns, notes = operation_columns(dump.entries, rows)
-        dump.problems.extend(notes)
-        frame = columns.with_columns(
-            pl.lit(dump.rank, dtype=pl.Int64).alias("rank"),
-            pl.lit(dump.host, dtype=pl.String).alias("host"),
-            pl.lit(dump.path).alias("file"),
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("record"),
-        )
-        result["operations"] = conform("operations", frame)
-    result["groups"] = table("groups", _group_rows(dump, pairs, backend))
-    result["progress"] = table("progress", _progress_rows(dump, pairs, backend))
-    result["settings"] = table("settings", _setting_rows(dump))
-    if dump.rank is not None:
-        how = "flight recorder file name"
-        result["ranks"] = table("ranks", [{"rank": dump.rank, "host": dump.host, "how": how, "file": dump.path}])
-    if dump.problems:
-        result["unread"] = table("unread", [{"file": dump.path, "reason": reason} for reason in dump.problems])
-    return result
+def _tables(dumps: Sequence[_Dump], unread: list[dict[str, Any]]) -> Tables:
+    operations = list(_operations(dumps))
+    pairs, backends = [_groups_of_ids(dump) for dump in dumps], [_backend(dump) for dump in dumps]
+    known = list(zip(dumps, pairs, backends, strict=True))
+    groups = [row for each in known for row in _group_rows(*each)]
+    _shorten(groups)
+    result: dict[TableName, pl.DataFrame] = {
+        "groups": table("groups", groups),
+        "progress": table("progress", chain.from_iterable(_progress_rows(*each) for each in known)),
+        "settings": table("settings", chain.from_iterable(map(_setting_rows, dumps))),
+        "ranks": table("ranks", [_rank_row(dump) for dump in dumps if dump.rank is not None]),
+        "operations": pl.concat(operations) if operations else table("operations", []),
+    }
+    unread += [{"file": dump.path, "reason": reason} for dump in dumps for reason in dump.problems]
+    result["unread"] = table("unread", unread)
+    return {name: frame for name, frame in result.items() if frame.height}
+
+
+def _shorten(groups: Sequence[dict[str, Any]]) -> None:
+    """Of many ranks that list the same long group under one name, the first speaks for all: told by each, the members of the
+    default group alone would grow with the square of the ranks."""
+    told: dict[tuple[str | None, str | None], set[int]] = {}
+    for row in groups:
+        told.setdefault((row["group"], row["desc"]), set()).add(id(row["members"]))  # equal texts are one list
+    seen: set[int] = set()
+    for row in groups:
+        members = row["members"]
+        is_plain = row["rank"] is not None and len(told[row["group"], row["desc"]]) == 1
+        if members is not None and len(members) > LONG and is_plain:
+            row["members"] = None if id(members) in seen else members
+            seen.add(id(members))
+
+
+def _operations(dumps: Sequence[_Dump]) -> Iterator[pl.DataFrame]:
+    """Entries of dumps by forms in one frame, and of each other dump in one of its own."""
+    by_forms = [(dump, dump.rows) for dump in dumps if dump.rows is not None]
+    if by_forms:
+        columns = picked_columns([rows for _, rows in by_forms])
+        yield _placed(columns, [(dump, len(rows.picks)) for dump, rows in by_forms])
+    for dump in dumps:
+        if dump.rows is None and dump.entries:
+            columns, notes = operation_columns(dump.entries)
+            dump.problems.extend(notes)
+            yield _placed(columns, [(dump, len(dump.entries))])
+
+
+def _placed(columns: pl.DataFrame, dumps: Sequence[tuple[_Dump, int]]) -> pl.DataFrame:
+    """Columns of so many entries of each dump → rows of `operations`."""
+    told = [(dump.rank, dump.host, dump.path, count) for dump, count in dumps]
+    schema = {"rank": pl.Int64, "host": pl.Categorical, "file": pl.Categorical, "record": pl.Int64}
+    places = pl.DataFrame(told, schema=schema, orient="row")
+    return conform("operations", columns.hstack(places.with_columns(record=pl.int_ranges("record")).explode("record")))
+
+
+def _rank_row(dump: _Dump) -> dict[str, Any]:
+    return {"rank": dump.rank, "host": dump.host, "how": "flight recorder file name", "file": dump.path}
 
 
 def _groups_of_ids(dump: _Dump) -> dict[int, tuple[str | None, str | None]]:
@@ -274,12 +342,22 @@ def _group_rows(
 
 def _members(value: object, budget: int) -> list[int] | None:
     """Members from "[0, 4]" or a list; null where abbreviated, unreadable or beyond the budget."""
-    if isinstance(value, str) and value.count(",") < budget and _MEMBERS.fullmatch(value):
-        numbers = [int(part) for part in value.strip("[] \t\r\n").split(",") if part.strip()]
-    elif isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
-        numbers = list(value)
-    else:
+    if isinstance(value, str):
+        return _written(value) if value.count(",") < budget else None
+    if isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
+        return _possible(list(value))
+    return None
+
+
+@lru_cache(maxsize=64)
+def _written(text: str) -> list[int] | None:
+    """Every rank writes the members of the default group, so a text is looked at once."""
+    if not _MEMBERS.fullmatch(text):
         return None
+    return _possible([int(part) for part in text.strip("[] \t\r\n").split(",") if part.strip()])
+
+
+def _possible(numbers: list[int]) -> list[int] | None:
     return numbers if numbers and all(0 <= number < 1 << 32 for number in numbers) else None
 
 
@@ -322,8 +400,4 @@ def _text(value: object) -> str | None:
     return value[:MAX_TEXT] if isinstance(value, str) and value else None
 
 
-def _unread(path: str, size: int, reasons: list[str]) -> Tables:
-    return {"unread": table("unread", [{"file": path, "bytes": size, "reason": reason} for reason in reasons])}
-
-
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=64)

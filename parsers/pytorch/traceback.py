@@ -32,9 +32,9 @@ Source: the traceback module of CPython, std::terminate of libstdc++.
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.lines import Row, claimed, event, is_of_kernel, reporter, streams
@@ -98,16 +98,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     }
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(msgspec.Struct):
     """A traceback in the course of being read."""
 
     row: Row
     is_main: bool
     thread: str | None
     continues: int | None  # line of the traceback before it in a chain
-    frames: list[dict[str, Any]] = field(default_factory=list)  # outermost first
-    sources: list[str | None] = field(default_factory=list)
+    frames: list[dict[str, Any]] = msgspec.field(default_factory=list)  # outermost first
+    sources: list[str | None] = msgspec.field(default_factory=list)
     prefix: str = ""  # a logger's, before each of its lines; digits as #
     foreign: int = 0
     until: int = 0  # its last line so far

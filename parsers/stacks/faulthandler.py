@@ -23,8 +23,9 @@ Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
@@ -57,12 +58,11 @@ def accepts(path: str, head: bytes) -> bool:
     return 2 * known > len(filled) and any(map(FAULTHANDLER_THREAD.match, filled))
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(msgspec.Struct):
     header: re.Match[str]
     line: int
     snapshot: int
-    frames: list[dict[str, Any]] = field(default_factory=list)
+    frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     is_whole: bool = True  # False: the list of frames was shortened, its outermost is not known
 
     @property

@@ -25,8 +25,9 @@ Source: the forms of these tools.
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
@@ -65,12 +66,11 @@ def _header(line: str) -> re.Match[str] | None:
     return GDB_THREAD.match(line) or _TID.match(line)
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(msgspec.Struct):
     header: re.Match[str]
     line: int
     pid: int | None
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Frame] = msgspec.field(default_factory=list)
     open: str | None = None  # the frame at hand, as printed: its place may follow on the next line
 
     def close(self) -> None:

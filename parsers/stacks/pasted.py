@@ -22,9 +22,9 @@ Source: CPython's `Python/traceback.c`, py-spy's `dump.rs`, the form of gdb's ba
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.lines import Row, claimed, event, reporter, streams
@@ -55,13 +55,12 @@ _BETWEEN = regex(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
 _HEADS = (("faulthandler", FAULTHANDLER_THREAD), ("py-spy", PY_SPY_THREAD), ("gdb", GDB_THREAD))
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(msgspec.Struct):
     row: Row
     source: str
     header: re.Match[str]
     pid: int | None
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Frame] = msgspec.field(default_factory=list)
 
     @property
     def name(self) -> str | None:

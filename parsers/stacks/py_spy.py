@@ -31,8 +31,9 @@ Source: py-spy's `dump.rs` and its README.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from parsers import cut_json
 from parsers.parser import FileParser, Source
@@ -100,16 +101,15 @@ def parse(source: Source) -> Tables:
     return {"stacks": table("stacks", rows), "unread": table("unread", problems[:MAX_PROBLEMS])}
 
 
-@dataclass(slots=True)
-class _Stream:
+class _Stream(msgspec.Struct):
     """The lines of one source in the file, and what was read of the thread at hand."""
 
     host: str | None = None
     pid: int | None = None
     parent_pid: int | None = None
     is_listing: bool = False
-    headers: list[tuple[int, re.Match[str]]] = field(default_factory=list)
-    frames: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[tuple[int, re.Match[str]]] = msgspec.field(default_factory=list)
+    frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
     def flush(self) -> Iterator[dict[str, Any]]:
         """A row per header: notes stack several headers over the frames that their threads share."""

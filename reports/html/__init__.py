@@ -20,10 +20,11 @@ from forensics.model.incident import Incident, Report
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding
-from reports.html.drawings import graph, numbers, place, ranks, stacks, timeline
+from reports.html.drawings import graph, numbers, phases, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
+from reports.html.links import Links
 from reports.language import Language
-from reports.layout import count, cut_left, duration, ranks_phrase, size
+from reports.layout import count, cut_left, duration, size
 from reports.sanitize import clean
 from reports.voice import voice_of
 
@@ -49,6 +50,7 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
         anchors=_Anchors(incident),
+        links=Links(incident),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -59,20 +61,29 @@ def render(report: Report, *, generated: str | None = None, language: Language =
     )  # fmt: skip
 
 
+class Link(NamedTuple):
+    """`address`: relative, quoted as part of a URL."""
+
+    text: str
+    address: str
+
+
 class Table(NamedTuple):
     """A table of a plain page; `nothing`: what stands there where it has no rows."""
 
     title: str
     names: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Link]]
     nothing: str
 
 
 def render_tables(title: str, tables: Sequence[Table]) -> str:
-    """A page of tables alone: no script, and nothing else is asked for."""
-    style = _asset("style.css")
+    """A page of tables alone, which sort and filter; nothing else is asked for."""
+    style, script = _asset("style.css"), _asset("script.js")
     page = _environment().get_template("history.html.j2")
-    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
+    return page.render(
+        title=title, tables=tables, policy=_policy(style, script), style=Markup(style), script=Markup(script)
+    )
 
 
 def _pictures(incident: Incident) -> dict[str, Any]:
@@ -93,6 +104,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         "graph": graph.graph(views.nodes, views.edges),
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
+        "phases": phases.phases(views.votes),
         "first_bad": numbers.first_bad(views.first_bad),
         "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
@@ -110,8 +122,13 @@ class _Anchors:
             return
         for item in incident.evidence:  # its own id only counts, and changes with what stands before it
             self._ids[id(item)] = self._free("ev", (item.direction, item.claim, item.refs), taken)
-        for stack in incident.views.stacks:
+        views = incident.views
+        for stack in views.stacks:
             self._ids[id(stack)] = self._free("class", stack.frames or stack.top, taken)
+        for node in views.nodes:
+            self._ids[id(node)] = self._free("node", (node.label, node.ranks), taken)
+        for event in views.timeline:
+            self._ids[id(event)] = self._free("at", (event.time_utc, event.label, event.ranks), taken)
 
     def __call__(self, item: object) -> str:
         return self._ids[id(item)]
@@ -139,17 +156,15 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "block": _block,
-        "phrase": ranks_phrase,
         "size": size,
         "place": summary.place,
-        "is_one": str.isdecimal,
         "rank_count": count,
         "clock": _clock,
         "shortened": cut_left,
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,
@@ -184,7 +199,7 @@ def _clock(time: str, day: str = "") -> str:
 
 def _milliseconds(value: float) -> str:
     """350.4 → "350 ms", 7.25 → "7.25 ms", 21500 → "21.5 s"."""
-    return duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms"
+    return (duration(value / 1000) if abs(value) >= 10_000 else f"{value:.3g} ms").replace("-", "−")
 
 
 def _policy(style: str, script: str) -> str:

@@ -19,16 +19,20 @@ _GRAVEST = ("fails", "silent", "slows", "link", "idle", "shows")
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, about nobody: the gravest first."""
     found = sorted(case.apart, key=lambda one: (_GRAVEST.index(one.effect), one.quantity, one.who))
-    if not found:
+    told = [*_at_one_place(case, found), *_by_host(found)]
+    pairs = case.pair_links.odd
+    texts = [*(text for text, _ in told), *(one.text for one in pairs)]
+    if not texts:
         return ()
-    told = list(_by_host(found))
-    texts = [text for text, _ in told]
     return (
         Finding(
             detector=DETECTOR.name,
-            claims=tuple(
-                Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])
-                for text, listed in told[:_SHOWN]
+            claims=(
+                *(
+                    Claim(text, "for", tuple(ref for one in listed for ref in one.refs)[:3])
+                    for text, listed in told[:_SHOWN]
+                ),
+                *(Claim(one.text, "for", one.refs) for one in pairs[:_SHOWN]),
             ),
             first_anomaly=FirstAnomaly(signature="telemetry"),
             collect=("times of forward, backward and communication of every rank over some steps",),
@@ -45,6 +49,20 @@ def _by_host(found: Iterable[Apart]) -> Iterable[tuple[str, list[Apart]]]:
     for (_, host), listed in groups.items():
         more = f" ({len(listed)} of {host} alike)" if len(listed) > 1 else ""
         yield f"{listed[0].text}{more}", listed
+
+
+def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[str, list[Apart]]]:
+    """Hosts, or ports, that stand apart alike and share a rack or a switch beyond chance: its air, power or cables."""
+    alike: dict[str, list[Apart]] = defaultdict(list)
+    for one in found:
+        if one.host:
+            alike[one.quantity].append(one)
+    for listed in alike.values():
+        ports = [(one.host, one.part) for one in listed if one.host and one.part]
+        hosts = {one.host for one in listed if one.host}
+        shared = case.locations.shared_ports(ports) or case.locations.shared(hosts)
+        if shared is not None and shared.is_likely:
+            yield f"{listed[0].word} apart: {shared.text}; rather one cause there than {len(shared.things)}", listed
 
 
 DETECTOR = Detector("odd_telemetry", ("devices",), detect)

@@ -10,8 +10,8 @@ taken after all have drained (all equal: nothing is said), members without count
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -25,8 +25,7 @@ from forensics.model.texts import ranges, ranks_text
 Edge = tuple[int, int]  # sender, receiver; global ranks
 
 
-@dataclass(frozen=True, slots=True)
-class _Vote:
+class _Vote(msgspec.Struct, frozen=True):
     """What one channel says. `sent`: steps that the sender handed to the network, null where not counted; `others`: the
     lowest count of those that are not behind; `sure`: one rank alone is behind, and all members were compared."""
 
@@ -189,9 +188,11 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
             operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
-        actions=(Action(kind="inspect_network", target=way, command=None, reason="the ring stands on this way"),),
+        actions=(
+            Action(kind="inspect_network", target=way, command=None, reason="the ring stopped between these two"),
+        ),
         collect=("port counters and kernel logs of both ends, and the switch's log",),
-        summary=f"All members of {operation.label} entered it; its ring stands on the way {way}: either end or what is between.",
+        summary=f"All members of {operation.label} entered it; its ring stopped on the way {way}: either end, or the link between them, is at fault.",
     )
 
 

@@ -5,9 +5,9 @@ Its device stopped in it, unless it gave up long before the others began to wait
 waits cannot be compared, it is a suspect.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -23,8 +23,7 @@ _TOGETHER_NS = 60_000_000_000  # waits that began within it are of one stall
 _Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Last:
+class _Last(msgspec.Struct, frozen=True):
     """The member that waits in the earliest call of a group. `ahead`: those that wait in later ones. `members`: all, empty
     where not known. `completed`: rank → last number that it completed."""
 

@@ -7,9 +7,9 @@ communicated: later the lines may be of a level that was switched off.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -23,12 +23,11 @@ from forensics.model.texts import listed, ranks_text
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 
-@dataclass(slots=True)
-class _Setup:
+class _Setup(msgspec.Struct):
     """One communicator: its size, the numbers that began, and where they say so."""
 
     size: int = 0
-    began: dict[int, dict[str, Any]] = field(default_factory=dict)
+    began: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
     completed: bool = False
 
 

@@ -5,9 +5,9 @@ parts of a module instead of replicas, its result may be made by all of them tog
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
@@ -30,8 +30,7 @@ from forensics.model.names import Cause, Domain, Reason
 from parsers.rank_list import rank_list
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """`lead`: the root whose first bad row is the first anomaly."""
 
     lead: Root

@@ -4,11 +4,11 @@ A log line tells when a step went wrong and never which rank began it; assertion
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from statistics import median
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.topology import mates
@@ -25,15 +25,15 @@ from forensics.model.texts import ranks_text
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
 _BACK = 50  # steps that a loss is compared with
-_RATIO, _ROBUST_Z, _STAYS = 1.5, 8.0, 1.3
-_FLOOR = 0.02  # least noise of a loss, of its median
+_ROBUST_Z = 8.0
+_STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
+_FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
 _FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
 
-@dataclass(frozen=True, slots=True)
-class _Bad:
+class _Bad(msgspec.Struct, frozen=True):
     row: Row
     value: str
     why: str
@@ -43,7 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
-    spikes = [found for rows in streams if (found := [*_spikes(rows)])]
+    spikes = [found for rows in streams if (found := [*_spikes(rows, case.tolerances.loss)])]
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
     spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
     if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
@@ -86,12 +86,17 @@ def _when(row: Row) -> tuple[int, str, int]:
 # --- NaN -------------------------------------------------------------------------------------------------------------
 
 
+def _printed(value: float) -> str:
+    """NaN, Inf and -Inf as people write them."""
+    return f"{value:g}".replace("nan", "NaN").replace("inf", "Inf")
+
+
 def _first_nan(rows: Sequence[Row]) -> _Bad | None:
     had_loss = False
     for row in rows:
         loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
         if loss is not None and not isfinite(loss):
-            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
+            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {_printed(loss)}")
         bad_norm = norm is not None and not isfinite(norm)
         # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
         is_skip = bool(skipped) and not (norm is not None and isnan(norm))
@@ -100,7 +105,7 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
             return _Bad(row, "nan", f"{why}, though no step was skipped")
         if bad_norm and not skipped:
             hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
-            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {norm}{hidden}")
+            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {_printed(norm)}{hidden}")
         had_loss |= loss is not None
     return None
 
@@ -184,7 +189,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
     suspects |= set(ahead)
     for row in asserts[:20]:
         claims.append(
-            Claim(f"a check of the program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
+            Claim(f"a check of the training program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
         )
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
@@ -245,31 +250,31 @@ class _Spike(NamedTuple):
     calm: Row | None
 
 
-def _spikes(rows: Sequence[Row]) -> Iterator[_Spike]:
+def _spikes(rows: Sequence[Row], rise: float) -> Iterator[_Spike]:
     """All of them in their order; where the loss does not come back, nothing is looked for after it."""
     finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
     losses = [row["loss"] for row in finite]
     at = 2
     while at < len(finite):
-        normal = _normal_before(finite, losses, at)
+        normal = _normal_before(finite, losses, at, rise)
         if normal is None:
             at += 1
             continue
-        back = next((n for n in range(at, len(finite)) if losses[n] < _STAYS * normal), None)
+        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
         yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
         at = len(finite) if back is None else back + 1
 
 
-def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int) -> float | None:
+def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
     """The loss before a line, if a spike begins with that line."""
     before = losses[max(0, at - _BACK) : at]
     normal = median(before)
-    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * normal)
-    if losses[at] < _RATIO * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * rise * normal)
+    if losses[at] < (1 + rise) * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
         return None
     if len(before) < _FEW and losses[at] <= max(before):
         return None
-    stays = [loss >= _STAYS * normal for loss in losses[at + 1 : at + 4]]
+    stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
     sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
     return normal if sudden or (len(stays) == 3 and all(stays)) else None
 
@@ -300,12 +305,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
     onset, outlier, normal, calm = spikes[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
+    text = f"the loss rose from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
     claims = [Claim(text, "for", (_line_ref(outlier),))]
     if onset is not outlier:
-        claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
+        claims.insert(0, Claim(f"the gradient norm grew from step {onset['step']} on", "for",
                                (_line_ref(onset),)))  # fmt: skip
-    after = " It came back later." if calm is not None else ""
+    before = "" if onset is outlier else f"; its onset is step {onset['step']}"
+    after = " The loss recovered later." if calm is not None else ""
     if len(spikes) > 1:
         last_one = spikes[-1].onset
         more = f"{len(spikes)} such spikes between step {onset['step']} and step {last_one['step']}"
@@ -321,13 +327,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
         severity=severity,
         actions=(
             Action(kind="check_data", target=batches, command=None,
-                   reason="a spike often follows the data or the learning rate"),
+                   reason="a spike often comes from the data or the learning rate"),
             Action(kind="rollback", target=before_step(onset["step"]), command=None,
                    reason="it holds the model before the spike"),
-            Action(kind="skip_data", target=batches, command=None, reason="the same data may bring the same spike"),
+            Action(kind="skip_data", target=batches, command=None, reason="the same data may cause the same spike"),
         ),
         time_ns=onset["time_ns"],
-        summary=f"{text[0].upper()}{text[1:]}; the onset is step {onset['step']}.{after}",
+        summary=f"{text[0].upper()}{text[1:]}{before}.{after}",
     )  # fmt: skip
 
 

@@ -7,14 +7,14 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import first_anomaly, ref, speaker, where
 from forensics.facts.checkpoints import before_step
-from forensics.graph.numerics.replicas import Divergence, first_divergence
+from forensics.graph.numerics.alike import FIGURES, differ
+from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
-_FIGURES = ("checksum", "min", "max", "mean", "l2norm", "absmax")
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
 
@@ -29,27 +29,73 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first_bad = bad["step"].min()
     if isinstance(first_bad, int):
         frame = frame.filter(pl.col("step") < first_bad)
-    divergence = first_divergence(frame)
-    recompute = _recompute(frame)
+    share = case.tolerances.replicas
+    divergence, kept = _by_no_right(case, frame, share)
+    recompute = _recompute(frame, share)
     found: list[Finding] = []
     if divergence is not None:
-        found.append(_finding(divergence))
+        found.append(_left_out(divergence, kept) if kept else _finding(divergence, share))
     if recompute is not None and (not found or recompute[1]["step"] <= (found[0].first_anomaly.step or 0)):
         found = [_recompute_finding(*recompute)]
     return tuple(found)
 
 
-def _finding(divergence: Divergence) -> Finding:
+def _by_no_right(case: Case, frame: pl.DataFrame, share: float) -> tuple[Divergence | None, frozenset[int]]:
+    """(the first disagreement, the few ranks whose update was zero in it), but for updates that the log says were skipped."""
+    told = case.tables["steps"].filter(pl.col("skipped") > 0)
+    skipped = set(told.select("rank", "step").drop_nulls().iter_rows())
+    idle: dict[int, int] = {}
+    while True:
+        found = first_divergence(frame, share, idle)
+        kept = that_kept(frame, found) if found is not None else frozenset()
+        step = found.row[min(found.row)]["step"] if found is not None else 0
+        if not kept or not all((rank, step) in skipped for rank in kept):
+            return found, kept if found is not None and 2 * len(kept) < len(found.row) else frozenset()
+        idle |= dict.fromkeys(kept, step)
+
+
+def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
+    """Weights that stayed while those of the other replicas moved: skipped on purpose, or forgotten; no fault of a device."""
+    row = divergence.row[min(kept)]
+    others = divergence.row.keys() - kept
+    who, step = ranks_text(kept), row["step"]
+    text = (
+        f"the weights of {who} after step {step} are those of the step before, and those of {ranks_text(others)} moved"
+    )
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        suspect_ranks=tuple(sorted(kept)),
+        first_anomaly=first_anomaly(row, None, None, "left_out_update"),
+        undecided=("tied_explanations",),
+        claims=(
+            Claim(f"{speaker(row['rank'])}: {where(row)}: as in the step before", "for", (ref(row),)),
+            Claim("another replica: the weights moved", "for", (ref(divergence.row[min(others)]),)),
+        ),
+        severity="severe",
+        actions=(
+            Action(kind="check_config", target=f"the update of step {step} on {who}", command=None,
+                   reason="a job that tolerates faults may skip it by right; else the optimizer did not run there"),
+        ),
+        collect=("the log of that step: whether the update was skipped on purpose",),
+        summary=f"In {where(row)}, {text}: that update was left out, by right or by mistake.",
+    )  # fmt: skip
+
+
+def _finding(divergence: Divergence, share: float) -> Finding:
     largest, *others = divergence.sides
     tie = 2 * len(largest) <= len(divergence.members) or len(largest) == len(others[0])
     minority = tuple(sorted(rank for side in others for rank in side))
     shown = min(largest if tie else minority)
     row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
     everyone = tuple(sorted((*largest, *minority)))
-    who = f"ranks {ranges(everyone)} disagree and no side has the majority" if tie else (
-        f"rank{'s' if len(minority) > 1 else ''} {ranges(minority)} differ{'' if len(minority) > 1 else 's'} "
-        f"from ranks {ranges(largest)}"
-    )  # fmt: skip
+    who, at = ranks_text(everyone if tie else minority), where(row)
+    many = ranks_text(largest)
+    how = (
+        f"disagree in {at}, and no side has the majority"
+        if tie
+        else f"differ{'' if len(minority) > 1 else 's'} from {many} in {at}"
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -71,7 +117,7 @@ def _finding(divergence: Divergence) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=f"In {where(row)}, {who}; these tensors must be equal bit by bit.",
+        summary=f"{who.capitalize()} {how}; these tensors must be equal {_within(share)}.",
     )  # fmt: skip
 
 
@@ -83,7 +129,11 @@ def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
     )
 
 
-def _recompute(frame: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def _within(share: float) -> str:
+    return f"within {100 * share:.4g} %, as you allow" if share else "bit by bit"
+
+
+def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """(forward row, recompute row) of the first finite output that differs though all inputs were equal."""
     passes = frame.filter(pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(True))
     again = passes.filter(pl.col("phase") == "recompute")
@@ -91,8 +141,7 @@ def _recompute(frame: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any]] | N
         return None
     before = passes.filter(pl.col("phase") == "forward").unique(_SAME, keep="first", maintain_order=True)
     pairs = again.join(before, on=_SAME, how="inner", nulls_equal=True, suffix="_before", maintain_order="left")
-    differ = pl.any_horizontal((pl.col(n) != pl.col(f"{n}_before")).fill_null(False) for n in _FIGURES)
-    pairs = pairs.with_columns(differ.alias("differ"))
+    pairs = pairs.with_columns((differ(_both, share) if share else _unlike()).alias("differ"))
     fed = (pl.col("differ") & (pl.col("role") == "in")).any().over("operation")
     given = (pl.col("role") == "in").any().over("operation")
     odd = pairs.filter(pl.col("differ") & (pl.col("role") == "out") & ~fed & given).sort("step", "place")
@@ -101,6 +150,16 @@ def _recompute(frame: pl.DataFrame) -> tuple[dict[str, Any], dict[str, Any]] | N
     rows = {row["place"]: row for row in frame.filter(
         pl.col("place").is_in([odd["place"][0], odd["place_before"][0]])).iter_rows(named=True)}  # fmt: skip
     return rows[odd["place_before"][0]], rows[odd["place"][0]]
+
+
+def _unlike() -> pl.Expr:
+    return pl.any_horizontal((pl.col(n) != pl.col(f"{n}_before")).fill_null(False) for n in ("checksum", *FIGURES))
+
+
+def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
+    before = f"{name}_before"
+    known = pl.col(name).is_not_null() & pl.col(before).is_not_null()
+    return pl.when(known).then(pl.min_horizontal(name, before)), pl.when(known).then(pl.max_horizontal(name, before))
 
 
 def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Finding:

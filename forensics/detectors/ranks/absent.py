@@ -8,7 +8,8 @@ disagree, they are suspects. Method: the maintainers' own, NVIDIA/nccl issues 14
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import rows
@@ -24,8 +25,7 @@ _FEWEST = 4  # members, where no time-out says that the others wait
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven, too
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(msgspec.Struct, frozen=True):
     """`by`: how its word is cited. `beside_records`: tells more than flight records of open operations. `is_report`: made
     once somebody had given up. `is_whole`: shows all groups of a rank, so that a member not heard of leaves a doubt."""
 
@@ -45,8 +45,7 @@ _SOURCES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
+class _Doubt(msgspec.Struct, frozen=True):
     """Why those who are behind must not be named, and who else it may be."""
 
     reason: Reason
@@ -165,9 +164,9 @@ def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
 _WHY: dict[Reason, str] = {
     "two_member_mismatch": "in a group of two, one call too many on one side looks like one too few on the other",
     "tied_explanations": "half of the group and more, or ranks of several groups, are blamed: the few may be the ones that made an extra call",
-    "culprit_among_missing": "not all that it may wait for is heard of",
+    "culprit_among_missing": "some of the ranks that it may wait for left no record",
     "membership_unknown": "its number counts within a group whose members are not known",
-    "conflicting_evidence": "it gave up on others itself",
+    "conflicting_evidence": "it timed out itself",
 }
 
 
@@ -200,9 +199,7 @@ def _finding(
             signature=f"absent:{main.kind}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
-        collect=(f"py-spy dump of {ranks_text(named)}, and its whole log",)
-        if named
-        else ("Flight Recorder dumps of all ranks",),
+        collect=(f"the whole log of {ranks_text(named)}",) if named else ("Flight Recorder dumps of all ranks",),
         summary=f"{text[:1].upper()}{text[1:]}{limit}.",
     )
 

@@ -8,9 +8,9 @@ every kind as many as another member or fewer, or of every kind as many or more.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
@@ -28,8 +28,7 @@ _SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint"
 _Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """One call of a group, as one source shows it. `said`: rank → its statement. `unheard`: other members. `votes`: by
     stacks, for what most bring. `unmapped`: statements whose rank is not told."""
 
@@ -61,6 +60,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _first(case: Case, source: str) -> _Call | None:
     told = case.positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
+    if not told.height:
+        return None
     key = ["group", "number"]
     calls = told.filter(pl.col("call").is_not_null())
     if source == "watchdog":  # of several that a member gave up, the first holds it
@@ -179,7 +180,7 @@ def _finding(case: Case, call: _Call) -> Finding:
         domain="workload",
         claims=tuple(claims),
         first_anomaly=_anomaly(case, call, first, few, many, decided),
-        blast_radius=_blast(case, call, many, first),
+        blast_radius=_blast(case, call, few if decided else (), many, first),
         collect=()
         if decided
         else ("TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",),
@@ -221,9 +222,9 @@ def _anomaly(
     )
 
 
-def _blast(case: Case, call: _Call, many: tuple[int, ...], first: _Row) -> BlastRadius:
+def _blast(case: Case, call: _Call, few: tuple[int, ...], many: tuple[int, ...], first: _Row) -> BlastRadius:
     recorded = call.source == "flight_record" and case.roots is not None
-    waiting = len(case.roots.waiters) if recorded and case.roots is not None else len(many)
+    waiting = len(case.roots.waiters - {*few}) if recorded and case.roots is not None else len(many)
     return BlastRadius(ranks_waiting=waiting, groups=[first["label"]])
 
 

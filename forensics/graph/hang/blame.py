@@ -6,9 +6,9 @@ of a link; reports spread over many pairs of one rail mean its switch; over ever
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -29,8 +29,7 @@ class Blame(NamedTuple):
     rail: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """`host`: hosts[0] is where the blame ends. `link`: hosts are its two ends. `rail`, `network`: no host stands out."""
 
     where: Where

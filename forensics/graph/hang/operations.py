@@ -1,9 +1,9 @@
 """One operation instance as people speak of it: name, group, number, who is in, who is missing, where it is recorded."""
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.facts.memberships import group_name
@@ -13,8 +13,7 @@ from forensics.model.ref import Ref
 from forensics.model.texts import iso, ranges
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """What one member says of its call."""
 
     rank: int
@@ -42,8 +41,7 @@ class Call:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """op: id in the graph. group: the telling name; number: the name that the library gave it. backend: nccl, gloo, ….
     members: state → ranks. calls: of the members that recorded it as their first open one."""
 

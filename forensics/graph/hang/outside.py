@@ -5,8 +5,7 @@ what calls into a library without Python frames, such as `.item()`, shows only t
 of equal stacks). Whoever is in a place of the host that is no wait is outside; so is one that computes while all others wait.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 import polars as pl
 
 from forensics.graph.hang.waits import HOST_SITES
@@ -15,8 +14,7 @@ _WAITS = ("communication", "gpu_sync")
 _FEW = 3  # at most one in three processes may be outside
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """Rows of `facts.stacks.main_stacks` of live processes: all, those that wait, those outside (empty where they are too
     many, or where not enough wait)."""
 

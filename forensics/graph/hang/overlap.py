@@ -6,14 +6,14 @@ A group that is not stalled speaks for nobody: it may have made its last call be
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
+
+import msgspec
 
 _MOST_HOSTS = 512  # of which pairs are tried
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(msgspec.Struct, frozen=True):
     """`covers`: the smallest sets of hosts, each an explanation. `ranks`: members of stalled operations on these hosts."""
 
     covers: tuple[tuple[str, ...], ...]

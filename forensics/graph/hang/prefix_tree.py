@@ -1,19 +1,18 @@
 """The merged prefix tree of stacks (STAT, 2007), as text: each frame with the ranks that are in it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+import msgspec
 import polars as pl
 
 from forensics.facts.stacks import to_frames
 from forensics.model.texts import ranges
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(msgspec.Struct):
     count: int = 0
-    ranks: list[int] = field(default_factory=list)
-    children: dict[str, "_Node"] = field(default_factory=dict)
+    ranks: list[int] = msgspec.field(default_factory=list)
+    children: dict[str, "_Node"] = msgspec.field(default_factory=dict)
 
 
 def _tree(stacks: pl.DataFrame) -> _Node:

@@ -11,11 +11,11 @@ before, and by their place behind it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
 from forensics.facts.states import SENDS, States
@@ -40,8 +40,7 @@ class Call(NamedTuple):
     waited: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """calls: in order. at: (gid, seq) of a collective → its place. Both are shared by nobody else."""
 
     calls: tuple[Call, ...]

@@ -7,9 +7,9 @@ What the records do not tell (no twin, an unknown group, a peer without a common
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import polars as pl
 
 from forensics.facts.states import States
@@ -24,8 +24,7 @@ Node = tuple[str, object, object]
 ANY: Node = ("any", None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """Where a lost rank may be. `after`: the last place in its program that it has surely entered. `before`: the first
     that it has surely not."""
 

@@ -7,15 +7,15 @@ if they explain every observed waiter; else the smallest list that must hold the
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.waits import Waits
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(msgspec.Struct, frozen=True):
     """waiters: observed ranks that wait. free: rank → how many waiters lead to it (culprit candidates that some open
     operation needs). cycles: (ranks, ops) of each deadlock. entered: operations whose members are all in. stuck: rank →
     the operation that all others completed. lost: lost ranks that observed waiters need and nothing observed explains.

@@ -2,8 +2,8 @@
 another that is further behind."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import reference
@@ -13,8 +13,7 @@ from forensics.model.ref import Ref
 _MESSAGES = ("send", "recv", "isend", "irecv")
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """A group as one source shows it.
 
     at: rank → number of the last call that it made (-1: none). behind: members that have not made the call that others

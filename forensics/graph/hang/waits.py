@@ -6,9 +6,9 @@ it says nothing (run-ahead). Collectives are AND nodes: they wait for every such
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from forensics.facts.records import UNRECORDED_P2P
@@ -27,8 +27,7 @@ HOST_SITES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(msgspec.Struct, frozen=True):
     """graph: node ("rank", r) with attribute status; node ("op", id) with gid, kind, seq. Edges carry `state` and
     `certain` (False where the member's state is unknown). by_stack: ranks whose status rests on their stack alone.
     loose: free ranks that may wait in an unrecorded send or recv (gloo without a stack)."""

@@ -1,16 +1,15 @@
 """From the table `tensors` to the births of NaN and Inf: cuts the data to what matters, then simulates the spread."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.taint import Clean, Spread, spread
 from forensics.graph.numerics.tensor_ops import operations, read_rows
 
 
-@dataclass(frozen=True, slots=True)
-class Births:
+class Births(msgspec.Struct, frozen=True):
     """`ops` and `rows` of the launch that `spread` is about, cut to the steps that matter; `spread` indexes `ops`.
 
     `gapped`: ranks whose first bad step does not follow the step observed before.

@@ -5,9 +5,9 @@ all ranks that show the same call (same step, microbatch, phase and module), and
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.rank_list import rank_list
@@ -15,12 +15,11 @@ from parsers.rank_list import rank_list
 _ROOTED = ("broadcast", "scatter", "reduce", "gather")
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """One instance. `rows`: rank → index of its operation; `members`: in group order, None where unknown."""
 
     kind: str
-    rows: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, int] = msgspec.field(default_factory=dict)
     members: tuple[int, ...] | None = None
     stated: bool = False
     site: tuple[object, ...] = ()  # module, phase and group name: what an assumed group has in common
@@ -48,14 +47,13 @@ def _members(row: Mapping[str, Any]) -> tuple[int, ...] | None:
     return rank_list(row["group_ranks"]) if row["group_ranks"] else None
 
 
-@dataclass(eq=False, slots=True)
-class _Cluster:
+class _Cluster(msgspec.Struct, eq=False):
     """Ranks that are one group, and the lists of them that were stated; `number` stands for it in keys."""
 
     number: int
     ranks: set[int]
     lists: set[tuple[int, ...]]
-    names: set[str] = field(default_factory=set)  # that rows give to just this list
+    names: set[str] = msgspec.field(default_factory=set)  # that rows give to just this list
     least: tuple[int, ...] = ()
     conflict: bool = False
 

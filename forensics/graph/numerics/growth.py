@@ -1,10 +1,10 @@
 """How near to the end of its number format a tensor came, and how it grew from step to step before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import comb, inf, log2
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.tensor_rules import LARGEST
@@ -13,8 +13,7 @@ STEPS = 8  # how many steps back a series is shown
 _PLACE = ("rank", "module", "tensor", "phase")
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     """`series`: (step, largest absolute value) of one tensor, oldest first. `headroom_bits`: log2 of largest number of
     the format over the last value; None where the format is not known."""
 

@@ -7,10 +7,10 @@ parameters: replicas have equal figures, parts have not.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.births import Births
@@ -21,8 +21,7 @@ _FIGURES = ("module", "tensor", "min", "max", "mean", "l2norm", "absmax", "check
 _AFTER = ("backward", "grad_sync", "optimizer")
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """One operation as all ranks run it. `ran`: ranks with rows of it; `fed`: those whose input or parameter was bad
     there; `parts`: rank → number of its part of the module, empty where no parameters are recorded; `shown`: calls made
     during the forward pass are recorded; `scatters`: its output has fewer rows than its input, so each rank has kept a

@@ -2,24 +2,26 @@
 
 Compared are only outputs of one all_reduce, all_gather or broadcast over a stated group, and parameters after the
 optimizer over the stated group of their gradient all_reduce. Different figures prove divergence; equal ones nothing.
+`share`: by how much they may differ (alike.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import polars as pl
 
+from forensics.graph.numerics.alike import FIGURES, differ, sides
 from forensics.graph.numerics.calls import match
 from forensics.graph.numerics.tensor_ops import operations
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
 
-_FIGURES = ("min", "max", "mean", "l2norm", "absmax")
 Row = Mapping[str, Any]
+_UPDATED = (pl.col("phase") == "optimizer") & (pl.col("base") == "param")
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(msgspec.Struct, frozen=True):
     """`sides`: groups of ranks with equal figures, the largest first; `row`: rank → its row, `members` of the group."""
 
     sides: tuple[tuple[int, ...], ...]
@@ -27,15 +29,20 @@ class Divergence:
     members: tuple[int, ...]
 
 
-def first_divergence(frame: pl.DataFrame) -> Divergence | None:
-    """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order."""
+def first_divergence(
+    frame: pl.DataFrame, share: float = 0.0, idle: Mapping[int, int] = MappingProxyType({})
+) -> Divergence | None:
+    """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order. `idle`: rank →
+    the step whose update it left out by right; from then on its parameters are not compared."""
     comms = frame.filter(
         pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
     )
-    params = frame.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
+    params = frame.filter(_UPDATED)
+    for rank, step in idle.items():
+        params = params.filter((pl.col("rank") != rank) | (pl.col("step") < step))
     if not comms.height:
         return None
-    steps = _suspicious_steps(comms, params)
+    steps = _suspicious_steps(comms, params, share)
     comms, params = (part.filter(pl.col("step").is_in(steps)) for part in (comms, params))
     if not steps:
         return None
@@ -54,23 +61,44 @@ def first_divergence(frame: pl.DataFrame) -> Divergence | None:
                 outputs.setdefault(made["tensor"], {})[rank] = made
             if call.kind == "all_reduce" and ops["phase"][at] == "grad_sync" and ops["module"][at]:
                 groups[rank, ops["module"][at]] = call.members
-        found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members)) is not None]
-    found += _parameters(_finite(params), groups, _shards(frame))
+        found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members, share)) is not None]
+    found += _parameters(_finite(params), groups, _shards(frame), share, idle)
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
-def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame) -> list[int]:
+def that_kept(frame: pl.DataFrame, divergence: Divergence) -> frozenset[int]:
+    """Ranks whose parameter is that of their last update though the parameter of all others, who are as many or more, moved:
+    their update was zero. Empty where it is about something else, or not all of that is recorded."""
+    row = divergence.row[min(divergence.row)]
+    if row["phase"] != "optimizer" or row["base"] != "param":
+        return frozenset()
+    names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
+    before = frame.filter(_UPDATED & (pl.col("step") < row["step"]) & pl.all_horizontal(names))
+    last = {one["rank"]: one for one in before.sort("place").unique("rank", keep="last").iter_rows(named=True)}
+    figures = ("checksum", *FIGURES)
+    same = {
+        rank for rank, now in divergence.row.items() if rank in last and all(now[n] == last[rank][n] for n in figures)
+    }
+    all_known = divergence.row.keys() <= last.keys()
+    return frozenset(same) if all_known and 2 * len(same) <= len(divergence.row) else frozenset()
+
+
+def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -> list[int]:
     """The first steps in which some tensor of one name differs at all: only there calls are matched one by one."""
     names = ["step", "microbatch", "phase", "module", "op", "tensor"]
     found: set[int] = set()
     for part, key in ((comms, [*names, "group_ranks", "nth"]), (params, [*names, "nth"])):
-        shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *_FIGURES, "checksum"])]
+        shown = [*dict.fromkeys([*names, "group_ranks", "rank", "place", "role", "bad", *FIGURES, "checksum"])]
         counted = _finite(part.select(shown)).with_columns(
             pl.col("place").cum_count().over("rank", *names).alias("nth")
         )
-        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*_FIGURES, "checksum")]
-        differ = counted.group_by(key).agg(pl.any_horizontal(figures).alias("differ")).filter("differ")
-        found |= set(differ["step"].to_list())
+        figures = [pl.col(name).n_unique() - pl.col(name).has_nulls() > 1 for name in (*FIGURES, "checksum")]
+        unlike = (
+            differ(lambda name: (pl.col(name).min(), pl.col(name).max()), share)
+            if share
+            else pl.any_horizontal(figures)
+        )
+        found |= set(counted.group_by(key).agg(unlike.alias("differ")).filter("differ")["step"].to_list())
     return sorted(found)[:8]
 
 
@@ -85,7 +113,11 @@ def _shards(frame: pl.DataFrame) -> set[str]:
 
 
 def _parameters(
-    params: pl.DataFrame, groups: Mapping[tuple[int, str], tuple[int, ...]], shards: set[str]
+    params: pl.DataFrame,
+    groups: Mapping[tuple[int, str], tuple[int, ...]],
+    shards: set[str],
+    share: float,
+    idle: Mapping[int, int],
 ) -> list[tuple[tuple[int, int], Divergence]]:
     same: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in params.iter_rows(named=True):
@@ -94,8 +126,11 @@ def _parameters(
         members = groups.get((row["rank"], name))
         if members is not None and name not in shards and row["module"] not in shards:
             same.setdefault((row["step"], name, tuple(sorted(members))), {})[row["rank"]] = row
-    sides = [_sides(rows, key[2]) for key, rows in same.items()]
-    return [_dated(side) for side in sides if side is not None]
+    found = [
+        _sides(rows, tuple(one for one in members if idle.get(one, step + 1) > step), share)
+        for (step, _, members), rows in same.items()
+    ]
+    return [_dated(side) for side in found if side is not None]
 
 
 def _dated(side: Divergence) -> tuple[tuple[int, int], Divergence]:
@@ -103,16 +138,7 @@ def _dated(side: Divergence) -> tuple[tuple[int, int], Divergence]:
     return (row["step"], row["place"]), side
 
 
-def _sides(rows: Mapping[int, Row], members: tuple[int, ...]) -> Divergence | None:
+def _sides(rows: Mapping[int, Row], members: tuple[int, ...], share: float) -> Divergence | None:
     """None where all agree, or where fewer than two can be compared."""
-    basis = "checksum" if all(row["checksum"] is not None for row in rows.values()) else None
-    seen = [name for name in _FIGURES if all(row[name] is not None for row in rows.values())]
-    if len(rows) < 2 or (basis is None and not seen):
-        return None
-    alike: dict[Any, list[int]] = {}
-    for rank, row in sorted(rows.items()):
-        alike.setdefault(row["checksum"] if basis else tuple(row[name] for name in seen), []).append(rank)
-    if len(alike) < 2:
-        return None
-    sides = sorted((tuple(side) for side in alike.values()), key=lambda side: (-len(side), side))
-    return Divergence(tuple(sides), rows, members)
+    found = sorted((tuple(side) for side in sides(rows, share)), key=lambda side: (-len(side), side))
+    return Divergence(tuple(found), rows, members) if len(found) > 1 else None

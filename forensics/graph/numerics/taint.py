@@ -9,9 +9,9 @@ observed clean values; clean calls are dropped before.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.calls import Call, match
@@ -20,8 +20,7 @@ from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS, LARGEST, STATES
 Birth = Literal["op", "state", "input", "window", "comm", "overflow", "missing"]
 
 
-@dataclass(slots=True)
-class Root:
+class Root(msgspec.Struct):
     """A birth without a cause in sight.
 
     `birth`: op = born in an operation whose inputs were clean; state = parameter or optimizer state bad on arrival;
@@ -40,18 +39,16 @@ class Root:
     ended: bool = False  # the taint was gone after a step boundary
 
 
-@dataclass(slots=True)
-class Spread:
+class Spread(msgspec.Struct):
     """`first`: rank → (index of its first bad operation, bits of the roots that it came from; own root included)."""
 
-    roots: list[Root] = field(default_factory=list)
-    first: dict[int, tuple[int, int]] = field(default_factory=dict)
+    roots: list[Root] = msgspec.field(default_factory=list)
+    first: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     mismatch: bool = False  # calls did not line up; the order is doubtful there
     conflicts: bool = False  # ranks state different members of one group
 
 
-@dataclass(slots=True)
-class _Item:
+class _Item(msgspec.Struct):
     """A station on a rank's way: a birth, a call, what all ranks exchange in a step (the gradient norm; sharded
     parameters), or a boundary that ends taint."""
 
@@ -60,8 +57,7 @@ class _Item:
     call: int = -1  # index of the call
 
 
-@dataclass(frozen=True, slots=True)
-class Clean:
+class Clean(msgspec.Struct, frozen=True):
     """(rank, step) after which the rank's parameters were seen clean: by its own update, on arrival in the next step."""
 
     updated: frozenset[tuple[int, int]]

@@ -5,8 +5,8 @@ module, op and call; a tensor that comes a second time begins the next one. Time
 """
 
 import re
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from forensics.graph.numerics.masks import without_masks
@@ -24,6 +24,7 @@ from forensics.graph.numerics.tensor_rules import (
     WHERE,
 )
 from forensics.graph.numerics.unnamed import with_unnamed_calls
+from parsers.patterns import regex
 from parsers.rank_list import rank_list
 from parsers.tables import sort_if_needed
 
@@ -32,15 +33,14 @@ _BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their out
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
 _AFTER_NAME = r"(?:\.\d+|\.forward|\.backward|\.default)+$"  # number of the call, direction, overload
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
-_KINDS = re.compile(
+_WORDS = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_KINDS = regex(
     rf"(?<![a-z0-9])(?:{'|'.join(f'(?P<{kind}>{name})' for kind, name in COMMUNICATIONS.items())})(?![a-z0-9])"
 )
 _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """`frame`: rows in program order per rank with the columns `launch` (attempt, a restart begins the next), `place`
     (order within the rank), `kind` (of communication), `role` (in, state, out; null = says nothing), `nan`, `inf`,
     `bad`. `warnings`: what was ambiguous about the files."""

@@ -54,15 +54,15 @@ class Axis:
             self.parts.append(Part(group[0], group[-1], x, end))
             x = end + _BREAK
 
-    def at(self, moment: float) -> int:
+    def at(self, moment: float) -> float:
         """Where a moment stands; one outside of all parts at the edge of the nearest."""
         index = max(0, bisect_right([part.begin for part in self.parts], moment) - 1)
         part = self.parts[index]
-        return round(part.at(min(max(moment, part.begin), part.end)))
+        return round(part.at(min(max(moment, part.begin), part.end)), 2)
 
     @property
-    def end(self) -> int:
-        return round(self.parts[-1].right)
+    def end(self) -> float:
+        return round(self.parts[-1].right, 2)
 
     def breaks(self) -> list[Break]:
         """The middle of each gap, and how long it is."""

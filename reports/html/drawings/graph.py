@@ -18,6 +18,7 @@ NODES = 30
 BOX_WIDTH = 178
 _LINE, _PADDING = 15, 8
 _GAP_X, _GAP_Y, _THIN = 82, 18, 14  # between layers, between boxes, of an edge that passes
+_WORD = 14  # of the words at an arrow
 _SWEEPS = 8
 _WORDS = {
     "culprit": "at fault", "suspect": "suspect", "dead": "dead", "waiting": "waiting", "no_data": "no record", "ok": "ok",
@@ -39,6 +40,8 @@ class Box(NamedTuple):
 
 class Arrow(NamedTuple):
     edge: GraphEdge
+    source: Box
+    target: Box
     text: str
     path: str
     x: int
@@ -75,7 +78,7 @@ def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | Non
     chains = [_chain(edge, layers) for edge in forward]
     rows = _ordered([node.id for node in drawn], layers, chains)
     lines = {node.id: _lines(node, held.get(node.id)) for node in drawn}
-    heights = {name: len(text) * _LINE + 2 * _PADDING for name, text in lines.items()}
+    heights = {name: max(len(text) * _LINE + 2 * _PADDING, _ports(name, forward)) for name, text in lines.items()}
     tops, height = _stacked(rows, heights)
     boxes = {
         node.id: Box(node, held.get(node.id), 6 + layers[node.id] * (BOX_WIDTH + _GAP_X), tops[node.id], heights[node.id],
@@ -233,15 +236,32 @@ def _arrows(
             left, y = source.x + layer * (BOX_WIDTH + _GAP_X), tops[name] + _THIN // 2
             points += [(left, y), (left + BOX_WIDTH, y)]
         points.append((target.x - 3, _port(target, coming[edge.target], edge)))
-        arrows.append(_forward(edge, text, points))
-    return arrows
+        arrows.append(_forward(edge, text, source, target, points))
+    return _apart(arrows)
+
+
+def _apart(arrows: Sequence[Arrow]) -> list[Arrow]:
+    """Words of one gap between layers move down until none stands on another."""
+    lowest: dict[int, int] = {}
+    out: dict[int, Arrow] = {}
+    for at, arrow in sorted(enumerate(arrows), key=lambda item: item[1].y):
+        y = max(arrow.y, lowest.get(arrow.x, 0))
+        lowest[arrow.x] = y + _WORD - 2
+        out[at] = arrow._replace(y=y)
+    return [out[at] for at in range(len(arrows))]
+
+
+def _ports(name: str, edges: Sequence[tuple[str, str]]) -> int:
+    """The height that the arrows of a box need, so that their words stand apart."""
+    most = max(sum(source == name for source, _ in edges), sum(target == name for _, target in edges))
+    return (most + 1) * _WORD
 
 
 def _port(box: Box, edges: Sequence[GraphEdge], edge: GraphEdge) -> int:
     return box.y + round(box.height * (edges.index(edge) + 1) / (len(edges) + 1))
 
 
-def _forward(edge: GraphEdge, text: str, points: Sequence[tuple[int, int]]) -> Arrow:
+def _forward(edge: GraphEdge, text: str, source: Box, target: Box, points: Sequence[tuple[int, int]]) -> Arrow:
     path = f"M{points[0][0]} {points[0][1]}"
     for (x1, y1), (x2, y2) in itertools.pairwise(points):
         if y1 == y2:
@@ -250,10 +270,10 @@ def _forward(edge: GraphEdge, text: str, points: Sequence[tuple[int, int]]) -> A
         bend = (x2 - x1) // 2
         path += f"C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
     (_, y), (end_x, end_y) = points[-2:]
-    return Arrow(edge, text, path, end_x - _GAP_X // 2 + 3, end_y + (y - end_y) // 8 - 4)
+    return Arrow(edge, source, target, text, path, end_x - _GAP_X // 2 + 3, end_y + (y - end_y) // 8 - 4)
 
 
 def _back(edge: GraphEdge, text: str, source: Box, target: Box, low: int) -> Arrow:
     x1, x2 = source.x + BOX_WIDTH - 20, target.x + 20
     path = f"M{x1} {source.y + source.height}C{x1} {low} {x1} {low} {x1 - 20} {low}H{x2 + 20}C{x2} {low} {x2} {low} {x2} {target.y + target.height + 3}"
-    return Arrow(edge, text, path, (x1 + x2) // 2, low - 3)
+    return Arrow(edge, source, target, text, path, (x1 + x2) // 2, low - 3)

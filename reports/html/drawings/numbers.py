@@ -121,18 +121,18 @@ def first_bad(rows: Sequence[FirstBad]) -> Map | None:
             known = cells.get((at, shown.index(row.module)))
             if known is None or (not row.origin, row.step) < (not known.origin, known.step):
                 cells[at, shown.index(row.module)] = row
-    left, top = min(252, 7 * max(len(name) for name in shown) + 8), 22
+    left, top = min(252, 7 * max(len(name or "the whole model") for name in shown) + 8), 22
     places = [
         (left + at * _CELL_W, top + line * _CELL_H, f"age-{min(3, 4 * steps.index(row.step) // len(steps))}", row.origin,
          f"{row.module}: {row.value} from step {row.step}, ranks {row.ranks}")
         for (at, line), row in sorted(cells.items())
     ]  # fmt: skip
-    every = max(1, (max(column.values()) + 1) // 8)
+    every = -(-(7 * len(str(ranks[-1])) + 6) // _CELL_W)  # so that no number stands on the next
     columns = [(left + at * _CELL_W, str(ranks[at * per_column])) for at in range(0, max(column.values()) + 1, every)]
     return Map(
         left + (max(column.values()) + 1) * _CELL_W + 8,
         top + len(shown) * _CELL_H + 4,
-        [(top + line * _CELL_H + 11, name) for line, name in enumerate(shown)],
+        [(top + line * _CELL_H + 11, name or "the whole model") for line, name in enumerate(shown)],
         columns,
         places,
         len(modules) - len(shown),

@@ -1,7 +1,9 @@
 """The merged prefix tree of stacks (STAT, 2007): frames that follow each other without a branch are one box."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from forensics.model.drawn import StackClass
 from reports.layout import spans
@@ -10,8 +12,11 @@ CLASSES = 24  # the rarest ones; more would not be read
 _RUNS = 400  # of ranks in a text
 
 
-@dataclass(slots=True)
-class Branch:
+_PLACE = re.compile(r"\((?P<path>[^()]*[/\\])(?P<end>[^()/\\]+)\)$")
+_PACKAGES = re.compile(r".*[/\\](?:site-packages|dist-packages|lib[/\\]python\d(?:\.\d+)?)[/\\]")
+
+
+class Branch(msgspec.Struct):
     """`frames`: outermost first. `count`: processes here. `ranks`: here; `others`: in the same call, but not here."""
 
     frames: list[str]
@@ -19,11 +24,10 @@ class Branch:
     ranks: str
     others: int
     is_rare: bool
-    children: list["Branch"] = field(default_factory=list)
+    children: list["Branch"] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     branches: list[Branch]
     shown: int  # classes
     cut_off: int
@@ -37,6 +41,18 @@ def tree(classes: Sequence[StackClass]) -> Tree | None:
     total = sum(item.count for item in shown)
     rows = [(list(reversed(item.frames)) or [item.top], item) for item in shown]
     return Tree(_branches(rows, 0, total), len(shown), len(classes) - len(shown))
+
+
+def short(frame: str) -> str:
+    """A frame with the path below the packages, else with the last folder: "run (/a/b/site-packages/torch/x.py:7)" →
+    "run (torch/x.py:7)", "run (/home/a/train/loop.py:7)" → "run (train/loop.py:7)"."""
+    found = _PLACE.search(frame)
+    if found is None:
+        return frame
+    below = _PACKAGES.sub("", found["path"])
+    if below == found["path"]:
+        below = "/".join(re.split(r"[/\\]", below)[-2:])
+    return f"{frame[: found.start()]}({below}{found['end']})"
 
 
 def _branches(rows: list[tuple[list[str], StackClass]], depth: int, whole: int) -> list[Branch]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from forensics.model.drawn import TimelineItem, Track
+from forensics.model.drawn import Span, TimelineItem, Track
 from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
 from reports.layout import count, cut, plain, ranks_phrase, seconds
 
@@ -18,8 +18,8 @@ _MARK = 20  # pixels between two numbers
 class Bar(NamedTuple):
     """An operation: from x, `width` wide; an open one runs into the gap after it."""
 
-    x: int
-    width: int
+    x: float
+    width: float
     text: str
     is_open: bool
 
@@ -28,8 +28,8 @@ class Moment(NamedTuple):
     number: int
     item: TimelineItem
     relative: str
-    x: int  # of the mark
-    at: int  # on the axis
+    x: float  # of the mark
+    at: float  # on the axis
     y: int
     is_drawn: bool
 
@@ -39,13 +39,16 @@ class Lane(NamedTuple):
     state: str
     first: str
     second: str
+    whole: str  # nothing of it cut
     bars: list[Bar]
-    stopped: int | None
+    stopped: float | None
 
 
 class Timeline(NamedTuple):
     width: int
     height: int
+    left: int  # where time begins
+    parts: list[tuple[float, float, float, float]]  # of the axis: left, right, pixels; begin, end, seconds from zero
     lanes: list[Lane]
     moments: list[Moment]
     ticks: list[Tick]
@@ -74,9 +77,13 @@ def timeline(
     height = _TOP + _LANE * len(lanes) + 4
     days = {item.time_utc.partition("T")[0] for item in shown}
     day = days.pop() if len(days) == 1 else ""
+    parts = [
+        (round(part.left, 2), round(part.right, 2), round(part.begin - origin, 6), round(part.end - origin, 6))
+        for part in axis.parts
+    ]
     return Timeline(
-        _RIGHT + 12, height, lanes, numbered, axis.ticks(), axis.breaks(), label, day, len(items) - len(shown)
-    )
+        _RIGHT + 12, height, _LEFT, parts, lanes, numbered, axis.ticks(), axis.breaks(), label, day, len(items) - len(shown)
+    )  # fmt: skip
 
 
 def _moments(tracks: Sequence[Track]) -> list[float]:
@@ -91,7 +98,8 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
             _TOP + _LANE * at,
             track.state,
             cut(_who(track.ranks), 24),
-            cut(plain(f"in {track.held}") if track.held else "", 40),
+            cut(_held(track), 40),
+            f"{ranks_phrase(track.ranks)} {_held(track)}".rstrip(),
             _bars(track, axis),
             None if (stop := seconds(track.stopped_utc)) is None else axis.at(stop),
         )
@@ -107,11 +115,19 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
         and lanes[0].state in ("culprit", "dead", "suspect")
     ):
         rows["peers"] = len(lanes)
-        lanes.append(Lane(_TOP + _LANE * len(lanes), "waiting", "other ranks", "", [], None))
+        lanes.append(_plain_lane(len(lanes), "waiting", "other ranks"))
     if any(item.lane == "system" for item in items):
         rows["system"] = len(lanes)
-        lanes.append(Lane(_TOP + _LANE * len(lanes), "system", "hardware, system", "", [], None))
+        lanes.append(_plain_lane(len(lanes), "system", "hardware, system"))
     return lanes, rows
+
+
+def _plain_lane(at: int, state: str, name: str) -> Lane:
+    return Lane(_TOP + _LANE * at, state, name, "", name, [], None)
+
+
+def _held(track: Track) -> str:
+    return plain(f"in {track.held}") if track.held else "" if track.spans else "no operation recorded"
 
 
 def _who(ranks: str) -> str:
@@ -134,15 +150,20 @@ def _bars(track: Track, axis: Axis) -> list[Bar]:
             width = max(2, axis.at(end) - x)
         else:  # its end is not recorded: no longer than until the next began
             width = max(2, min(6, axis.at(follower) - x - 1)) if follower is not None else 4
-        bars.append(Bar(x, width, span.label + (": never completed" if span.is_open else ""), span.is_open))
+        bars.append(Bar(x, round(width, 2), _told(span, start - axis.zero, end and end - start), span.is_open))
         if span.is_open:
             break  # what was enqueued behind it had not begun
     return bars
 
 
+def _told(span: Span, start: float, took: float | None) -> str:
+    length = ", never completed" if span.is_open else "" if took is None else f", took {relative(took).lstrip('+')}"
+    return f"{span.label}: from {relative(start)}{length}"
+
+
 def _numbered(items: Sequence[TimelineItem], axis: Axis, rows: dict[str, int], origin: float) -> list[Moment]:
     """Marks of one lane stand apart, in order of time; a line leads to the moment itself."""
-    found, last = [], dict.fromkeys(rows, 0)
+    found, last = [], dict.fromkeys(rows, 0.0)
     for number, item in enumerate(items, 1):
         at = seconds(item.time_utc)
         lane = item.lane if item.lane in rows else "peers"
@@ -157,7 +178,7 @@ def _numbered(items: Sequence[TimelineItem], axis: Axis, rows: dict[str, int], o
 
 def _pulled_back(moments: list[Moment]) -> list[Moment]:
     """Marks that were pushed beyond the right edge push the others of their lane to the left."""
-    edge: dict[int, int] = {}
+    edge: dict[int, float] = {}
     out = []
     for moment in reversed(moments):
         if moment.is_drawn:

@@ -1,0 +1,53 @@
+"""How far figures may be apart before that is called a deviation. A program that drops or pads tokens, or whose kernels add
+in no fixed order, differs by design: only the person knows by how much."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+_LOSS = 0.5  # of the loss before
+_REPLICAS = 0.0  # equal bit by bit
+
+
+class Tolerances(msgspec.Struct, frozen=True):
+    """Shares: 0.01 is one percent."""
+
+    loss: float = _LOSS  # a loss that rises by less is no spike
+    replicas: float = _REPLICAS  # tensors that must be equal, and a recompute beside its forward pass
+
+    @classmethod
+    def of(cls, given: Mapping[str, str | float]) -> Self:
+        """From {"loss": "100%", "replicas": 0.01}. Raises ValueError."""
+        unknown = given.keys() - set(cls.__struct_fields__)
+        if unknown:
+            raise ValueError(f"no tolerance is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
+        made = replace(cls(), **{name: _share(value) for name, value in given.items()})
+        if not made.loss:
+            raise ValueError("a loss that may not rise at all is none: give more than 0")
+        return made
+
+    @property
+    def told(self) -> list[str]:
+        """What the person has set, as a sentence; nothing where all is as built in."""
+        if self == BUILT_IN:
+            return []
+        parts = f"replicas may differ by {100 * self.replicas:.4g} %, a loss may rise by {100 * self.loss:.4g} %"
+        return [f"as you allow: {parts}; what stays below is no deviation"]
+
+
+BUILT_IN = Tolerances()
+
+
+def _share(value: str | float) -> float:
+    """`1%` or `0.01` → 0.01."""
+    text = str(value)
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not (isfinite(share) and share >= 0):
+        raise ValueError(f"not a share such as 0.01 or 1%: {text!r}")
+    return share

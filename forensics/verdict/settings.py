@@ -1,0 +1,45 @@
+"""What the settings say of a verdict: an odd one of whom it names is a reason, and the first thing to check."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from forensics.assemble.identity import short_host
+from forensics.case import Case
+from forensics.facts.odd_settings import At, OddSetting, explaining
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
+
+_SHOWN = 3
+
+
+def with_settings(case: Case, finding: Finding) -> Finding:
+    """The finding with the odd settings that explain it; who is named, and how surely, stays as it is."""
+    hosts = dict(case.tables["files"].select("file", "host").iter_rows())
+    odd = explaining(case.tables["settings"], case.events, hosts, finding.cause, _at(case, finding))[:_SHOWN]
+    if not odd:
+        return finding
+    return replace(
+        finding,
+        claims=(*finding.claims, *(Claim(one.text, "for", one.refs) for one in odd)),
+        actions=(*_checks(odd), *finding.actions),
+        summary=" ".join([finding.summary, f"{odd[0].text}."]),
+    )
+
+
+def _at(case: Case, finding: Finding) -> At:
+    ranks = finding.subjects
+    placed = case.identity.select("rank", "host", "pci").iter_rows() if case.identity.height else ()
+    own = {rank: (host, pci) for rank, host, pci in placed if rank in ranks}
+    gpus = {pci.removesuffix(".0") for _, pci in own.values() if pci}
+    hosts = finding.places | {short_host(host) for host, _ in own.values() if host}
+    is_whole = len(own) == len(ranks) and all(pci for _, pci in own.values())
+    return At(ranks, frozenset(hosts), frozenset(gpus) if is_whole else frozenset(), finding.is_named)
+
+
+def _checks(odd: Iterable[OddSetting]) -> Iterable[Action]:
+    for one in odd:
+        target = f"{one.name} of {one.holders}"
+        yield Action(
+            kind="check_config", target=target, command=None, reason=f"it is {one.value}, elsewhere {one.other}"
+        )

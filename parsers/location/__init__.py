@@ -1,0 +1,1 @@
+"""Where hosts stand and what they hang on: racks, switches, zones."""

@@ -1,0 +1,57 @@
+"""A map of hosts that a site writes itself: JSON Lines or CSV, a row per host, or per host and port.
+
+`host` (also `node`, `hostname`), any number of columns that name a place (rack, row, room, pdu, switch, leaf, spine, pod,
+zone, …: parsers/location/places.py), and `port` or `nic` where a row is about one port of the host.
+
+    host,rack,row,pdu
+    gpu-017,r03,2,p6
+    {"host": "gpu-017", "port": "mlx5_3", "leaf": "leaf-3d"}
+
+Printed by: a site's own inventory.
+Versions: 1 of this table.
+Source: this project's own definition of the format.
+"""
+
+from typing import Any
+
+from parsers.location.places import PLACES
+from parsers.parser import FileParser, Source
+from parsers.reading import HEADER, column_names, first_told, table_rows
+from parsers.tables import Tables, table
+
+_HOST = ("host", "node", "hostname")
+_PART = ("port", "nic", "hca", "adapter")
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the columns of the first row: a host, and besides it most of them places."""
+    names = {name.lower() for name in column_names(head)}
+    others = names - {*_HOST, *_PART}
+    return bool(names & set(_HOST)) and bool(others & PLACES) and 2 * len(others & PLACES) >= len(others)
+
+
+def parse(source: Source) -> Tables:
+    """locations, a row per host and place; `unread` for rows that name no host."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for number, _text, cells in table_rows(source):
+        place = {"file": source.path, "line": number}
+        if cells is HEADER:
+            claimed.append(place)
+            continue
+        said = {name.lower(): value for name, value in (cells or {}).items()}
+        host, part = first_told(said, _HOST), first_told(said, _PART)
+        told = [(name, str(value)) for name, value in said.items() if name in PLACES and value not in (None, "")]
+        if host is None or not told:
+            unread.append(place | {"reason": "no row of a map of hosts"})
+        who = place | {"host": str(host), "part": str(part) if part else None}
+        rows += [who | {"sort": name, "name": value[:200]} for name, value in told if host is not None]
+    return {
+        "locations": table("locations", rows),
+        "claimed": table("claimed", claimed),
+        "unread": table("unread", unread),
+    }
+
+
+PARSER = FileParser(name="rack_map", accepts=accepts, parse=parse)

@@ -1,0 +1,76 @@
+"""Ranks and hosts in texts lead to where the page draws them: #rank=17, #rank=0-7,9, #host=node0004."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+from forensics.model.incident import Incident
+from reports.layout import ranks_phrase
+from reports.sanitize import clean
+
+_RUN = r"\d{1,7}(?:-\d{1,7})?"
+_OTHER = "(?<!local )(?<!node )(?<!group )"  # numbers that count within a host, hosts, or within a group
+_RANKS = re.compile(
+    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?!-)|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I
+)
+_PIECE = re.compile(_RUN)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might be a word of the sentence
+
+
+class Links:
+    """Of one incident. Nothing is linked where the page draws no ranks."""
+
+    def __init__(self, incident: Incident | None) -> None:
+        views = incident.views if incident else None
+        self._is_drawn = views is not None and bool(views.grid)
+        self._hosts = frozenset(host.host for host in views.hosts) if views and self._is_drawn else frozenset()
+
+    def text(self, text: str) -> Markup:
+        """A sentence with each rank, each run of ranks and each host as a link."""
+        text = clean(text)
+        out, end = Markup(), 0
+        for begin, stop, address in self._found(text):
+            out += escape(text[end:begin]) + _link(address, text[begin:stop])
+            end = stop
+        return out + escape(text[end:])
+
+    def ranks(self, ranges: str, runs: int = 4) -> Markup:
+        """ "0-2,4" → "ranks 0-2, 4", each run a link."""
+        return self.text(ranks_phrase(ranges, runs))
+
+    def host(self, name: str) -> Markup:
+        return _link(f"host={quote(name, safe='')}", clean(name)) if name in self._hosts else escape(clean(name))
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Begin, end and address of each link, in order."""
+        if not self._is_drawn:
+            return
+        ranks = [(begin, end, f"rank={ranks}") for begin, end, ranks in _runs(text)]
+        taken = {at for begin, end, _ in ranks for at in range(begin, end)}
+        hosts = [
+            (found.start(), found.start() + len(name), f"host={quote(name, safe='')}")
+            for found in _NAME.finditer(text)
+            if (name := self._host_in(found[0]))
+            and found.start() not in taken
+            and (re.search(r"\d", name) or text.endswith(_SAYS_HOST, 0, found.start()) or found.start() == 0)
+        ]
+        yield from sorted([*ranks, *hosts])
+
+    def _host_in(self, word: str) -> str:
+        return next((name for name in (word, word.rstrip(".-")) if name in self._hosts), "")
+
+
+def _runs(text: str) -> Iterator[tuple[int, int, str]]:
+    """ "rank 7" as a whole, "ranks 0-3, 5" run by run."""
+    for found in _RANKS.finditer(text):
+        if found["one"]:
+            yield *found.span(), found["one"]
+        else:
+            yield from ((*piece.span(), piece[0]) for piece in _PIECE.finditer(text, *found.span("runs")))
+
+
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="#{}">{}</a>').format(address, text)

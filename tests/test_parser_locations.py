@@ -1,0 +1,117 @@
+"""Where hosts stand: maps of Slurm, of InfiniBand, of Kubernetes, and a site's own table."""
+
+import json
+
+import pytest
+
+from parsers.host_list import host_list
+from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
+from parsers.parser import FileParser
+from tests.lines import lines
+from tests.sources import source
+
+Row = tuple[str, str | None, str, str]
+
+TREE = "SwitchName=leaf1 Nodes=n[1-2]\nSwitchName=leaf2 Nodes=n[3-4]  # the new row\nSwitchName=top Switches=leaf[1-2]"
+SHOWN = (
+    "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-2]\nSwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-2] Switches=leaf1"
+)
+BLOCKS = "BlockName=b1 BlockIndex=0 Nodes=n[01-02] BlockSize=18"
+FABRIC = """\
+vendid=0x2c9
+switchguid=0xb8599f0300aa0001(b8599f0300aa0001)
+Switch\t41 "S-b8599f0300aa0001"\t\t# "leaf-3a;sw:MQM8700" enhanced port 0 lid 7 lmc 0
+[1]\t"H-0c42a10300bb0001"[1](c42a10300bb0001) \t\t# "n1 mlx5_0" lid 31 4xHDR
+[2]\t"H-0c42a10300bb0002"[1](c42a10300bb0002) \t\t# "MT4123 ConnectX6   Mellanox Technologies" lid 32 4xHDR
+[21]\t"S-b8599f0300cc0001"[3]\t\t# "spine-1" lid 2 4xHDR
+
+Ca\t1 "H-0c42a10300bb0001"\t\t# "n1 mlx5_0"
+[1](c42a10300bb0001) \t"S-b8599f0300aa0001"[1]\t\t# lid 31 lmc 0 "leaf-3a;sw:MQM8700" lid 7 4xHDR
+"""
+NODES = json.dumps(
+    {
+        "kind": "List",
+        "items": [
+            {"kind": "Node", "metadata": {"name": "n1", "labels": {"kubernetes.io/os": "linux", "example.com/rack": "r3",
+             "network.topology.nvidia.com/leaf": "leaf-3", "topology.kubernetes.io/zone": "z1"}}},
+            {"kind": "Node", "metadata": {"name": "n2", "labels": {"kubernetes.io/hostname": "n2"}}},
+        ],
+    }
+)  # fmt: skip
+LABELS = "NAME  STATUS  ROLES   AGE  VERSION  LABELS\nn1    Ready   <none>  9d   v1.31   a/b=c,topology.kubernetes.io/zone=z1"
+COLUMNS = "NAME  STATUS  ROLES   AGE  VERSION  RACK  ZONE\nn1    Ready   <none>  9d   v1.31  r3  z1\nn2    Ready   <none>  9d   v1.31  <none>  z1"
+WIDE = "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE\nn1 Ready <none> 9d v1.31 10.0.0.1 <none> Ubuntu"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ["n1"]),
+        ("gpu-[016-018,020],login1", ["gpu-016", "gpu-017", "gpu-018", "gpu-020", "login1"]),
+        ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
+        ("a1,b[1-2", ["a1"]),
+        ("b[1-", []),
+        ("", []),
+        ("n[3-1]", []),
+    ],
+)
+def test_host_lists(text: str, names: list[str]) -> None:
+    assert host_list(text) == names
+
+
+def test_a_host_list_of_all_the_world_ends() -> None:
+    assert len(host_list("n[0-999999999]r[0-999999999]")) <= 200_001
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (TREE, [("n1", "leaf1", 0), ("n1", "top", 1), ("n2", "leaf1", 0), ("n2", "top", 1),
+                ("n3", "leaf2", 0), ("n3", "top", 1), ("n4", "leaf2", 0), ("n4", "top", 1)]),
+        (SHOWN, [("n1", "leaf1", 0), ("n1", "top", 1), ("n2", "leaf1", 0), ("n2", "top", 1)]),
+        (BLOCKS, [("n01", "b1", 0), ("n02", "b1", 0)]),
+        ("SwitchName=a Switches=b\nSwitchName=b Switches=a", []),
+        ("see SwitchName= in the manual", []),
+    ],
+    ids=["topology.conf", "scontrol", "blocks", "a circle", "foreign"],
+)  # fmt: skip
+def test_slurm(text: str, rows: list[tuple[str, str, int]]) -> None:
+    made = slurm_topology.PARSER.parse(lines(text))["locations"]
+    assert sorted(made.select("host", "name", "level").rows()) == rows
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "rows"),
+    [
+        (ib_fabric.PARSER, FABRIC, [("n1", "mlx5_0", "switch", "leaf-3a")]),
+        (node_labels.PARSER, NODES, [("n1", None, "leaf", "leaf-3"), ("n1", None, "rack", "r3"), ("n1", None, "zone", "z1")]),
+        (node_labels.PARSER, LABELS, [("n1", None, "zone", "z1")]),
+        (node_labels.PARSER, COLUMNS, [("n1", None, "rack", "r3"), ("n1", None, "zone", "z1"), ("n2", None, "zone", "z1")]),
+        (rack_map.PARSER, "Host,Rack,PDU\nn1,r3,p6\nn2,,p6\n,r4,p1", [("n1", None, "pdu", "p6"), ("n1", None, "rack", "r3"), ("n2", None, "pdu", "p6")]),
+        (rack_map.PARSER, '{"host": "n1", "port": "mlx5_3", "leaf": "leaf-3d"}', [("n1", "mlx5_3", "leaf", "leaf-3d")]),
+    ],
+    ids=["fabric", "nodes", "labels", "columns", "csv", "json"],
+)  # fmt: skip
+def test_files(parser: FileParser, text: str, rows: list[Row]) -> None:
+    assert parser.accepts("a", text.encode())
+    made = parser.parse(source(text))["locations"]
+    assert sorted(made.select("host", "part", "sort", "name").rows(), key=str) == sorted(rows, key=str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WIDE,
+        '{"kind": "List", "items": [{"kind": "Event", "involvedObject": {"kind": "Node", "name": "n1"}, "reason": "x"}]}',
+        "host,gpu,temperature_c\nn1,0,60",
+        "host,round,test,ok,rack\nn1,0,gemm,true,r1",
+        "rack,room\nr1,2",
+        "",
+    ],
+    ids=["wide", "events", "telemetry", "checks", "no host", "empty"],
+)
+def test_what_is_no_map(text: str) -> None:
+    taken = [
+        one.name for one in (ib_fabric.PARSER, node_labels.PARSER, rack_map.PARSER) if one.accepts("a", text.encode())
+    ]
+    assert taken == []
