@@ -161,7 +161,9 @@ def suspects(verdict: Verdict) -> str:
     """Who must hold the rank at fault."""
     listed = verdict.suspects
     parts = [_ranks(listed.ranks) + (" 之一" if len(listed.ranks) > 1 else "")] if listed.ranks else []
-    return "；".join([*parts, *([f"节点 {_some(listed.hosts)}"] if listed.hosts else [])])
+    parts += [f"节点 {_some(listed.hosts)}"] if listed.hosts else []
+    numbers = [(one.pci if one.index is None else str(one.index), one.host) for one in listed.devices]
+    return "；".join([*parts, *(f"{host} 的 GPU {number}" for number, host in numbers if number and host)])
 
 
 def todo(action: Action) -> str:

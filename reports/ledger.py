@@ -1,6 +1,7 @@
 """The ledger in words: where the time went, attempt by attempt what was lost, and how often to save."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 from forensics.model.incident import Report
 from forensics.model.ledger import AttemptRow, Interval, PhaseTime
@@ -9,6 +10,7 @@ from reports.summary import Row
 from reports.words import CAUSE, KIND
 
 SHOWN, _NOTES = 6, 3  # attempts, and notes on checkpoints
+_LINK = 100  # characters of one stage
 TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
 
@@ -26,7 +28,8 @@ def facts(report: Report) -> list[Row]:
 def totals(report: Report) -> list[Row]:
     """What holds for all attempts together."""
     ledger = report.ledger
-    rows = [Row("goodput", kept(report)), Row("save every", advice(ledger.interval))]
+    rows = [Row("recovery", chained(one)) for one in ledger.attempts[-SHOWN:]]
+    rows += [Row("goodput", kept(report)), Row("save every", advice(ledger.interval))]
     return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
 
 
@@ -91,6 +94,14 @@ def advice(interval: Interval | None) -> str:
         f"{duration(interval.daly_s)}{steps} by Daly, {duration(interval.young_s)} by Young: {plural(interval.failures, 'failure')}, one in "
         f"{duration(interval.between_failures_s)}, a checkpoint costs {duration(interval.save_s)}{now}"
     )
+
+
+def chained(one: AttemptRow) -> str:
+    """ "attempt 0: failed (out of memory, rank 3) → saved (step 15 saved) → relaunched (worker-8 in place of worker-3)"."""
+    ended = ", ".join((ended_by(one), *one.accused))
+    told = [(link.stage, ended if link.stage == "failed" else link.text) for link in one.chain]
+    links = " → ".join(f"{stage} ({shorten(text, _LINK, placeholder=' …')})" for stage, text in told)
+    return f"attempt {one.attempt}: {links}" if links else ""
 
 
 def _line(one: AttemptRow) -> str:

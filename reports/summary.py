@@ -160,6 +160,8 @@ def suspects(verdict: Verdict) -> str:
         parts.append(("one of " if len(listed.ranks) > 1 else "") + ranks_text(listed.ranks))
     if listed.hosts:
         parts.append(("host " if len(listed.hosts) == 1 else "hosts ") + some(listed.hosts))
+    numbers = [(one.pci if one.index is None else str(one.index), one.host) for one in listed.devices]
+    parts += [f"GPU {number} of {host}" for number, host in numbers if number and host]
     return "; ".join(parts)
 
 

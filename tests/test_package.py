@@ -1,5 +1,6 @@
 """The package as its users meet it: cheap to import, lazy, and outspoken when Python finds somebody else's siblings."""
 
+import json
 import os
 import re
 import subprocess
@@ -80,6 +81,19 @@ def test_the_lock_hashes_every_requirement() -> None:
     requirements = re.split(r"^(?=[a-z0-9][a-z0-9-]*==)", lock, flags=re.MULTILINE)[1:]
     assert requirements
     assert [text.split()[0] for text in requirements if "--hash=sha256:" not in text] == []
+
+
+def test_the_page_ships_no_library_and_what_tests_take_from_npm_is_pinned() -> None:
+    """The page's assets are the two of its folder, as they are written: nothing is bundled, so nothing is to be rebuilt."""
+    folder = ROOT / "reports" / "html"
+    assets = {path.name for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".j2", ".pyc")}
+    assert assets == {"style.css", "script.js"}
+    wanted = json.loads((ROOT / "package.json").read_text())
+    assert wanted["private"] and "dependencies" not in wanted and set(wanted["devDependencies"]) == {"axe-core"}
+    lock = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert lock[""]["devDependencies"] == wanted["devDependencies"]
+    assert all(one["integrity"].startswith("sha512-") and one["dev"] for name, one in lock.items() if name)
+    assert "http" not in (ROOT / "package-lock.json").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -9,20 +9,24 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
+from forensics.facts.launch_class import launch_class
 from forensics.facts.locations import listed
+from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
+from forensics.model.names import Kind
 from forensics.model.texts import ranks_text
 
 _SHOWN, _PLACES = 8, 4
 
 
-def beside(case: Case, finding: Finding) -> list[Claim]:
+def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     """All of it, for the hosts and ranks that a finding names or suspects."""
     place = case.host_of_rank
     hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
+    found += [*_launch(case, finding), *_unseen(case, kind)]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -71,6 +75,17 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
     return Claim(text, "unseen")
 
 
+def _launch(case: Case, finding: Finding) -> list[Claim]:
+    """What a job that never came past its start failed by."""
+    by = launch_class(finding)
+    has_job = (
+        bool(case.expected or case.seen) or by == "the sub-health of a node"
+    )  # a kernel's log alone tells of no launch
+    if by is None or case.has_begun or not has_job:
+        return []
+    return [Claim(f"no step is recorded: as far as records tell, the launch failed by {by}", "for")]
+
+
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
     """Pairs of devices of these hosts that are not linked as on the others."""
     return [Claim(one.text, "for", one.refs) for one in case.pair_links.odd if one.host in hosts][:_SHOWN]
@@ -105,3 +120,9 @@ def _extent(case: Case, finding: Finding) -> list[Claim]:
             )
             claims.append(Claim(text, "for", case.ends[others[0]].refs[:1]))
     return claims
+
+
+def _unseen(case: Case, kind: Kind) -> list[Claim]:
+    """Communication that no flight record sees, where somebody waits or may wait."""
+    found = unrecorded(case.stacks, case.states) if kind in ("hang", "unknown") else []
+    return [Claim(one.text, "unseen", one.refs) for one in found][:_SHOWN]

@@ -10,7 +10,6 @@ from forensics.detectors.numerics.anomaly_rows import Row, ref
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
-from forensics.model.incident import Action
 
 _FEW_DIGITS = ("float8", "e4m3", "e5m2", "float16", "half", "bfloat16", "fp8", "fp16", "bf16")
 _SHOWN = 3
@@ -52,21 +51,3 @@ def _scaled(one: Row) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("inf", "Inf").replace("nan", "NaN")
-
-
-def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
-    """Where its peers computed the same operation well, the device itself is a suspect, whatever its driver says."""
-    peers = births.rows.filter(
-        (pl.col("rank") != row["rank"])
-        & (pl.col("step") == row["step"])
-        & pl.col("module").eq_missing(pl.lit(row["module"]))
-        & (pl.col("tensor") == row["tensor"])
-    )
-    if row["rank"] < 0 or not peers.height or peers["bad"].fill_null(True).any():
-        return ()
-    what = row["op"] or "the same operation"
-    reason = (
-        f"{peers['rank'].n_unique()} other ranks computed the same correctly. Run {what} on its device with these sizes and this "
-        "format for hours; neither tests of other operations nor missing error records clear the device"
-    )
-    return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)

@@ -22,6 +22,7 @@ from forensics.detectors.numerics.anomaly_context import (
     repeat_claims,
     step_claims,
 )
+from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, suspect_device
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     Row,
@@ -33,7 +34,7 @@ from forensics.detectors.numerics.anomaly_rows import (
     value_of,
     where,
 )
-from forensics.detectors.numerics.anomaly_scaling import device_tests, scaling_claims
+from forensics.detectors.numerics.anomaly_scaling import scaling_claims
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -111,6 +112,8 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
     who = answer.ranks or answer.suspects
+    is_alone = answer.ranks == (row["rank"],) and lead.birth == "op" and not lead.ended and not hardware.claims
+    device = suspect_device(case, births, row) if is_alone else NO_DEVICE
     return Finding(
         detector=DETECTOR.name,
         cause=answer.cause,
@@ -119,6 +122,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         suspect_ranks=tuple(rank for rank in answer.suspects if rank >= 0),
         domain="infrastructure" if hardware.claims else answer.domain,
         devices=hardware.devices,
+        suspect_devices=device.devices,
         first_anomaly=first_anomaly(row, lead.rank, describe(clean) if clean else None, answer.cause),
         undecided=answer.undecided,
         claims=(
@@ -128,6 +132,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
             *repeat_claims(case, births),
             *step_claims(case, births, row),
             *hardware.claims,
+            *device.claims,
         ),
         severity=_severity(births, lead),
         actions=(
@@ -137,7 +142,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),
-        summary=_summary(births, answer, row),
+        summary=" ".join([_summary(births, answer, row), *device.sentences]),
     )
 
 

@@ -60,6 +60,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _first(case: Case, source: str) -> _Call | None:
     told = case.positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
+    if not told.height:
+        return None
     key = ["group", "number"]
     calls = told.filter(pl.col("call").is_not_null())
     if source == "watchdog":  # of several that a member gave up, the first holds it
