@@ -26,6 +26,7 @@ def totals(report: Report) -> list[Row]:
     """What holds for all attempts together."""
     ledger = report.ledger
     rows = [Row("training kept", kept(report)), Row("save every", advice(ledger.interval))]
+    rows += [Row("step time", text) for text in ledger.pace]
     return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
 
 

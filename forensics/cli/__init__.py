@@ -21,7 +21,17 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, TOLERANCE, read_bundle, report_of, told, tolerances_of
+from forensics.cli.reading import (
+    BUNDLE_HELP,
+    EXPECT,
+    LIMIT,
+    TOLERANCE,
+    expected_of,
+    read_bundle,
+    report_of,
+    told,
+    tolerances_of,
+)
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -192,6 +202,7 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @TOLERANCE
+@EXPECT
 @LIMIT
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
@@ -219,6 +230,7 @@ def analyze(
     kept: str | None,
     hung: bool,
     tolerances: tuple[str, ...],
+    expectations: tuple[str, ...],
     limits: tuple[str, ...],
     opened: bool,
     language: "Language",
@@ -244,7 +256,7 @@ def analyze(
     files = [target for target in targets if target != "-"]
     if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
         raise click.UsageError(why)
-    allowed = tolerances_of(tolerances)
+    allowed, wanted = tolerances_of(tolerances), expected_of(expectations)
     outputs.check(files)
     from forensics.analyze import conclude_evidence
     from forensics.model.past import Past
@@ -261,6 +273,7 @@ def analyze(
         topology=topology,
         hung=hung,
         tolerances=allowed,
+        wanted=wanted,
         past=past,
         step=told(steps),
     )
