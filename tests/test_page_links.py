@@ -27,6 +27,7 @@ def _links(text: str) -> list[tuple[str, str]]:
         ("ranks 9 and 14 never entered; 6 members wait", [("rank=9", "9"), ("rank=14", "14")]),
         ("rank 5, 7 members wait", [("rank=5", "rank 5")]),
         ("7 other ranks, step 5", []),
+        ("rank 154: pid 42845, local rank 2, node rank 19", [("rank=154", "rank 154")]),
         ("Drain node0001.", [("host=node0001", "node0001")]),
         ("Rank 3 (node0001, GPU 1)", [("rank=3", "Rank 3"), ("host=node0001", "node0001")]),
         ("ssh gpu-7.example: no route", [("host=gpu-7.example", "gpu-7.example")]),

@@ -69,7 +69,8 @@ class Observers:
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
-            self._look(name, tables[name], wanted)
+            if tables[name].height:
+                self._look(name, tables[name], wanted)
 
     def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
         columns = [

@@ -61,20 +61,29 @@ def render(report: Report, *, generated: str | None = None, language: Language =
     )  # fmt: skip
 
 
+class Link(NamedTuple):
+    """`address`: relative, quoted as part of a URL."""
+
+    text: str
+    address: str
+
+
 class Table(NamedTuple):
     """A table of a plain page; `nothing`: what stands there where it has no rows."""
 
     title: str
     names: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Link]]
     nothing: str
 
 
 def render_tables(title: str, tables: Sequence[Table]) -> str:
-    """A page of tables alone: no script, and nothing else is asked for."""
-    style = _asset("style.css")
+    """A page of tables alone, which sort and filter; nothing else is asked for."""
+    style, script = _asset("style.css"), _asset("script.js")
     page = _environment().get_template("history.html.j2")
-    return page.render(title=title, tables=tables, policy=_policy(style, ""), style=Markup(style))
+    return page.render(
+        title=title, tables=tables, policy=_policy(style, script), style=Markup(style), script=Markup(script)
+    )
 
 
 def _pictures(incident: Incident) -> dict[str, Any]:

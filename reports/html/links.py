@@ -11,7 +11,10 @@ from reports.layout import ranks_phrase
 from reports.sanitize import clean
 
 _RUN = r"\d{1,7}(?:-\d{1,7})?"
-_RANKS = re.compile(rf"\brank (?P<one>\d{{1,7}})\b(?!-)|\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I)
+_OTHER = "(?<!local )(?<!node )(?<!group )"  # numbers that count within a host, hosts, or within a group
+_RANKS = re.compile(
+    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?!-)|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I
+)
 _PIECE = re.compile(_RUN)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might be a word of the sentence

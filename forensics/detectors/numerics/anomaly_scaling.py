@@ -10,7 +10,6 @@ from forensics.detectors.numerics.anomaly_rows import Row, ref
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
-from forensics.model.incident import Action
 
 _FEW_DIGITS = ("float8", "e4m3", "e5m2", "float16", "half", "bfloat16", "fp8", "fp16", "bf16")
 _SHOWN = 3
@@ -29,7 +28,7 @@ def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
         yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
-        yield Claim(f"{row['op']} takes exponents, which bear few digits worst, and ran in {word}", "for", (ref(row),))
+        yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))
 
 
 def _scaled(one: Row) -> str:
@@ -52,21 +51,3 @@ def _scaled(one: Row) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("inf", "Inf").replace("nan", "NaN")
-
-
-def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
-    """Where its peers computed the same operation well, the device itself is a suspect, whatever its driver says."""
-    peers = births.rows.filter(
-        (pl.col("rank") != row["rank"])
-        & (pl.col("step") == row["step"])
-        & pl.col("module").eq_missing(pl.lit(row["module"]))
-        & (pl.col("tensor") == row["tensor"])
-    )
-    if row["rank"] < 0 or not peers.height or peers["bad"].fill_null(True).any():
-        return ()
-    what = row["op"] or "the same operation"
-    reason = (
-        f"{peers['rank'].n_unique()} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; "
-        "other operations use other parts of it, and no error record clears it"
-    )
-    return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)

@@ -13,7 +13,7 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
@@ -89,10 +89,13 @@ def _finding(divergence: Divergence, share: float) -> Finding:
     shown = min(largest if tie else minority)
     row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
     everyone = tuple(sorted((*largest, *minority)))
-    who = f"ranks {ranges(everyone)} disagree and no side has the majority" if tie else (
-        f"rank{'s' if len(minority) > 1 else ''} {ranges(minority)} differ{'' if len(minority) > 1 else 's'} "
-        f"from ranks {ranges(largest)}"
-    )  # fmt: skip
+    who, at = ranks_text(everyone if tie else minority), where(row)
+    many = ranks_text(largest)
+    how = (
+        f"disagree in {at}, and no side has the majority"
+        if tie
+        else f"differ{'' if len(minority) > 1 else 's'} from {many} in {at}"
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -114,7 +117,7 @@ def _finding(divergence: Divergence, share: float) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=f"In {where(row)}, {who}; these tensors must be equal {_within(share)}.",
+        summary=f"{who.capitalize()} {how}; these tensors must be equal {_within(share)}.",
     )  # fmt: skip
 
 

@@ -36,8 +36,8 @@ _TO_DO: dict[str, tuple[ActionKind, str]] = {
         "check_config",
         "it needs more host memory than its limit (fewer data workers or prefetched batches help)",
     ),
-    "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
-    "segfault": ("check_code", "a library or an extension crashed, and its core dump shows where"),
+    "disk_full": ("check_config", "make room on the disk or in shared memory before a restart"),
+    "segfault": ("check_code", "a library or an extension crashed; the core dump shows where"),
     "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
     "killed": ("collect_more", "these show who killed it"),
     "None": ("collect_more", "the last lines show why it ended"),
@@ -177,7 +177,7 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
     kind, why = _TO_DO[str(cause)]
     storage = _storage(first)
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = f"the logs of {target}, its host's kernel and the scheduler" if kind == "collect_more" else target
+    target = f"the logs of {target}, of the kernel and of the scheduler" if kind == "collect_more" else target
     if storage is not None:
         kind, target, why = "inspect_hardware", storage.holder, storage.why
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
