@@ -16,7 +16,7 @@ import msgspec
 
 FEW = 16  # entries that teach, where a round is shorter
 LONGEST = 64  # entries of a round
-_FASTER = 4  # each look ahead takes so many times the rounds of the one before
+_FASTER = 2  # each look ahead takes so many times the rounds of the one before
 _LETTERS = {2: "B", 3: "H", 5: "i", 10: "q"}  # length of an opcode and its number → how to unpack the number
 
 Entry = re.Match[bytes]
@@ -75,7 +75,7 @@ class Cycle:
 
     def follow(self, data: bytes, position: int, most: int) -> Iterator[Taken]:
         """The entries from here that are of the cycle, in runs."""
-        turns = 1
+        turns = FEW // 2
         while turns:
             turns = min(_FASTER * turns, most // len(self._places), (len(data) - position) // self._record.size)
             columns = list(

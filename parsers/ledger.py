@@ -22,6 +22,7 @@ from parsers.candidates import DEFECTS, Candidates, checked, failed, message, pa
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
+from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
@@ -31,7 +32,6 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spell
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
-TOGETHER = 64  # files that one parser reads at once
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
@@ -61,6 +61,7 @@ def read_bundle(
     progress: Progress | None,
     map_units: Map,
     limits: Limits | None = None,
+    year: int | None = None,
 ) -> Evidence:
     """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
     if (evidence := kept(path)) is not None:
@@ -70,22 +71,24 @@ def read_bundle(
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
-        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
+        work = partial(
+            read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
+        )
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)
-        parts: list[Tables] = [{"unread": table("unread", bundle.unread)}]
+        read = Newest()
         done = made = 0
         for unit in units:
             is_full = made > bundle.budget.most_tables
-            parts.append(
+            read.add(
                 read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
             )
-            made += _bytes(parts[-1])
+            made += _bytes(read.parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
-        tables = merge(parts)
+        tables = merge([{"unread": table("unread", bundle.unread)}, *read.parts, *read.left_out()])
         tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
@@ -142,7 +145,9 @@ def read_unit(
         for report in reports
     ]
     tables["files"] = _with_times(table("files", rows), tables)
-    return tables
+    read = Newest()
+    read.add(tables)
+    return read.parts[0]
 
 
 def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_Report"], list[Tables]]:
@@ -164,9 +169,10 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
-        if len(reading.waiting) >= TOGETHER or source is sources[-1]:
-            made += sum(map(_bytes, _parse_together(reading.waiting)))
-            reading.waiting.clear()
+        for owner, waiting in reading.waiting.items():
+            if source is sources[-1] or len(waiting) == owner.at_once:
+                made += sum(map(_bytes, _parse_together(owner, waiting)))
+                waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
     return reports, parts
@@ -180,7 +186,7 @@ class _Reading(msgspec.Struct, frozen=True):
     forms: tuple[Dense, ...]
     year: int | None
     budget: Budget
-    waiting: list[tuple["_Report", Source, "_Opened"]] = msgspec.field(default_factory=list)  # for FileParser.together
+    waiting: dict[FileParser, list["_Waiting"]] = msgspec.field(default_factory=dict)  # for FileParser.together
 
 
 class _Report(msgspec.Struct):
@@ -238,8 +244,8 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         report.owner = owner
         report.is_alone = not owner.shared and (owner.whole or head.lstrip(_BLANK)[:1] in _DOCUMENT)
         report.parsers.add(owner.name)
-    if waits:
-        reading.waiting.append((report, source, opened))
+    if owner is not None and waits:
+        reading.waiting.setdefault(owner, []).append((report, source, opened))
     elif owner is not None:
         _parse_file(report, owner, source)
     if is_text(head):
@@ -257,17 +263,18 @@ def _lose(report: _Report, source: Source, opened: _Opened) -> None:
         report.lose(loss)
 
 
-def _parse_together(waiting: Sequence[tuple[_Report, Source, _Opened]]) -> list[Tables]:
+_Waiting = tuple[_Report, Source, _Opened]
+
+
+def _parse_together(owner: FileParser, waiting: Sequence[_Waiting]) -> list[Tables]:
     """Files whose owner reads several at once → the tables made of them. Where it fails they are read one by one, so that
     one costs only itself."""
-    for owner in {report.owner.name: report.owner for report, _, _ in waiting if report.owner is not None}.values():
-        mine = [item for item in waiting if item[0].owner is owner]
-        try:
-            assert owner.together is not None
-            mine[0][0].parts.append(checked(owner.together([source for _, source, _ in mine])))
-        except DEFECTS:
-            for report, source, _ in mine:
-                _parse_file(report, owner, source)
+    try:
+        if waiting and owner.together is not None:
+            waiting[0][0].parts.append(checked(owner.together([source for _, source, _ in waiting])))
+    except DEFECTS:
+        for report, source, _ in waiting:
+            _parse_file(report, owner, source)
     for report, source, opened in waiting:
         _lose(report, source, opened)
     return [part for report, _, _ in waiting for part in report.parts]

@@ -78,7 +78,8 @@ class FileParser(msgspec.Struct, frozen=True, eq=False):
     neither a row nor a claim for: a reader of a text format claims only what has the form of its own lines.
     `shared`: line parsers see all lines (a report that embeds logs). `whole`: they see none: a document, or a format
     that is accepted only where most lines are its own. JSON and XML are documents whoever owns them.
-    `together`: as `parse` for several files at once, where that is much faster; the rows must be the same.
+    `together`: as `parse` for several files at once, where that is much faster; the rows must be the same. `at_once`: for how
+    many at most, where their tables are large.
     """
 
     name: str
@@ -87,6 +88,7 @@ class FileParser(msgspec.Struct, frozen=True, eq=False):
     shared: bool = False
     whole: bool = False
     together: Callable[[Sequence[Source]], Tables] | None = None
+    at_once: int | None = None
 
 
 Parser = LineParser | FileParser

@@ -1,9 +1,8 @@
 """Reads the units of a bundle in several processes; results come in order, so the tables are the same as with one.
 
-It pays where there is much to read: each process costs its imports, and sends its tables back. At most two units a
-process are under way or waiting, whatever the bundle holds. A process that dies (out of memory) leaves its unit to the
-parent. Whoever stops asking for results (an error, an interrupt) ends the processes at once; and they end when their
-parent does.
+At most two units a process are under way or waiting, whatever the bundle holds. A process that dies (out of memory)
+leaves its unit to the parent. Whoever stops asking for results (an error, an interrupt) ends the processes at once; and
+they end when their parent does.
 """
 
 import multiprocessing
@@ -11,31 +10,20 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import polars as pl
 
-from parsers.literals import slim
-from parsers.parser import Source
-from parsers.tables import Tables
+from parsers.literals import Packed, packed, unpacked
+from parsers.sharing import Unit, Work
+from parsers.tables import TableName, Tables
 
-LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
-MOST = 8  # processes
 _AHEAD = 2  # units per process
 _THREADS = "POLARS_MAX_THREADS"
 
-Unit = tuple[Source, ...]
-Work = Callable[[Unit], Tables]
-
-
-def by_size(work: Work, units: Iterable[Unit]) -> Iterator[Tables]:
-    """A `ledger.Map`: in this process where there is little to read, else in as many as there are cores."""
-    listed = list(units)
-    size = sum(source.size for unit in listed for source in unit)
-    count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST)
-    return in_processes(work, listed, min(count, len(listed))) if size >= LEAST_BYTES else map(work, listed)
+_Result = Mapping[TableName, Packed]
 
 
 def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tables]:
@@ -48,7 +36,7 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
     os.environ[_THREADS] = "1"
     others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin)
-    waiting: deque[tuple[Unit, Future[Tables] | None]] = deque()
+    waiting: deque[tuple[Unit, Future[_Result] | None]] = deque()
     try:
         for unit in units:
             waiting.append((unit, _submitted(executor, work, unit)))
@@ -63,11 +51,11 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
         os.environ.pop(_THREADS) if before is None else os.environ.update({_THREADS: before})
 
 
-def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future[Tables] | None":
+def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future[_Result] | None":
     """A process that this starts inherits which signals are held back: an interrupt is the parent's business."""
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
-        return executor.submit(work, unit)
+        return executor.submit(_travelling, work, unit)
     except BrokenProcessPool:
         return None
     finally:
@@ -75,11 +63,15 @@ def _submitted(executor: ProcessPoolExecutor, work: Work, unit: Unit) -> "Future
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def _result(work: Work, unit: Unit, future: "Future[Tables] | None") -> Tables:
+def _result(work: Work, unit: Unit, future: "Future[_Result] | None") -> Tables:
     try:
-        return work(unit) if future is None else {name: slim(frame) for name, frame in future.result().items()}
+        return work(unit) if future is None else {name: unpacked(one) for name, one in future.result().items()}
     except BrokenProcessPool:
         return work(unit)
+
+
+def _travelling(work: Work, unit: Unit) -> _Result:
+    return {name: packed(frame) for name, frame in work(unit).items()}
 
 
 def _begin() -> None:

@@ -88,7 +88,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "pg_id": _INT,  # the reporter's own running number
         "group": _TEXT,  # name, as printed
         "desc": _TEXT,
-        "members": _INTS,  # in group order
+        "members": _INTS,  # in group order; a long list that many ranks state under one name stands with the first of them
         "members_space": _TEXT,  # "global" | "group"
         "size": _INT,
         "comm": _TEXT,  # communicator id (commId, commHash) where the source has one

@@ -25,8 +25,8 @@ def tracks(case: Case, finding: Finding) -> list[Track]:
         if state != "no_data":
             classes.setdefault((state, held.get(rank, "")), []).append(rank)
     chosen = sorted(classes.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1]), item[1][0]))[:_TRACKS]
-    spans = _spans(case, [ranks[0] for _, ranks in chosen])
-    ends = _last_signs(case)
+    shown = [ranks[0] for _, ranks in chosen]
+    spans, ends = _spans(case, shown), _last_signs(case, shown)
     return [
         Track(
             state=state,
@@ -54,13 +54,12 @@ def _held(case: Case) -> dict[int, str]:
     }
 
 
-def _recorded(case: Case) -> pl.DataFrame:
-    """Completed and open operations with a time: rank, record, begin, end, seq, kind, gid, done."""
+def _recorded(case: Case, ranks: Iterable[int]) -> pl.DataFrame:
+    """Completed and open operations of these ranks with a time: rank, record, begin, end, seq, kind, gid, done."""
     assert case.states is not None
+    rows = case.states.entries.filter(pl.col("rank").is_in(list(ranks)))
     times = case.tables["operations"].select("time_created_ns", "time_started_ns", "time_completed_ns")
-    rows = case.states.entries
-    own = times[rows["row"].to_list()] if rows.height else times.clear()
-    return pl.concat([rows, own], how="horizontal").select(
+    return rows.hstack(times[rows["row"]] if rows.height else times.clear()).select(
         "rank", "record", "seq", "kind", "gid", "done",
         begin=pl.coalesce("time_started_ns", "time_created_ns"), end=pl.col("time_completed_ns"),
     ).filter(pl.col("begin").is_not_null())  # fmt: skip
@@ -71,7 +70,7 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
         return {}
     groups = {row["gid"]: row["desc"] or row["group"] or "?" for row in case.states.groups.iter_rows(named=True)}
     found: dict[int, list[Span]] = {}
-    rows = _recorded(case).filter(pl.col("rank").is_in(list(ranks))).sort("rank", "record")
+    rows = _recorded(case, ranks).sort("rank", "record")
     for (rank,), own in rows.group_by("rank", maintain_order=True):
         found[int(str(rank))] = [
             Span(
@@ -85,10 +84,10 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
     return found
 
 
-def _last_signs(case: Case) -> dict[int, int]:
-    """Rank → when it last completed a step or an operation, nanoseconds since 1970."""
+def _last_signs(case: Case, ranks: Iterable[int]) -> dict[int, int]:
+    """Rank of these → when it last completed a step or an operation, nanoseconds since 1970."""
     told = [case.tables["steps"].select("rank", at=pl.col("time_ns"))]
     if case.states is not None:
-        told.append(_recorded(case).filter("done").select("rank", at=pl.coalesce("end", "begin")))
+        told.append(_recorded(case, ranks).filter("done").select("rank", at=pl.coalesce("end", "begin")))
     rows = pl.concat(told).drop_nulls().group_by("rank").agg(pl.col("at").max())
     return dict(rows.iter_rows())

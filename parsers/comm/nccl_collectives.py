@@ -17,11 +17,11 @@ from parsers.dense import Decorate, Dense
 from parsers.tables import conform
 
 COLLECTIVE = (
-    r"^(?P<op>\w+): opCount (?P<count>[0-9a-f]{1,15}) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?"
-    r"count (?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op (?P<reduce>\d{1,12}) root (?P<root>-?\d{1,9}) "
-    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d"
+    r"^(?P<op>[A-Za-z0-9_]+): opCount (?P<count>[0-9a-f]{1,15}) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?"
+    r"count (?P<elements>[0-9]{1,18}) datatype (?P<dtype>[0-9]{1,3}) op (?P<reduce>[0-9]{1,12}) root (?P<root>-?[0-9]{1,9}) "
+    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=[0-9]"
 )
-_CUT = r"^(?P<op>[A-Z]\w{2,30}): opCount (?P<count>[0-9a-f]{1,15}) "
+_CUT = r"^(?P<op>[A-Z][A-Za-z0-9_]{2,30}): opCount (?P<count>[0-9a-f]{1,15}) "
 OPS = {
     "AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
     "Bcast": "broadcast", "Reduce": "reduce", "Send": "send", "Recv": "recv", "AlltoAll": "all_to_all",

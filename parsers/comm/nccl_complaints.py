@@ -52,7 +52,7 @@ class Complaint(msgspec.Struct, frozen=True):
 
 
 def _c(pattern: str, kind: str, code: str | None = None, **more: Any) -> Complaint:
-    return Complaint(re.compile(pattern), kind, code, **more)
+    return Complaint(regex(pattern), kind, code, **more)
 
 
 _COMPLAINTS = (
@@ -151,7 +151,7 @@ def _complaint(row: Row) -> dict[str, Any] | None:
         return None
     else:
         match = _first(text, _COMPLAINTS)
-    family, found = match or (Complaint(re.compile(""), "comm_warning", severity="warning"), None)
+    family, found = match or (Complaint(regex(""), "comm_warning", severity="warning"), None)
     detail: dict[str, Any] = {"library": row["library"], "place": row["place"], "function": row["function"]}
     groups = found.groupdict() if found else {}
     code, severity = groups.pop("code", None) or family.code, family.severity

@@ -27,6 +27,7 @@ import gc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -51,6 +52,7 @@ MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
 MAX_GROUPS = 100_000
 MAX_MEMBERS = 8_000_000  # of all groups of one dump together …
 FREE_MEMBERS = 300_000  # … and as many as the dump has bytes, beyond these: one text may stand for many groups
+LONG = 512  # members of a group that only one of many dumps spells out
 MAX_TEXT = 1_000
 
 _NAME = regex(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
@@ -216,8 +218,10 @@ def _tables(dumps: Sequence[_Dump], unread: list[dict[str, Any]]) -> Tables:
     operations = list(_operations(dumps))
     pairs, backends = [_groups_of_ids(dump) for dump in dumps], [_backend(dump) for dump in dumps]
     known = list(zip(dumps, pairs, backends, strict=True))
+    groups = [row for each in known for row in _group_rows(*each)]
+    _shorten(groups)
     result: dict[TableName, pl.DataFrame] = {
-        "groups": table("groups", chain.from_iterable(_group_rows(*each) for each in known)),
+        "groups": table("groups", groups),
         "progress": table("progress", chain.from_iterable(_progress_rows(*each) for each in known)),
         "settings": table("settings", chain.from_iterable(map(_setting_rows, dumps))),
         "ranks": table("ranks", [_rank_row(dump) for dump in dumps if dump.rank is not None]),
@@ -226,6 +230,21 @@ def _tables(dumps: Sequence[_Dump], unread: list[dict[str, Any]]) -> Tables:
     unread += [{"file": dump.path, "reason": reason} for dump in dumps for reason in dump.problems]
     result["unread"] = table("unread", unread)
     return {name: frame for name, frame in result.items() if frame.height}
+
+
+def _shorten(groups: Sequence[dict[str, Any]]) -> None:
+    """Of many ranks that list the same long group under one name, the first speaks for all: told by each, the members of the
+    default group alone would grow with the square of the ranks."""
+    told: dict[tuple[str | None, str | None], set[int]] = {}
+    for row in groups:
+        told.setdefault((row["group"], row["desc"]), set()).add(id(row["members"]))  # equal texts are one list
+    seen: set[int] = set()
+    for row in groups:
+        members = row["members"]
+        is_plain = row["rank"] is not None and len(told[row["group"], row["desc"]]) == 1
+        if members is not None and len(members) > LONG and is_plain:
+            row["members"] = None if id(members) in seen else members
+            seen.add(id(members))
 
 
 def _operations(dumps: Sequence[_Dump]) -> Iterator[pl.DataFrame]:
@@ -323,12 +342,22 @@ def _group_rows(
 
 def _members(value: object, budget: int) -> list[int] | None:
     """Members from "[0, 4]" or a list; null where abbreviated, unreadable or beyond the budget."""
-    if isinstance(value, str) and value.count(",") < budget and _MEMBERS.fullmatch(value):
-        numbers = [int(part) for part in value.strip("[] \t\r\n").split(",") if part.strip()]
-    elif isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
-        numbers = list(value)
-    else:
+    if isinstance(value, str):
+        return _written(value) if value.count(",") < budget else None
+    if isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
+        return _possible(list(value))
+    return None
+
+
+@lru_cache(maxsize=64)
+def _written(text: str) -> list[int] | None:
+    """Every rank writes the members of the default group, so a text is looked at once."""
+    if not _MEMBERS.fullmatch(text):
         return None
+    return _possible([int(part) for part in text.strip("[] \t\r\n").split(",") if part.strip()])
+
+
+def _possible(numbers: list[int]) -> list[int] | None:
     return numbers if numbers and all(0 <= number < 1 << 32 for number in numbers) else None
 
 
@@ -371,4 +400,4 @@ def _text(value: object) -> str | None:
     return value[:MAX_TEXT] if isinstance(value, str) and value else None
 
 
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=64)
