@@ -11,6 +11,7 @@
 #   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
+#   make test-engine       the tests that need Dask and an S3 server, in an environment of their own
 #   make numerics-matrix   real trainings with known faults, recorded and judged (minutes); CASES=ddp for some of them
 #   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
 #                CASES=torchrun for some of them
@@ -20,6 +21,10 @@
 #                each allow; FAMILY=comm for one, SEED=1 for the same ones again
 #   make fuzz-guided       the same parsers, inputs led by coverage, SECONDS of each family (atheris, in an environment of
 #                its own: Python 3.11 to 3.13, Linux)
+#   make determinism       the same bytes whatever a bundle is packed in and whoever reads it (half an hour; goes on where it was
+#                stopped, after make clean from the beginning)
+#   make audit   known vulnerabilities of what the lock pins (asks PyPI's database, and fails where it cannot be asked)
+#   make sbom    the wheel in dist/, and what it installs as CycloneDX, dist/sbom.cdx.json
 #   make lock    renew requirements.lock (needs the network)
 #   make clean   remove what the above made
 
@@ -40,13 +45,19 @@ TORCH ?= torch
 TORCH_VENV := .venv-torch
 TORCH_READY := $(TORCH_VENV)/.ready
 FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
+ENGINE_VENV := .venv-engine
+ENGINE_READY := $(ENGINE_VENV)/.ready
 CASES ?=
 FUZZ_VENV := .venv-fuzz
 FUZZ_READY := $(FUZZ_VENV)/.ready
 ATHERIS ?= atheris==3.0.0
+SUPPLY_VENV := .venv-supply
+SUPPLY_READY := $(SUPPLY_VENV)/.ready
+UNASKED := could not be audited|ConnectionError|ServiceError
+SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe numerics-matrix launcher-matrix words fuzz fuzz-guided lock clean
+.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe test-engine numerics-matrix launcher-matrix words fuzz fuzz-guided determinism audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -83,6 +94,9 @@ bench-probe: $(TORCH_READY)
 test-probe: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python -m pytest tests/test_probe*.py
 
+test-engine: $(ENGINE_READY)
+	$(ENGINE_VENV)/bin/python -m pytest tests/test_engine.py
+
 numerics-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python samples/scripts/numerics_matrix.py .bench/numerics_matrix --cases "$(CASES)"
 
@@ -99,6 +113,31 @@ fuzz: $(READY)
 
 fuzz-guided: $(FUZZ_READY)
 	$(FUZZ_VENV)/bin/python benchmarks/fuzz_guided.py $(if $(FAMILY),--family $(FAMILY)) --seconds $(SECONDS)
+
+determinism: $(READY)
+	$(BIN)/python benchmarks/determinism.py --resume
+
+# Without an answer about a single package the database was not there: that is no clean bill.
+audit: $(SUPPLY_READY)
+	@$(SUPPLY_VENV)/bin/pip-audit --disable-pip --require-hashes -r requirements.lock >$(SUPPLY_VENV)/audit 2>&1; status=$$?; \
+	cat $(SUPPLY_VENV)/audit; \
+	if grep -qE '$(UNASKED)' $(SUPPLY_VENV)/audit; then echo 'the database cannot be asked from here'; exit 1; fi; exit $$status
+
+# An environment with the wheel and what it needs, as locked, and nothing else.
+sbom: $(READY) $(SUPPLY_READY)
+	rm -rf $(SUPPLY_VENV)/wheel && $(PYTHON) -m venv --without-pip $(SUPPLY_VENV)/wheel
+	rm -f dist/*.whl && $(BIN)/hatchling build -t wheel
+	grep -oE '^[A-Za-z0-9._-]+==[^ ]+( ;[^\\]*)?' requirements.lock >$(SUPPLY_VENV)/constraints
+	$(BIN)/python -m pip --python $(SUPPLY_VENV)/wheel/bin/python install --quiet --disable-pip-version-check \
+	  -c $(SUPPLY_VENV)/constraints dist/*.whl
+	$(SUPPLY_VENV)/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o dist/sbom.cdx.json \
+	  $(SUPPLY_VENV)/wheel/bin/python
+	@$(PYTHON) -c 'import json; print(len(json.load(open("dist/sbom.cdx.json"))["components"]), "components in dist/sbom.cdx.json")'
+
+$(SUPPLY_READY):
+	$(PYTHON) -m venv $(SUPPLY_VENV)
+	$(SUPPLY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(SUPPLY)
+	@touch $@
 
 # The stamp is newer than what it depends on exactly when the last installation went through.
 $(READY): requirements.lock pyproject.toml
@@ -124,6 +163,13 @@ $(FUZZ_READY): requirements.lock pyproject.toml
 	$(FUZZ_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(ATHERIS)"
 	@touch $@
 
+$(ENGINE_READY): requirements.lock pyproject.toml
+	test -x $(ENGINE_VENV)/bin/python || $(PYTHON) -m venv $(ENGINE_VENV)
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(ENGINE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "distributed>=2024.8" s3fs "moto[server]"
+	@touch $@
+
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
@@ -133,4 +179,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(FUZZ_VENV) .bench demo build dist
+	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(ENGINE_VENV) $(FUZZ_VENV) $(SUPPLY_VENV) .bench demo build dist

@@ -2,7 +2,7 @@
 
 Each bundle is read as a folder, a tar and a zip, in one process and in a pool of two with units of a few files, under
 each hash seed of Python and each number of polars' threads; `incident.json` and the page must be equal to the byte.
-Without BUNDLE: fifteen of the samples. What differs lies in .bench/determinism, and the exit status is 1.
+Without BUNDLE: fifteen of the samples. The documents lie in --out; where some differ, the exit status is 1.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import parsers
@@ -24,7 +25,6 @@ from reports import html
 from reports import json as document
 
 ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / ".bench" / "determinism"
 FORMS = ("folder", "tar", "zip")
 COUNT = 15  # bundles
 UNIT_FILES = 4  # of a pool's unit
@@ -51,8 +51,8 @@ def documents(path: Path, in_pool: bool) -> dict[str, bytes]:
     return {"json": document.render(report), "html": html.render(report, generated="2026-01-01 00:00 UTC").encode()}
 
 
-def inside(bundles: Sequence[Path]) -> None:
-    """In a process with its own hash seed: a line of JSON per run."""
+def inside(out: Path, bundles: Sequence[Path]) -> None:
+    """In a process with its own hash seed: a line of JSON per run; each document goes to `out`, by its digest."""
     before = ledger.UNIT_FILES
     for bundle in bundles:
         with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def inside(bundles: Sequence[Path]) -> None:
                     ledger.UNIT_FILES = UNIT_FILES if in_pool else before
                     for ending, data in documents(path, in_pool).items():
                         digest = hashlib.sha256(data).hexdigest()[:16]
-                        kept = OUT / f"{digest}.{ending}"
+                        kept = out / f"{digest}.{ending}"
                         if not kept.exists():
                             kept.write_bytes(data)
                         print(
@@ -75,19 +75,26 @@ def main() -> int:
     options.add_argument("bundles", nargs="*", type=Path)
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 4711])
     options.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    options.add_argument("--out", type=Path, default=ROOT / ".bench" / "determinism")
+    options.add_argument(
+        "--resume", action="store_true", help="what an interrupted run of the same bundles has done stays done"
+    )
     given = options.parse_args()
     samples = sorted((ROOT / "samples").glob("*/bundle"))
     bundles = given.bundles or samples[:: len(samples) // COUNT][:COUNT]
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir(parents=True)
+    if not given.resume:
+        shutil.rmtree(given.out, ignore_errors=True)
+    given.out.mkdir(parents=True, exist_ok=True)
     found: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for seed in given.seeds:
-        for threads in given.threads:
+    for seed, threads in product(given.seeds, given.threads):
+        done = given.out / f"seed {seed}, {threads} threads"
+        if not done.exists():
             own = {"PYTHONHASHSEED": str(seed), "POLARS_MAX_THREADS": str(threads), "PYTHONPATH": str(ROOT)}
-            command = [sys.executable, __file__, "--inside", *map(str, bundles)]
-            lines = subprocess.run(command, env=os.environ | own, stdout=subprocess.PIPE, check=True, text=True).stdout
-            for bundle, how, ending, digest in map(json.loads, lines.splitlines()):
-                found[bundle, ending][digest].append(f"{how}, seed {seed}, {threads} threads")
+            command = [sys.executable, __file__, "--inside", str(given.out), *map(str, bundles)]
+            lines = subprocess.run(command, env=os.environ | own, stdout=subprocess.PIPE, check=True).stdout
+            done.write_bytes(lines)
+        for bundle, how, ending, digest in map(json.loads, done.read_text().splitlines()):
+            found[bundle, ending][digest].append(f"{how}, {done.name}")
     differing = {key: digests for key, digests in found.items() if len(digests) > 1}
     for (bundle, ending), digests in differing.items():
         print(
@@ -101,5 +108,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--inside"]:
-        sys.exit(inside([Path(name) for name in sys.argv[2:]]))
+        sys.exit(inside(Path(sys.argv[2]), [Path(name) for name in sys.argv[3:]]))
     sys.exit(main())

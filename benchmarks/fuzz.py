@@ -1,8 +1,8 @@
 """Spoils what parsers read, and watches how they take it: fuzz.py [--family F …] [--inputs N] [--seconds S] [--seed N]
 
 An input is one spoiled line of a text format, or one spoiled document (JSON, XML, a pickle, Parquet). They come in files
-of some 100 lines, and the files in batches, as in a bundle. Wrong is: an error that leaves a parser, more than SLOW
-seconds of processor time a megabyte begun, more than MEMORY bytes of the process, which are those of polars, too. What
+of some 100 lines, and the files in batches of BATCH bytes, as in a bundle. Wrong is: an error that leaves a parser, more
+than SLOW seconds of processor time a megabyte, more than MEMORY bytes of the process, which are those of polars, too. What
 broke a parser is printed with its seed, the exit status is 1 then; the same seed makes the same inputs. Without
 `--family`, each family (folder of parsers/) has a process of its own, one after another.
 
@@ -33,7 +33,7 @@ from parsers.candidates import Candidates, checked
 from parsers.parser import LineParser, Parser, Source
 from parsers.scan import scan
 
-SLOW = 1.0  # seconds of processor time for each megabyte begun
+SLOW = 1.0  # seconds of processor time a megabyte, over a batch
 MEMORY = 1 << 30  # bytes
 STUCK = 120  # seconds after which a batch is ended
 BATCH = 512 << 10  # bytes
@@ -51,7 +51,7 @@ class Figures:
     bytes: int = 0
     reached: int = 0
     seconds: float = 0.0
-    worst: float = 0.0  # seconds a megabyte begun
+    worst: float = 0.0  # seconds a megabyte, of a batch
     slowest: str = ""  # the parser of it
     peak: int = 0  # bytes of memory
     failures: int = 0
@@ -109,24 +109,23 @@ def stuck(*_: object) -> None:
 
 
 def timed(parser: Parser, batch: Sequence[bytes]) -> tuple[str | None, int, float]:
-    """(what is wrong, lines that reached the parser, seconds of processor time a megabyte begun)."""
+    """(what is wrong, lines that reached the parser, seconds of processor time a megabyte; few bytes count as a batch)."""
     began = time.process_time()
     signal.alarm(STUCK)
     wrong, reached = failure(parser, batch)
     signal.alarm(0)
-    spent = (time.process_time() - began) / max(1.0, sum(map(len, batch)) / (1 << 20))
+    spent = (time.process_time() - began) * (1 << 20) / max(BATCH, sum(map(len, batch)))
     return wrong or (f"{spent:.1f} seconds a megabyte" if spent > SLOW else None), reached, spent
 
 
 def told(parser: Parser, seed: str, wrong: str, batch: Sequence[bytes]) -> None:
-    """Print the first file of a batch that breaks the parser by itself, without lines that do not matter."""
-    alone = next((data for data in batch if timed(parser, [data])[0]), b"\n".join(batch))
-    lines = alone.split(b"\n")
+    """Print the first file of a batch that breaks the parser by itself, without most lines that do not matter."""
+    lines = next((data for data in batch if failure(parser, [data])[0]), b"").split(b"\n")
     step = len(lines) // 2
     while step:
         for at in range(0, len(lines), step):
             fewer = lines[:at] + lines[at + step :]
-            if timed(parser, [b"\n".join(fewer)])[0]:
+            if failure(parser, [b"\n".join(fewer)])[0]:
                 lines = fewer
                 break
         else:
@@ -142,6 +141,8 @@ def run(family: str, inputs: int, seconds: float, seed: int) -> Figures:
     members = [
         (parser, fuzz_inputs.seeds(parser)) for parser in parsers.PARSERS if fuzz_inputs.family(parser) == family
     ]
+    for parser, given in members:  # what is compiled on first use is no parser's time
+        failure(parser, given.lines[:5])
     began = time.monotonic()
     while figures.inputs < inputs and time.monotonic() - began < seconds:
         parser, given = members[turn % len(members)]

@@ -9,21 +9,11 @@ from msgspec.structs import replace
 
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
-from forensics.assemble.clocks import clocks_of
-from forensics.assemble.dump_ranks import with_dump_ranks
-from forensics.assemble.identity import globalise, identify, seen_ranks, short_host, world
-from forensics.assemble.launcher_tasks import with_task_exits
-from forensics.case import Case, Detector
+from forensics.assemble.identity import short_host
+from forensics.case import Case, Detector, case_of
 from forensics.detectors import DETECTORS
-from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.line_templates import files_of_templates
-from forensics.facts.process_ends import process_ends, recorded_waiting, standing
-from forensics.facts.recovered_errors import unrecovered, with_recovered
-from forensics.facts.stacks import main_stacks
-from forensics.facts.states import reconcile
 from forensics.facts.surroundings import surroundings
-from forensics.graph.hang.roots import find
-from forensics.graph.hang.waits import build
 from forensics.model.commands import Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
@@ -38,58 +28,10 @@ from forensics.views.coverage import coverage, file_rows
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
-from forensics.views.records import Wanted, narrowed, of_parsers, records, with_times
-from parsers import PARSERS, Evidence, read
+from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
+from parsers import PARSERS, Evidence, joined, read
 from parsers.ledger import Progress
 from parsers.parser import Parser
-from parsers.tables import TableName
-
-
-def case_of(
-    tables: Mapping[TableName, pl.DataFrame],
-    attempt: int,
-    expected: int | None = None,
-    known_bad: frozenset[str] = frozenset(),
-    topology: Mapping[str, int] | None = None,
-    hung: bool = False,
-    tolerances: Tolerances = BUILT_IN,
-) -> Case:
-    """Evidence tables of one attempt → Case: every inference that detectors share, made once."""
-    tables = with_dump_ranks(tables)
-    identity = identify(tables)
-    whole = globalise(tables, identity)
-    job, learnt = world(whole, identity, expected)
-    seen = seen_ranks(whole)
-    whole = with_recovered(with_task_exits(whole, job, seen, identity))
-    states = reconcile(whole, job)
-    clocks = clocks_of(whole, identity)
-    events = unrecovered(whole["events"])
-    ends = in_order(standing(process_ends(events)), giving_up(events, identity, clocks))
-    stacks = main_stacks(whole)
-    ends = recorded_waiting(ends, frozenset(states.open["rank"].to_list()), stacks)
-    gave_up = frozenset(rank for rank, end in ends.items() if end.how == "gave_up")
-    dead = frozenset(rank for rank, end in ends.items() if end.how == "died")
-    ended = frozenset(rank for rank, end in ends.items() if end.how == "ended")
-    waits = build(states, stacks, job | seen, gave_up, dead, ended)
-    roots = find(waits)
-    return Case(
-        whole,
-        attempt,
-        job,
-        seen,
-        identity,
-        ends,
-        states,
-        stacks,
-        waits,
-        roots,
-        known_bad,
-        topology or {},
-        clocks,
-        hung=hung,
-        tolerances=tolerances,
-        world_from=learnt,
-    )
 
 
 def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, str]]:
@@ -156,7 +98,7 @@ def conclude_evidence(
         listed += rows(conclusion.choice.candidates, missing)
         arounds += [surroundings(tables)] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
-        if old := sorted(case.states.stale) if case.states is not None else []:
+        if old := sorted(case.states.stale):
             stale.append(
                 f"flight records of {ranks_text(old)} are from before the others': what they show as open is not believed"
             )
@@ -194,7 +136,7 @@ def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
 
 def analyze(
     bundle: str | Path,
-    *,
+    *more: str | Path,
     expected_ranks: int | None = None,
     known_bad: Sequence[str] = (),
     topology: Mapping[str, int] | None = None,
@@ -205,7 +147,7 @@ def analyze(
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
 ) -> Report:
-    """Read a bundle (folder, archive, file, or "-") and say what happened.
+    """Read a bundle (folder, archive, file, URL, or "-"), or several of one job as one, and say what happened.
 
     >>> report = analyze("bundle/")
     >>> report.verdict.kind, report.verdict.ranks, report.verdict.status
@@ -218,7 +160,7 @@ def analyze(
     "replicas": 0.01} (forensics.model.tolerances).
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
     where nothing can be read."""
-    evidence = read(str(bundle), parsers=parsers, progress=progress)
+    evidence = joined([read(str(one), parsers=parsers, progress=progress) for one in (bundle, *more)])
     report = conclude_evidence(
         evidence,
         expected=expected_ranks,
@@ -241,4 +183,4 @@ def _timeline(evidence: Evidence) -> Callable[..., pl.DataFrame]:
         split = attempts_of(evidence.tables).tables
         return pl.concat([records(case_of(tables, attempt)) for attempt, tables in split.items()])
 
-    return lambda **wanted: narrowed(whole(), Wanted(**wanted), of_parsers(evidence.tables["files"]))
+    return lambda **wanted: stamped(narrowed(whole(), Wanted(**wanted), of_parsers(evidence.tables["files"])))

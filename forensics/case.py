@@ -6,12 +6,15 @@ from functools import cached_property
 import msgspec
 import polars as pl
 
-from forensics.assemble.clocks import Clocks
-from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
+from forensics.assemble.clocks import Clocks, clocks_of
+from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
+from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
 from forensics.facts.flaps import Flap, flaps
+from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.hardware import Record, hardware
 from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
@@ -21,17 +24,18 @@ from forensics.facts.pair_links import PairLinks
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
 from forensics.facts.positions import positions
-from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.process_ends import ProcessEnd, process_ends, recorded_waiting, standing
 from forensics.facts.progress import has_begun
-from forensics.facts.recovered_errors import unrecovered
+from forensics.facts.recovered_errors import unrecovered, with_recovered
 from forensics.facts.roles import Roles
 from forensics.facts.spent import Spent, spent
-from forensics.facts.states import States
+from forensics.facts.stacks import main_stacks
+from forensics.facts.states import States, reconcile
 from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
-from forensics.graph.hang.roots import Roots
-from forensics.graph.hang.waits import Waits
+from forensics.graph.hang.roots import Roots, find
+from forensics.graph.hang.waits import Waits, build
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
@@ -42,7 +46,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     """One attempt of the job.
 
     `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
-    `states`, `waits`, `roots`: the rank-dependency graph, None where nothing was recorded.
+    Every fact is inferred when it is first asked for: a question about events pays for no graph.
     """
 
     tables: Mapping[TableName, pl.DataFrame]
@@ -50,14 +54,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
     seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
     identity: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # identity.SCHEMA
-    ends: Mapping[int, ProcessEnd] = msgspec.field(default_factory=dict)
-    states: States | None = None
-    stacks: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # facts.stacks.main_stacks
-    waits: Waits | None = None
-    roots: Roots | None = None
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = msgspec.field(default_factory=dict)  # user's --topology
-    clocks: Clocks = msgspec.field(default_factory=Clocks)
     has_baseline: bool = False  # the bundle holds an earlier attempt
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
@@ -85,6 +83,41 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
         return unrecovered(self.tables["events"])
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """How the clocks of hosts differ (assemble/clocks.py)."""
+        return clocks_of(self.tables, self.identity)
+
+    @cached_property
+    def stacks(self) -> pl.DataFrame:
+        """Where each process stood (facts/stacks.py)."""
+        return main_stacks(self.tables)
+
+    @cached_property
+    def states(self) -> States:
+        """What flight records show of every member of an open operation (facts/states.py)."""
+        return reconcile(self.tables, self.expected)
+
+    @cached_property
+    def ends(self) -> Mapping[int, ProcessEnd]:
+        """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py)."""
+        order = giving_up(self.events, self.identity, self.clocks)
+        said = in_order(standing(process_ends(self.events)), order)
+        return recorded_waiting(said, frozenset(self.states.open["rank"].to_list()), self.stacks)
+
+    @cached_property
+    def waits(self) -> Waits:
+        """The rank-dependency graph (graph/hang/waits.py)."""
+        gave_up, dead, ended = (
+            frozenset(rank for rank, end in self.ends.items() if end.how == how) for how in ("gave_up", "died", "ended")
+        )
+        return build(self.states, self.stacks, self.expected | self.seen, gave_up, dead, ended)
+
+    @cached_property
+    def roots(self) -> Roots:
+        """What everything else in the graph waits for (graph/hang/roots.py)."""
+        return find(self.waits)
 
     @cached_property
     def host_of_rank(self) -> dict[int, str]:
@@ -119,14 +152,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def time_witness(self) -> TimeWitness:
         """What shows that the job stood still for long, or that it went on (facts/time_witness.py)."""
-        opened = self.states.open if self.states is not None else None
-        return time_witness(self.tables, self.events, opened, self.stacks)
+        return time_witness(self.tables, self.events, self.states.open, self.stacks)
 
     @cached_property
     def anomaly_window(self) -> AnomalyWindow:
         """When the anomaly began, per clock (facts/anomaly_window.py)."""
-        opened = self.states.open if self.states is not None else None
-        return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, opened)
+        return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, self.states.open)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -186,7 +217,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @property
     def has_open_operations(self) -> bool:
         """Do flight records show operations that never ended? Then the graph tells more than lines do."""
-        return self.states is not None and self.states.open.height > 0
+        return self.states.open.height > 0
 
     @cached_property
     def has_waited(self) -> bool:
@@ -208,6 +239,36 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def is_only_about_hosts(self) -> bool:
         """Does every file speak of hosts and devices alone (facts/places.py)?"""
         return is_only_about_hosts(self.tables, self.events, self.seen)
+
+
+def case_of(
+    tables: Mapping[TableName, pl.DataFrame],
+    attempt: int,
+    expected: int | None = None,
+    known_bad: frozenset[str] = frozenset(),
+    topology: Mapping[str, int] | None = None,
+    hung: bool = False,
+    tolerances: Tolerances = BUILT_IN,
+) -> Case:
+    """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
+    tables = with_dump_ranks(tables)
+    identity = identify(tables)
+    whole = globalise(tables, identity)
+    job, learnt = world(whole, identity, expected)
+    seen = seen_ranks(whole)
+    whole = with_recovered(with_task_exits(whole, job, seen, identity))
+    return Case(
+        whole,
+        attempt,
+        job,
+        seen,
+        identity,
+        known_bad,
+        topology or {},
+        hung=hung,
+        tolerances=tolerances,
+        world_from=learnt,
+    )
 
 
 class Detector(msgspec.Struct, frozen=True):

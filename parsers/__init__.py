@@ -38,7 +38,7 @@ from parsers.device import (
     prometheus_range,
     telemetry_table,
 )
-from parsers.evidence import Evidence
+from parsers.evidence import Evidence, joined
 from parsers.kernel import (
     amdgpu,
     bug_report,
@@ -102,7 +102,7 @@ from parsers.timing import (
 )
 from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
 
-__all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "read"]
+__all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "joined", "read"]
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
@@ -222,10 +222,11 @@ def read(
     progress: Progress | None = None,
     map: Map = serial,  # noqa: A002  (the name says what it replaces)
     limits: Limits | None = None,
+    year: int | None = None,
 ) -> Evidence:
     """Read a bundle: folder, file, archive, or "-" for a tar on standard input; or what `store` kept. Raises BundleError.
 
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. `map`: a pool's map, results in order.
-    `limits`: what the bundle may cost.
+    `limits`: what the bundle may cost. `year`: of stamps that print none, where no other stamp of the bundle tells it.
     """
-    return read_bundle(bundle_path, parsers, DENSE, progress, map, limits)
+    return read_bundle(bundle_path, parsers, DENSE, progress, map, limits, year)

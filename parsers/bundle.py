@@ -1,7 +1,7 @@
 """A bundle, whatever it is packed in → its members as parser.Source streams, sorted by path.
 
-Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, and ``-`` (any of these on standard
-input). Members are read in place; what cannot be (a compressed tar, standard input) goes to members.Spill. A compressed
+Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-`` (any
+of these on standard input). Members are read in place; what cannot be (a compressed tar, standard input) goes to members.Spill. A compressed
 single member (``x.log.gz``) opens unfolded under its own name; an archive inside becomes a folder of its name,
 limits.nesting deep. What all of it may cost together is in limits.py.
 
@@ -24,7 +24,7 @@ from typing import BinaryIO, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers import archives
+from parsers import archives, remote
 from parsers.limits import Budget, Limits, Share
 from parsers.members import Replayed, Spill, open_file, open_slice, open_unfolded, open_zipped
 from parsers.parser import Source
@@ -91,14 +91,12 @@ def _fill(bundle: Bundle, path: str) -> None:
             raise BundleError("standard input is closed")
         _fill_from_stream(bundle, sys.stdin.buffer)
         return
+    if remote.is_url(path):
+        _fill_from_url(bundle, path)
+        return
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
-        found = list(islice(_walk(bundle, path), bundle.budget.limits.members))
-        bundle.budget.stored = sum(source.size for source in found)
-        if bundle.is_full or len(found) == bundle.budget.limits.members:
-            _list(bundle, ".", f"more than {bundle.budget.limits.members} members: the rest was not read")
-        for source in found:
-            _expand(bundle, source, 1)
+        _fill_from_files(bundle, _walk(bundle, path))
         return
     if not stat.S_ISREG(mode):
         raise BundleError(f"{path}: neither a file nor a folder")
@@ -108,6 +106,24 @@ def _fill(bundle: Bundle, path: str) -> None:
     with source.open() as stream:  # the bundle itself must be readable: an error here is an error of the call
         stream.read(1)
     _expand(bundle, source, 0)
+
+
+def _fill_from_files(bundle: Bundle, files: Iterator[Source]) -> None:
+    found = list(islice(files, bundle.budget.limits.members))
+    bundle.budget.stored = sum(source.size for source in found)
+    if bundle.is_full or len(found) == bundle.budget.limits.members:
+        _list(bundle, ".", f"more than {bundle.budget.limits.members} members: the rest was not read")
+    for source in found:
+        _expand(bundle, source, 1)
+
+
+def _fill_from_url(bundle: Bundle, url: str) -> None:
+    files = [_source(_clean(path), size, opener) for path, size, opener in remote.listed(url)]
+    if len(files) == 1 and url.endswith(files[0].path):
+        bundle.budget.stored = files[0].size
+        _expand(bundle, files[0], 0)
+    else:
+        _fill_from_files(bundle, iter(files))
 
 
 def _fill_from_stream(bundle: Bundle, stream: BinaryIO) -> None:

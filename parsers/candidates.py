@@ -38,14 +38,18 @@ class Candidates:
         self._hits: list[list[bool]] = [[] for _ in self.parsers]
         self._bytes = 0
 
-    def add(self, source: Source, scanned: Scanned, habits: prefixes.Habits) -> None:
-        """Take the candidates of a file; `scanned` no longer holds them afterwards."""
+    def add(
+        self, source: Source, scanned: Scanned, habits: prefixes.Habits, others: Sequence[prefixes.Line] = ()
+    ) -> bool:
+        """Take the candidates of a file; `scanned` no longer holds them afterwards. → whether the tasks that its lines
+        name, those of `others` that were read elsewhere included, are ranks."""
         columns = self._columns
         base = len(columns["line"])
         index = {place: base + row for row, place in enumerate(sorted(scanned.texts))}
         raws = [scanned.texts[place].decode("utf-8", "replace") for place in index]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
-        if source.rank is None and tasks.are_ranks(stripped):
+        tasks_are_ranks = source.rank is None and tasks.are_ranks([*stripped, *others])
+        if tasks_are_ranks:
             for line in stripped:
                 line.rank = line.task if line.rank is None else line.rank
         for name in _SAID:
@@ -59,6 +63,7 @@ class Candidates:
             self._hits[number].extend([is_hit for _, is_hit in candidates])
         self._bytes += sum(map(len, scanned.texts.values()))
         scanned.texts, scanned.candidates = {}, {}
+        return tasks_are_ranks
 
     @property
     def is_full(self) -> bool:

@@ -1,13 +1,13 @@
 """The way for files that are one line form a million times over: columns by expressions, no call per line.
 
-The scan calls back for each anchored line, which suits lines that are rare. Where a window of a file is dense with one
-form, `DenseReader.take` reads it with that form's expressions and gives back the window with the lines it took blanked:
+The scan calls back for each anchored line, which suits lines that are rare. Where a window of a file holds many lines of
+one form, `DenseReader.take` reads them with that form's expressions and gives back the window with the lines it took blanked:
 line numbers stay as they are, and the scan goes over what is left. Of a file, at most ROWS rows are kept, the first and
 the last half; what is lost has a row of `unread`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -20,7 +20,8 @@ from parsers.tables import TableName, Tables, conform, table
 ROWS = 4_000_000
 SAMPLE_BYTES = 1 << 20
 NEAR_BYTES = 1 << 16
-FEWEST = 500  # lines in the sample: less is no density
+FEWEST = 500  # lines of a form in the sample: less is no density
+PIECE = 4 << 20  # bytes that are columns at a time
 HEAD_LINES = 24
 
 # Prefixes of lines (what stands before the form's own words), one per row → a frame of schema LINES, line = row number.
@@ -30,10 +31,10 @@ Decorate = Callable[[pl.Series], pl.DataFrame]
 class DenseLines(Protocol):
     """Reads one form in one file; what repeats from line to line (prefixes) is read once and remembered."""
 
-    def read(self, window: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-        """Columns line and text → (taken, kept): Boolean, one per line; and a narrow row per taken line."""
+    def read(self, window: pl.DataFrame) -> pl.DataFrame:
+        """Columns line and text → a narrow row, `line` in it, per line that is taken, in order."""
 
-    def rows(self, kept: pl.DataFrame) -> pl.DataFrame:
+    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
         """Narrow rows → rows of the table, without `file`."""
 
 
@@ -53,6 +54,7 @@ class DenseReader:
         self._path = dict(path)
         self._year = year
         self._habits: prefixes.Habits | None = None
+        self.heads: list[prefixes.Line] = []  # beginnings of lines that were looked at, each once
         self._forms = [_Form(form, form.start(self._decorate)) for form in forms]
 
     def wants(self, block: bytes | bytearray, end: int) -> bool:
@@ -64,17 +66,22 @@ class DenseReader:
         if self._habits is None:
             first = (raw.decode("utf-8", "replace") for raw in block[: 64 * 1024].split(b"\n")[:HEAD_LINES])
             self._habits = prefixes.habits(first, self._year)
-        for form in self._forms:
-            if _is_dense(block, form.dense.anchor):
-                block = form.take(block, first_line)
-        return block
+        forms = [form for form in self._forms if block.count(form.dense.anchor, 0, SAMPLE_BYTES) >= FEWEST]
+        left = [block]
+        if forms:
+            left.clear()
+            for piece in _pieces(block):
+                window = _lines(piece).with_row_index("line", offset=first_line)
+                left.append(_without(piece, window, pl.concat([form.take(window) for form in forms]) - first_line))
+                first_line += window.height
+        return b"".join(left)
 
-    def tables(self) -> Tables:
-        """What was read, and what was lost."""
+    def tables(self, tasks_are_ranks: bool = False) -> Tables:
+        """What was read, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/tasks.py)."""
         made: dict[TableName, pl.DataFrame] = {}
         for form in self._forms:
             if form.head:
-                rows = form.lines.rows(pl.concat([*form.head, *form.tail], rechunk=True))
+                rows = form.lines.rows(pl.concat([*form.head, *form.tail], rechunk=True), tasks_are_ranks)
                 made[form.dense.name] = conform(form.dense.name, rows.with_columns(file=pl.lit(self._path["file"])))
             if form.lost:
                 reason = f"{form.lost} lines of {form.dense.parser} beyond the limit of {ROWS} rows were not kept"
@@ -88,6 +95,7 @@ class DenseReader:
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
         habits = self._habits or prefixes.Habits()
         stripped = [prefixes.strip(head, habits) for head in heads.to_list()]
+        self.heads += stripped
         said = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
         columns: dict[str, Any] = {name: [getattr(line, name) for line in stripped] for name in said}
         columns |= {"line": range(len(stripped)), "raw": heads, "hit": [True] * len(stripped)}
@@ -106,16 +114,12 @@ class _Form(msgspec.Struct):
     tail_rows: int = 0
     lost: int = 0
 
-    def take(self, block: bytes, first_line: int) -> bytes:
-        window = _lines(block).with_row_index("line", offset=first_line)
-        taken, kept = self.lines.read(window)
+    def take(self, window: pl.DataFrame) -> pl.Series:
+        """Columns line and text → the lines that were taken."""
+        has_anchor = window["text"].str.contains(self.dense.anchor.decode(), literal=True)
+        kept = self.lines.read(window if has_anchor.all() else window.filter(has_anchor))
         self._keep(kept)
-        if not kept.height:
-            return block
-        if kept.height == window.height:
-            return b"\n" * (kept.height - (not block.endswith(b"\n")))
-        left = window.select(pl.when(~taken).then("text").otherwise(pl.lit("")).str.join("\n")).item()
-        return str(left).encode() + (b"\n" if block.endswith(b"\n") else b"")
+        return kept["line"]
 
     def _keep(self, rows: pl.DataFrame) -> None:
         if not rows.height:
@@ -132,9 +136,25 @@ class _Form(msgspec.Struct):
             self.lost += lost
 
 
-def _is_dense(block: bytes, anchor: bytes) -> bool:
-    lines = block.count(b"\n", 0, SAMPLE_BYTES)
-    return lines >= FEWEST and block.count(anchor, 0, SAMPLE_BYTES) * 2 >= lines
+def _pieces(block: bytes) -> Iterator[bytes]:
+    """A window in parts of whole lines."""
+    at = 0
+    while at < len(block):
+        end = (block.rfind(b"\n", at, at + PIECE) + 1) or (block.find(b"\n", at) + 1) or len(block)
+        yield block[at:end]
+        at = end
+
+
+def _without(piece: bytes, window: pl.DataFrame, taken: pl.Series) -> bytes:
+    """A part of a window with the rows `taken` of its lines blanked."""
+    last = b"\n" if piece.endswith(b"\n") else b""
+    if taken.is_empty():
+        return piece
+    if taken.len() == window.height:
+        return b"\n" * (window.height - 1) + last
+    is_taken = pl.repeat(False, window.height, eager=True).scatter(taken, True)
+    left = window.select(pl.when(~is_taken).then("text").otherwise(pl.lit("")).str.join("\n")).item()
+    return str(left).encode() + last
 
 
 def _lines(block: bytes) -> pl.DataFrame:

@@ -35,6 +35,7 @@ UNIT_FILES = 1024
 YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
+_FILE = pl.col("file").cast(pl.Categorical)
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
@@ -60,6 +61,7 @@ def read_bundle(
     progress: Progress | None,
     map_units: Map,
     limits: Limits | None = None,
+    year: int | None = None,
 ) -> Evidence:
     """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
     if (evidence := kept(path)) is not None:
@@ -69,7 +71,9 @@ def read_bundle(
         units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
-        work = partial(read_unit, parsers=tuple(parsers), year=_year(bundle.sources), forms=dense, budget=bundle.budget)
+        work = partial(
+            read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
+        )
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)
@@ -315,14 +319,14 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | N
     habits = prefixes.habits(scanned.first, year)
     report.time_first = _first_time(scanned.first, habits)
     report.time_last = _first_time(reversed(scanned.last), habits)
-    if dense is not None:
-        report.parts.append(checked(dense.tables()))
-        report.parsers |= dense.parsers()
     if report.own_lines is not None and scanned.texts:
         candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
-    if scanned.texts:
-        reading.candidates.add(source, scanned, habits)
+    heads = dense.heads if dense is not None else []
+    tasks_are_ranks = bool(scanned.texts) and reading.candidates.add(source, scanned, habits, heads)
+    if dense is not None:
+        report.parts.append(checked(dense.tables(tasks_are_ranks)))
+        report.parsers |= dense.parsers()
 
 
 def _files(found: Tables) -> set[str]:
@@ -333,7 +337,7 @@ def _still_refused(report: _Report, lines: pl.DataFrame) -> pl.DataFrame:
     """The lines that neither the file's owner nor a line parser could read."""
     if report.refused.is_empty() or report.own_lines is None:
         return report.refused
-    others = lines.join(report.own_lines, on=["file", "line"], how="anti")
+    others = spelled(lines.join(report.own_lines, on=["file", "line"], how="anti"))
     return report.refused.join(others, on=["file", "line"], how="anti", maintain_order="left")
 
 
@@ -342,16 +346,16 @@ def _recognised(lines: pl.DataFrame, reports: Sequence[_Report]) -> tuple[dict[s
     if lines.is_empty():
         return {}, {}
     sample = [(report.source.path, line) for report in reports if report.scanned for line in report.scanned.sample]
-    looked_at = pl.DataFrame(sample, schema={"file": pl.String, "line": pl.Int64}, orient="row")
+    looked_at = pl.DataFrame(sample, schema={"file": pl.Categorical, "line": pl.Int64}, orient="row")
     known = looked_at.join(lines, on=["file", "line"], how="semi").group_by("file").agg("line")
     counts = dict(lines.group_by("file").len().iter_rows())
     return counts, {file: set(numbers) for file, numbers in known.iter_rows()}
 
 
 def _lines(tables: Tables) -> pl.DataFrame:
-    """File and line of what has a row of its own or is claimed."""
-    found = [spelled(tables[name].select("file", "line").drop_nulls()) for name in _ROW_TABLES if name in tables]
-    return pl.concat(found).unique() if found else table("claimed", []).select("file", "line")
+    """File, as a category, and line of what has a row of its own or is claimed."""
+    found = [tables[name].select(_FILE, "line").drop_nulls() for name in _ROW_TABLES if name in tables]
+    return pl.concat(found or [table("claimed", []).select(_FILE, "line")]).unique()
 
 
 def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None]) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Reads the units of a bundle in several processes; results come in order, so the tables are the same as with one.
 
-It pays where there is much to read: each process costs its imports, and sends its tables back. At most two units a
-process are under way or waiting, whatever the bundle holds. A process that dies (out of memory) leaves its unit to the
-parent. Whoever stops asking for results (an error, an interrupt) ends the processes at once; and they end when their
-parent does.
+At most two units a process are under way or waiting, whatever the bundle holds. A process that dies (out of memory)
+leaves its unit to the parent. Whoever stops asking for results (an error, an interrupt) ends the processes at once; and
+they end when their parent does.
 """
 
 import multiprocessing
@@ -11,32 +10,20 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import polars as pl
 
 from parsers.literals import Packed, packed, unpacked
-from parsers.parser import Source
+from parsers.sharing import Unit, Work
 from parsers.tables import TableName, Tables
 
-LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
-MOST = 8  # processes
 _AHEAD = 2  # units per process
 _THREADS = "POLARS_MAX_THREADS"
 
-Unit = tuple[Source, ...]
-Work = Callable[[Unit], Tables]
 _Result = Mapping[TableName, Packed]
-
-
-def by_size(work: Work, units: Iterable[Unit]) -> Iterator[Tables]:
-    """A `ledger.Map`: in this process where there is little to read, else in as many as there are cores."""
-    listed = list(units)
-    size = sum(source.size for unit in listed for source in unit)
-    count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST)
-    return in_processes(work, listed, min(count, len(listed))) if size >= LEAST_BYTES else map(work, listed)
 
 
 def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tables]:

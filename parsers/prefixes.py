@@ -117,7 +117,7 @@ def _step(line: Line, habits: Habits) -> bool:
     which = rules and rules.which.match(text)
     if not rules or not which:
         return False
-    pattern, take = rules.by_group[which.lastindex or 0]
+    pattern, take = rules.by_name[which.lastgroup or ""]
     match = pattern.match(text)
     assert match is not None
     line.text = text[match.end() :]
@@ -303,22 +303,16 @@ class _Rules(msgspec.Struct, frozen=True):
     """Rules in order: one match of `which` says which of them comes first, for most lines that none does."""
 
     which: "re.Pattern[str]"
-    by_group: dict[int, tuple["re.Pattern[str]", Take]]  # number of the rule's group in `which`
+    by_name: dict[str, tuple["re.Pattern[str]", Take]]  # of the rule's group in `which`
 
 
-def _compiled(rules: Iterable[tuple[str, Take]]) -> _Rules:
-    by_group: dict[int, tuple[re.Pattern[str], Take]] = {}
-    group, wholes = 1, []
-    for text, take in rules:
-        pattern = re.compile(text)
-        by_group[group] = pattern, take
-        wholes.append(f"({text})")
-        group += 1 + pattern.groups
-    return _Rules(re.compile("|".join(wholes)), by_group)
+def _rules(rules: Iterable[tuple[str, Take]]) -> _Rules:
+    named = {f"rule{number}": (regex(text), take) for number, (text, take) in enumerate(rules)}
+    return _Rules(regex("|".join(f"(?P<{name}>{rule.pattern})" for name, (rule, _) in named.items())), named)
 
 
 _BY_FIRST: dict[str, _Rules] = {
-    **dict.fromkeys("0123456789", _compiled(_DIGIT)),
-    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _compiled(_LETTER)),
-    **{first: _compiled(rules) for first, rules in _OTHER.items()},
+    **dict.fromkeys("0123456789", _rules(_DIGIT)),
+    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _rules(_LETTER)),
+    **{first: _rules(rules) for first, rules in _OTHER.items()},
 }

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from forensics.model.incident import Action, Incident, Place, PlaceDevice, Verdict
+from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
@@ -38,15 +38,15 @@ def answer(incident: Incident) -> Answer:
     summary = _unlabelled(verdict.summary)
     if made is None and (verdict.ranks or verdict.cycle):
         summary = _placed(summary, verdict)
-    parts = _END.split(_capital(summary), maxsplit=1)
-    sentence = made or parts[0]
-    more = "" if made else parts[1] if len(parts) > 1 else ""
+    first_said, rest = _split(_capital(summary))
+    sentence = made or first_said
+    more = "" if made else rest
     first = next(iter(actions(incident)), None)
     return Answer(
         label=label(verdict),
         sentence=_ended(sentence),
         more=_ended(_capital(more)),
-        cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not _is_idle(verdict, reason)),
+        cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
         do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,
     )
@@ -155,7 +155,12 @@ def operation(verdict: Verdict) -> str:
     if own or (first.seq is None and not first.group and not (first.op and verdict.kind == "hang")):
         return ""
     number = "" if first.seq is None else f" #{first.seq}"
-    return f"{first.op or 'operation'}{number}{f' of {first.group}' if first.group else ''}"
+    return f"{first.op or 'operation'}{number}{_of(first.group)}"
+
+
+def _of(group: str | None) -> str:
+    """ " of dp_2", " of group 0"; empty where no group is known."""
+    return f" of {'group ' if group.isdigit() else ''}{group}" if group else ""
 
 
 def code(verdict: Verdict) -> str:
@@ -194,14 +199,14 @@ def _cycle(incident: Incident) -> str:
 def _mismatch(incident: Incident) -> str:
     verdict = incident.verdict
     calls = (verdict.first_anomaly.op or "").split(" / ")
+    if len(calls) != 2 or calls[0] == calls[1]:  # sizes or types differ, and the detector's sentence has them
+        return _placed(_split(_capital(_unlabelled(verdict.summary)))[0].rstrip("."), verdict) + waiting(incident)
     number = "" if verdict.first_anomaly.seq is None else f" #{verdict.first_anomaly.seq}"
-    group = f" of {verdict.first_anomaly.group}" if verdict.first_anomaly.group else ""
     at = f" at {code(verdict)}" if code(verdict) else ""
-    differ = (
-        f"called {calls[0]} instead of {calls[1]}{number}{group}" if len(calls) == 2 and calls[0] != calls[1] else ""
+    return (
+        f"{who(verdict)} called {calls[0]} instead of {calls[1]}{number}{_of(verdict.first_anomaly.group)}{at}"
+        f"{waiting(incident)}"
     )
-    other = f"made another call than the other members: {calls[0] or 'call'}{number}{group}"
-    return f"{who(verdict)} {differ or other}{at}{waiting(incident)}"
 
 
 def _stuck(incident: Incident) -> str:
@@ -217,9 +222,29 @@ _SENTENCES: Mapping[Cause | None, Callable[[Incident], str]] = {
 }
 
 
-def _is_idle(verdict: Verdict, reason: str) -> bool:
-    """That nothing hung is no doubt about a job that ended well."""
-    return verdict.kind == "healthy" and reason == "no_hang"
+def is_idle(verdict: Verdict, reason: str) -> bool:
+    """That nothing hung is no doubt about a job that ended well; of what nobody explains the status says no less."""
+    return (verdict.kind, reason) in (("healthy", "no_hang"), ("unknown", "no_hang"), ("unknown", "nothing_found"))
+
+
+def others(incident: Incident) -> list[Alternative]:
+    """The explanations that say something else: another cause, or somebody who is not named or suspected already."""
+    verdict = incident.verdict
+    here = {*verdict.ranks, *verdict.cycle, *verdict.suspects.ranks}
+    same = (verdict.cause, None)
+    return [
+        one
+        for one in incident.alternatives
+        if one.cause not in same or {*one.ranks} - here or not one.ranks or one.hosts
+    ]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The first sentence, and the rest; a full stop inside a quotation ends none."""
+    for end in _END.finditer(text):
+        if text.count("“", 0, end.start()) == text.count("”", 0, end.start()):
+            return text[: end.start()], text[end.end() :]
+    return text, ""
 
 
 def _unlabelled(summary: str) -> str:

@@ -10,13 +10,17 @@ from string import Formatter
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
 from forensics.model.texts import ranges
 from reports import words_zh as words
-from reports.answer import STOPPED, Answer, actions, code, is_named, is_undecided
+from reports.answer import STOPPED, Answer, actions, code, is_idle, is_named, is_undecided
 from reports.layout import count, duration, time_text
-from reports.summary import Row, place
+from reports.summary import Row, cause_text, place
 
 _SHOWN, _VERBATIM = 4, 100
-_NAME = re.compile(r"[\w./:<>+@-]+|ranks? \d[\d, and-]*|step \d+")  # a target that is no English phrase
+_NAME = re.compile(r"[\w./:<>+@-]+|rank \d+")  # a target that is no English phrase
+_RANKS = re.compile(r"\branks? (\d+(?:-\d+)?(?:(?:, ?| and )\d+(?:-\d+)?)*)")
+_STEPS = re.compile(r"\bsteps? (\d+(?:-\d+)?)")
+_SIGNAL = re.compile(r"\bSIG[A-Z]+\d*\b")
 _BESIDE = re.compile("(?<=[，。；：（）]) | (?=[，。；：（）])")
+_BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")  # the two scripts
 _OPERATION_LABEL = {
     "rank_absent": "never entered", "collective_mismatch": "differs in", "kernel_stuck": "stuck in",
     "deadlock_cycle": "waiting in", "rank_died": "missed in",
@@ -31,9 +35,7 @@ def answer(incident: Incident) -> Answer:
         label=label(verdict),
         sentence=f"{_sentence(incident)}{_who_else(incident)}。",
         more="",
-        cannot_tell="；".join(
-            words.REASON[reason] for reason in verdict.undecided if (verdict.kind, reason) != ("healthy", "no_hang")
-        ),
+        cannot_tell="；".join(words.REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
         do=f"{todo(first)}。" if first else "无需处理。",
         command=first.command if first else None,
     )
@@ -54,7 +56,7 @@ def _sentence(incident: Incident) -> str:
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
         return words.RUNNING
     forms: Sequence[str] = words.OPEN[verdict.kind]
-    if is_named(verdict) or verdict.cause in STOPPED:
+    if is_named(verdict) or (verdict.cause and not any("{R}" in form for form in words.SENTENCE[verdict.cause])):
         forms = words.SENTENCE[verdict.cause] if verdict.cause else words.ENDED
     return fill(forms, _fields(incident))
 
@@ -75,11 +77,15 @@ def _tight(text: str) -> str:
 def _fields(incident: Incident) -> dict[str, str]:
     verdict = incident.verdict
     first = verdict.first_anomaly
+    site = verdict.site if verdict.site not in (None, "unknown", "communication") else None
     return {
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict),
-        "A": words.SITE[verdict.site] if verdict.site and verdict.site != "unknown" else "",
+        "A": words.STUCK[site] if site else "",
+        "T": words.SITE[site] if site else "",
+        "G": found[0] if (found := _SIGNAL.search(verdict.summary)) else "",
+        "L": "" if incident.lost.last_completed_step is None else str(incident.lost.last_completed_step),
         "X": _printed(incident),
         "M": _where(verdict),
         "V": words.VALUE.get(first.value or "", ""),
@@ -137,7 +143,7 @@ def _where(verdict: Verdict) -> str:
     parts = [
         f"{first.module} 的 {first.tensor}" if first.module and first.tensor else first.module or first.tensor,
         first.op if first.module else None,
-        first.phase,
+        words.PHASE.get(first.phase, first.phase) if first.phase else None,
         None if first.step is None else f"step {first.step}",
         None if first.microbatch is None else f"micro-batch {first.microbatch}",
     ]
@@ -155,16 +161,41 @@ def suspects(verdict: Verdict) -> str:
     """Who must hold the rank at fault."""
     listed = verdict.suspects
     parts = [_ranks(listed.ranks) + (" 之一" if len(listed.ranks) > 1 else "")] if listed.ranks else []
-    return "；".join([*parts, *([f"节点 {_some(listed.hosts)}"] if listed.hosts else [])])
+    parts += [f"节点 {_some(listed.hosts)}"] if listed.hosts else []
+    numbers = [(one.pci if one.index is None else str(one.index), one.host) for one in listed.devices]
+    return "；".join([*parts, *(f"{host} 的 GPU {number}" for number, host in numbers if number and host)])
 
 
 def todo(action: Action) -> str:
     """The verb and its object, where that is a name and no English phrase."""
     general, about, _ = words.ACTION[action.kind]
     if action.kind == "collect_more":
-        return next((text for tool, text in words.COLLECT.items() if tool in (action.command or "")), general)
-    is_name = action.target != "job" and _NAME.fullmatch(action.target)
-    return about.format(action.target) if is_name else general
+        return _collect(action) or general
+    if action.target != "job" and _NAME.fullmatch(action.target):
+        return about.format(action.target)
+    ranks, steps = _RANKS.fullmatch(action.target), _STEPS.search(action.target)
+    if ranks or steps:
+        return about.format(f"step {steps[1]}" if steps else _listed(ranks))
+    return general
+
+
+def _listed(found: re.Match[str] | None) -> str:
+    """ "ranks 2 and 6" → "rank 2、6"."""
+    return "" if found is None else "rank " + re.sub(r", ?| and ", "、", found[1])
+
+
+def _collect(action: Action) -> str:
+    """What to collect, of whom, and whether it is gone with the job; empty where its words have no Chinese names."""
+    if "next run" in action.target:
+        return words.NEXT_RUN
+    said = f"{action.target} {action.command or ''}"
+    names = dict.fromkeys(name for word, name in words.COLLECT.items() if word in said)
+    if not names:
+        return ""
+    whose = _listed(_RANKS.search(action.target)) or ("所有 rank" if "all ranks" in action.target else "")
+    when = "停止作业前收集" if "while the job runs" in action.target else "收集"
+    again = "一分钟后再次" if "second" in action.target else ""
+    return _BETWEEN.sub(" ", f"{again}{when}{f'{whose} 的' if whose else ''}{'、'.join(names)}")
 
 
 def why(incident: Incident) -> str:
@@ -173,7 +204,9 @@ def why(incident: Incident) -> str:
 
 
 def claim(item: Evidence) -> str:
-    """The line as printed, behind its place; a claim without a line has no Chinese form."""
+    """The line as printed, behind its place; a claim without a line, or of what is not there, has no Chinese form."""
+    if item.direction == "unseen":
+        return ""
     lines = [f"{place(ref)}  {' '.join(ref.text.split())}" for ref in item.refs[:1]]
     return lines[0].strip() if lines else ""
 
@@ -198,15 +231,15 @@ def facts(incident: Incident) -> list[Row]:
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
     site = words.SITE[verdict.site] if verdict.site else ""
     rows = [
-        Row("cause", words.CAUSE[verdict.cause] if verdict.cause else ""),
+        Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
         Row(_OPERATION_LABEL.get(verdict.cause or "", "operation"), _operation(verdict)),
         Row("was", "，".join(filter(None, (site, code(verdict))))),
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in verdict.ranks)))),
-        Row("bad value", value if verdict.kind == "numerics" else ""),
+        Row("bad value", value if verdict.kind == "numerics" and (first.value != "finite" or first.tensor) else ""),
         Row("first anomaly", "，".join(filter(None, began))),
         Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
         Row("progress", "，".join(done)),
-        Row("decision", words.DECISION[incident.decision.do]),
+        Row("decision", "" if verdict.kind == "healthy" else words.DECISION[incident.decision.do]),
         Row("suspects", suspects(verdict)),
     ]  # fmt: skip
     return [row for row in rows if row.text]

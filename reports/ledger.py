@@ -1,6 +1,7 @@
 """The ledger in words: where the time went, attempt by attempt what was lost, and how often to save."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 from forensics.model.incident import Report
 from forensics.model.ledger import AttemptRow, Interval, PhaseTime
@@ -8,7 +9,9 @@ from reports.layout import duration, plural
 from reports.summary import Row
 from reports.words import CAUSE, KIND
 
-_SHOWN, _NOTES = 6, 3  # attempts, and notes on checkpoints
+SHOWN, _NOTES = 6, 3  # attempts, and notes on checkpoints
+_LINK = 100  # characters of one stage
+TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
 
 
@@ -17,7 +20,7 @@ def facts(report: Report) -> list[Row]:
     ledger = report.ledger
     rows = [Row("time", phases(ledger.attempts[-1].phases))] if ledger.attempts else []
     if len(ledger.attempts) > 1:
-        shown = ledger.attempts[-_SHOWN:]
+        shown = ledger.attempts[-SHOWN:]
         rows += [Row("attempts" if not number else "", _line(one)) for number, one in enumerate(shown)]
     return [row for row in (*rows, *totals(report)) if row.text]
 
@@ -25,7 +28,8 @@ def facts(report: Report) -> list[Row]:
 def totals(report: Report) -> list[Row]:
     """What holds for all attempts together."""
     ledger = report.ledger
-    rows = [Row("training kept", kept(report)), Row("save every", advice(ledger.interval))]
+    rows = [Row("recovery", chained(one)) for one in ledger.attempts[-SHOWN:]]
+    rows += [Row("goodput", kept(report)), Row("save every", advice(ledger.interval))]
     return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
 
 
@@ -53,8 +57,13 @@ def ended_by(one: AttemptRow) -> str:
 
 def phases(times: Sequence[PhaseTime]) -> str:
     """ "launch 17 min 27 s, training 20.0 s"; nothing where training is all that is known."""
+    return ", ".join(f"{one.phase} {duration(one.seconds)}" for one in told_phases(times))
+
+
+def told_phases(times: Sequence[PhaseTime]) -> list[PhaseTime]:
+    """Those worth a word; none where training is all that is known."""
     told = [one for one in times if one.seconds >= 0.05]
-    return ", ".join(f"{one.phase} {duration(one.seconds)}" for one in told) if len(told) > 1 else ""
+    return told if len(told) > 1 else []
 
 
 def kept(report: Report) -> str:
@@ -63,9 +72,16 @@ def kept(report: Report) -> str:
     if ledger.wall_s is None or ledger.effective_s is None or ledger.wall_s <= 0:
         return ""
     share = 100 * ledger.effective_s / ledger.wall_s
-    lost = sorted(ledger.lost_gpu_hours.items(), key=lambda pair: -pair[1])
-    by = "; lost GPU hours: " + ", ".join(f"{cause} {hours:,.2f}" for cause, hours in lost) if lost else ""
-    return f"{duration(ledger.effective_s)} of {duration(ledger.wall_s)} ({share:.0f} %){by}"
+    lost = sorted(((hours, name) for name, hours in ledger.lost_gpu_hours.items() if hours >= TENTH / 2), reverse=True)
+    by = "; lost GPU hours: " + ", ".join(f"{hours:,.1f} ({_named(name)})" for hours, name in lost) if lost else ""
+    return f"{duration(ledger.effective_s)} of {duration(ledger.wall_s)} ({share:.0f}%){by}"
+
+
+def _named(name: str) -> str:
+    """A cause, or a kind where no cause is known, in words."""
+    kinds: Mapping[str, str] = {str(kind): text.lower() for kind, text in KIND.items()}
+    causes: Mapping[str, str] = {str(cause): text for cause, text in CAUSE.items()}
+    return causes.get(name) or kinds.get(name, name)
 
 
 def advice(interval: Interval | None) -> str:
@@ -75,9 +91,17 @@ def advice(interval: Interval | None) -> str:
     steps = f" ({plural(interval.steps, 'step')})" if interval.steps else ""
     now = f"; the job saves every {plural(interval.now_steps, 'step')}" if interval.now_steps else ""
     return (
-        f"{duration(interval.daly_s)}{steps} by Daly, {duration(interval.young_s)} by Young: {interval.failures} failures, one in "
+        f"{duration(interval.daly_s)}{steps} by Daly, {duration(interval.young_s)} by Young: {plural(interval.failures, 'failure')}, one in "
         f"{duration(interval.between_failures_s)}, a checkpoint costs {duration(interval.save_s)}{now}"
     )
+
+
+def chained(one: AttemptRow) -> str:
+    """ "attempt 0: failed (out of memory, rank 3) → saved (step 15 saved) → relaunched (worker-8 in place of worker-3)"."""
+    ended = ", ".join((ended_by(one), *one.accused))
+    told = [(link.stage, ended if link.stage == "failed" else link.text) for link in one.chain]
+    links = " → ".join(f"{stage} ({shorten(text, _LINK, placeholder=' …')})" for stage, text in told)
+    return f"attempt {one.attempt}: {links}" if links else ""
 
 
 def _line(one: AttemptRow) -> str:

@@ -7,7 +7,7 @@ from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.texts import SITE, ranks_text
-from reports.answer import code, operation, some
+from reports.answer import STOPPED, code, is_undecided, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import CAUSE, DECISION, VALUE
 
@@ -40,7 +40,7 @@ def facts(incident: Incident) -> list[Row]:
     """What is known besides the sentence, in fixed order; a row without content is left out."""
     verdict = incident.verdict
     rows = [
-        Row("cause", CAUSE[verdict.cause] if verdict.cause else ""),
+        Row("may be" if is_undecided(verdict) else "cause", cause_text(verdict)),
         Row(_OPERATION_LABEL.get(verdict.cause, "operation"), _operation(incident)),
         Row("was", _site(verdict)),
         Row("runs on", _runs_on(verdict)),
@@ -60,8 +60,16 @@ def _decision(incident: Incident) -> str:
     if told.do == "cannot_tell" or incident.verdict.kind == "healthy":
         return ""
     hours = told.lost_gpu_hours or 0
-    price = f"; it cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
-    return f"{DECISION[told.do]}: {told.reason}{price}"
+    price = f"; the incident cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
+    why = "" if any(action.reason == told.reason for action in incident.actions) else f": {told.reason}"
+    return f"{DECISION[told.do]}{why}{price}"
+
+
+def cause_text(verdict: Verdict) -> str:
+    """The cause in words, where it adds to the sentence: whoever stopped the job stands there already, and a training log
+    does not show that the inputs were finite."""
+    log_alone = verdict.cause in ("nan_birth", "overflow") and verdict.first_anomaly.module is None
+    return CAUSE[verdict.cause] if verdict.cause and verdict.cause not in STOPPED and not log_alone else ""
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:
@@ -81,8 +89,10 @@ def coverage(report: Report) -> list[str]:
     parts = [
         f"{seen_count:,} of {plural(seen.ranks_expected, 'rank')}"
         if seen.ranks_expected
-        else plural(seen_count, "rank"),
-        plural(len(seen.hosts_seen), "host"),
+        else plural(seen_count, "rank")
+        if seen_count
+        else "ranks not named",
+        plural(len(seen.hosts_seen), "host") if seen.hosts_seen else "hosts not named",
     ]
     for name, source in seen.sources.items():
         words = name.replace("_", " ")
@@ -92,7 +102,7 @@ def coverage(report: Report) -> list[str]:
         parts.append(f"{words}: {what}{errors}")
     bound = seen.clock.skew_bound_s
     parts.append(
-        "clock error not known" if bound is None or bound != bound else f"clock error ≤ {bound * 1000:,.0f} ms"
+        "clock error not known" if bound is None or bound != bound else f"clock error ≤ {max(bound * 1000, 1):,.0f} ms"
     )
     if seen.lines.total:
         parts.append(f"{100 * seen.lines.unrecognised / seen.lines.total:.1f}% of lines not recognised")
@@ -150,6 +160,8 @@ def suspects(verdict: Verdict) -> str:
         parts.append(("one of " if len(listed.ranks) > 1 else "") + ranks_text(listed.ranks))
     if listed.hosts:
         parts.append(("host " if len(listed.hosts) == 1 else "hosts ") + some(listed.hosts))
+    numbers = [(one.pci if one.index is None else str(one.index), one.host) for one in listed.devices]
+    parts += [f"GPU {number} of {host}" for number, host in numbers if number and host]
     return "; ".join(parts)
 
 
@@ -169,7 +181,7 @@ def _site(verdict: Verdict) -> str:
 
 def _value(verdict: Verdict) -> str:
     first = verdict.first_anomaly
-    if verdict.kind != "numerics" or first.value is None:
+    if verdict.kind != "numerics" or first.value is None or (first.value == "finite" and not first.tensor):
         return ""
     parts = [
         " ".join(part for part in (VALUE.get(first.value, first.value), f"in {first.tensor}" if first.tensor else "",
@@ -217,5 +229,5 @@ def _progress(incident: Incident) -> str:
         parts.append(f"from {lost.checkpoint} on {plural(lost.lost_steps, 'step')} to do again")
     is_told = incident.verdict.kind == "hang" and operation(incident.verdict)
     if lost.stalled_s is not None and not is_told:
-        parts.append(f"stood still for {duration(lost.stalled_s)}")
+        parts.append(f"stalled for {duration(lost.stalled_s)}")
     return "; ".join(parts)

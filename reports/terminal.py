@@ -3,11 +3,14 @@
 No sentence, no `file:line` and no command is ever cut; where there is too much, the text says how much more there is.
 """
 
+from collections.abc import Mapping
+
 from forensics.model.incident import Incident, Report
 from reports import summary
-from reports.answer import Answer, actions, is_undecided
+from reports.answer import Answer, actions, is_undecided, others
 from reports.language import Language
 from reports.layout import cells, wrap, wrap_command
+from reports.links import linked
 from reports.sanitize import clean
 from reports.voice import Voice, voice_of
 from reports.words import KIND
@@ -15,6 +18,7 @@ from reports.words import KIND
 _LABEL = 14  # columns of a label
 _CLAIMS, _SIDES, _ACTIONS, _OTHERS = 6, 3, 5, 3
 _RESET = "\x1b[0m"
+NO_LINKS: Mapping[str, str] = {}
 _STYLES = {
     "bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[1;31m", "yellow": "\x1b[1;33m", "green": "\x1b[1;32m", "": "",
 }  # fmt: skip
@@ -23,9 +27,10 @@ _STYLES = {
 class _Page:
     """Lines under labels. Every text passes through the sanitiser here and nowhere else."""
 
-    def __init__(self, width: int | None, color: bool) -> None:
+    def __init__(self, width: int | None, color: bool, links: Mapping[str, str]) -> None:
         self.width = width
         self.color = color
+        self.links = links
         self.lines: list[str] = []
 
     def row(self, label: str, text: str, style: str = "") -> None:
@@ -56,16 +61,24 @@ class _Page:
         return wrap(clean(text, "space").strip(), None if self.width is None else self.width - indent)
 
     def _add(self, *pieces: tuple[str, str]) -> None:
-        out = "".join(self._styled(style, text) for style, text in pieces)
+        out = "".join(self._styled(style, linked(text, self.links) if self.links else text) for style, text in pieces)
         self.lines.append(out if self.color else out.rstrip())
 
     def _styled(self, style: str, text: str) -> str:
         return f"{_STYLES[style]}{text}{_RESET}" if self.color and style and text.strip() else text
 
 
-def render(report: Report, *, color: bool, width: int | None = 80, language: Language = "en") -> str:
-    """The text with a newline at its end. `color` adds ANSI styles and nothing else; without a `width` no line is broken."""
-    page, voice = _Page(width, color), voice_of(language)
+def render(
+    report: Report,
+    *,
+    color: bool,
+    width: int | None = 80,
+    language: Language = "en",
+    links: Mapping[str, str] = NO_LINKS,
+) -> str:
+    """The text with a newline at its end. `color` adds ANSI styles and nothing else; without a `width` no line is broken.
+    `links`: place of the evidence → its address, for a terminal that shows links."""
+    page, voice = _Page(width, color, links), voice_of(language)
     incident = summary.primary(report)
     if incident is None:
         page.text("bold", KIND["unknown"], "The bundle holds no incident.")
@@ -85,7 +98,7 @@ def render(report: Report, *, color: bool, width: int | None = 80, language: Lan
         page.row(voice.row(row.label), row.text)
     _then(page, incident, voice)
     for one in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:
-        page.row(voice.row("also"), f"{voice.label(one.verdict)}: {voice.answer(one).sentence}")
+        page.row(voice.row("also"), f"{voice.label(one.verdict)}{voice.colon}{voice.answer(one).sentence}")
     page.row(voice.row("read"), voice.comma.join(voice.coverage(report)))
     return "\n".join(page.lines) + "\n"
 
@@ -96,7 +109,7 @@ def _why(page: _Page, incident: Incident, said: Answer, voice: Voice) -> None:
         page.row(voice.row("cannot tell"), said.cannot_tell)
     if said.more:
         page.point("  ", said.more)
-    claims = [text for item in summary.evidence(incident, "for") if (text := voice.claim(item))]
+    claims = list(dict.fromkeys(text for item in summary.evidence(incident, "for") if (text := voice.claim(item))))
     for number, claim in enumerate(claims[:_CLAIMS], start=1):
         page.point(f"  {number} ", claim)
     _more(page, len(claims) - _CLAIMS, voice)
@@ -116,7 +129,7 @@ def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:
     """Where nothing is decided: the explanations that are left."""
     if not is_undecided(incident.verdict):
         return
-    for index, other in enumerate(incident.alternatives[:_OTHERS]):
+    for index, other in enumerate(others(incident)[:_OTHERS]):
         page.row("" if index else voice.row("not excluded"), voice.other(other))
 
 

@@ -35,6 +35,7 @@ class Voice(NamedTuple):
     unsaid: str
     more: str
     comma: str
+    colon: str
 
 
 def _rule(verdict: Verdict) -> str:
@@ -77,6 +78,7 @@ ENGLISH = Voice(
     unsaid="",
     more="… {:,} more in the report",
     comma=", ",
+    colon=": ",
 )
 
 

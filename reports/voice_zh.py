@@ -1,6 +1,6 @@
 """Reports in Chinese: what voice.py asks of a language."""
 
-from reports import chinese, words_zh
+from reports import chinese, ledger_zh, words_zh
 from reports.voice import Voice
 
 CHINESE = Voice(
@@ -13,7 +13,7 @@ CHINESE = Voice(
     claim=chinese.claim,
     other=chinese.other,
     facts=chinese.facts,
-    ledger=lambda _: [],
+    ledger=ledger_zh.facts,
     coverage=chinese.coverage,
     missing=chinese.missing,
     status=lambda status: words_zh.STATUS_NAME[status],
@@ -24,4 +24,5 @@ CHINESE = Voice(
     unsaid="说明仅有英文，见 incident.json",
     more="… 报告中另有 {:,} 条",
     comma="，",
+    colon="：",
 )

@@ -52,7 +52,7 @@ CAUSE: Mapping[Cause, str] = {
 }
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
-    "checkpoint_io": "in reading or writing a checkpoint",
+    "checkpoint_io": "reading or writing a checkpoint",
     "storage_io": "waiting for storage",
     "compute": "computing",
     "lock": "waiting for a lock",
@@ -91,7 +91,7 @@ REASON: Mapping[Reason, str] = {
     "no_time_witness": "nothing shows that the job stood still when this was taken",
 }
 ACTION: Mapping[ActionKind, tuple[str, str, str]] = {  # what to do, the same about a target, and who normally does it
-    "ignore": ("Nothing has to be done", "Nothing has to be done about {}", "nobody"),
+    "ignore": ("Nothing has to be repaired", "Nothing has to be repaired in {}", "nobody"),
     "restart_job": ("Restart the job", "Restart {}", "scheduler"),
     "rollback": ("Load an older checkpoint", "Load {}", "model team"),
     "skip_data": ("Skip the data", "Skip {}", "model team"),

@@ -63,8 +63,8 @@ def test_every_word_is_explained_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("known", "sentence"),
     [
-        ({"R": "rank 5（node3）", "O": "dp_2 的 all_reduce #25", "C": "train (a.py:7)", "A": "加载数据"},
-         "rank 5（node3）停在 train (a.py:7)，加载数据，未进入 dp_2 的 all_reduce #25"),
+        ({"R": "rank 5（node3）", "O": "dp_2 的 all_reduce #25", "C": "train (a.py:7)", "A": "卡在加载数据"},
+         "rank 5（node3）卡在加载数据（train (a.py:7)），未进入 dp_2 的 all_reduce #25"),
         ({"R": "rank 5（node3）", "O": "dp_2 的 all_reduce #25", "C": "", "A": ""}, "rank 5（node3）未进入 dp_2 的 all_reduce #25"),
         ({"R": "rank 5", "O": "", "C": "", "A": ""}, "rank 5 未进入集合通信"),
     ],
@@ -98,7 +98,7 @@ def test_no_sentence_mixes_two_languages(name: str) -> None:
 
 def test_markdown_and_page_speak_it_too() -> None:
     shown = markdown.render(report("data_loader_stall"), "zh")
-    assert "# 卡死：`rank 5（localhost）停在 train" in shown and "## 证据" in shown and "Evidence" not in shown
+    assert "# 卡死：`rank 5（localhost）卡在加载数据（train" in shown and "## 证据" in shown and "Evidence" not in shown
     page = html.render(report("data_loader_stall"), language="zh")
     assert (
         '<html lang="zh-CN">' in page
@@ -112,3 +112,20 @@ def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
     lines = wrap("作业卡死，故障 rank 无法判定：成员均已进入，无计数表明谁停止。" * 3, 20)
     assert max(map(cells, lines)) <= 20 and not any(line[0] in "，：。" for line in lines)
     assert "".join(lines).replace(" ", "") == "作业卡死，故障rank无法判定：成员均已进入，无计数表明谁停止。" * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("logs_hf_spike", ["数值异常  loss 在 step 45 突增。", "立即处理      检查 step 45-54 的数据。"]),
+        ("rank_killed", ["崩溃  rank 4（localhost）被 SIGKILL 终止（发送者未记录）；另有 5 个 rank 退出。",
+                         "立即处理      收集 rank 4 的日志、内核日志、调度器日志。"]),
+        ("logs_hf_nan_gradient", ["待收集        收集所有 rank 的张量统计。"]),
+        ("data_exception", ["耗时          启动 12.0 s，训练 1.8 s，停滞 2.4 s", "有效训练      1.8 s / 16.2 s（11%）"]),
+        ("nan_birth", ["数值异常  rank 1（localhost）输入正常却产生 NaN：blocks.1.attend 的 output，Attend，前向，step 1，micro-batch 1。"]),
+        ("healthy_dp", ["正常  未发现故障：作业正常结束，最后完成 step 7。"]),
+    ],
+)  # fmt: skip
+def test_it_says_who_what_and_what_to_do_as_the_english_does(name: str, lines: list[str]) -> None:
+    text = terminal.render(report(name), color=False, width=None, language="zh")
+    assert [line for line in lines if line not in text.splitlines()] == []

@@ -145,8 +145,8 @@ def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
     finding = Finding(detector="x", suspect_ranks=(0, 1, 2), undecided=("tied_explanations",))
     got = actions_of(finding, "hypothesis", Known(places, frozenset([2]), NOWHERE, has_records=False))
     assert [(action.target, action.command) for action in got] == [
-        ("the stack of rank 0 on n0 (pid 100)", "ssh n0 py-spy dump --pid 100"),
-        ("the stack of rank 1 on n1 (pid 101)", "ssh n1 py-spy dump --pid 101"),
+        ("the stack of rank 0 on n0 (pid 100) while the job runs", "ssh n0 py-spy dump --pid 100"),
+        ("the stack of rank 1 on n1 (pid 101) while the job runs", "ssh n1 py-spy dump --pid 101"),
         ("the kernel log of n0", "ssh n0 dmesg -T"),
         ("Flight Recorder dumps in the next run, with these settings", commands.recorder()),
     ]

@@ -1,11 +1,12 @@
 """Windows full of one line form: the same rows as line by line, everything else left to the scan, lines where they were."""
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from parsers import dense
+from parsers import dense, read
 from parsers.comm.nccl import PARSER
 from parsers.comm.nccl_collectives import DENSE
 from parsers.dense import DenseReader
@@ -82,7 +83,24 @@ def test_invalid_bytes_cost_only_their_line() -> None:
     assert rows.height == COUNT - 1 and left.decode().strip() == "\ufffd\ufffd broken"
 
 
-def test_a_window_that_is_not_dense_is_left_alone() -> None:
+def test_lines_of_the_form_are_taken_from_among_others() -> None:
+    bodies = [line(at) if at % 7 == 0 else f"step {at}" for at in range(7 * COUNT)]
+    left, rows = take("".join(body + "\n" for body in bodies), first=5)
+    assert left.decode().split("\n") == ["" if at % 7 == 0 else body for at, body in enumerate(bodies)] + [""]
+    assert rows.equals(PARSER.parse(lines("\n".join(bodies[::7])))["operations"].with_columns(rows["line"]))
+    assert rows["line"].to_list() == list(range(5, 7 * COUNT + 5, 7))
+
+
+@pytest.mark.parametrize("count", [12, COUNT], ids=["line by line", "by columns"])
+def test_the_task_of_a_line_is_its_rank_where_the_file_proves_it(tmp_path: Path, count: int) -> None:
+    init = "n1:4{0}:91 [{0}] NCCL INFO comm 0x1 rank {0} nranks 8 cudaDev {0} busId 5d000 - Init COMPLETE"
+    bodies = [f"{at}: {init.format(at)}" for at in range(8)] + [line(at, f"{at % 8}: ") for at in range(count)]
+    (tmp_path / "job.log").write_text("\n".join(bodies) + "\n")
+    rows = read(str(tmp_path)).tables["operations"]
+    assert rows["rank"].to_list() == [at % 8 for at in range(count)]
+
+
+def test_a_window_with_few_of_them_is_left_alone() -> None:
     text = ("step 1\n" * 9 + line(1) + "\n") * 200
     left, rows = take(text)
     assert left == text.encode() and rows.is_empty()

@@ -54,7 +54,10 @@ def test_a_rank_whose_log_is_lost_is_said_to_be_that() -> None:
     found = judged(case([*gave_up(0, 1, 3)], ranks=[{"rank": 0, "world_size": 4, "how": "start line"}]), DETECTOR)
     assert (found.suspects, found.ranks, found.status) == ((2,), (), "hypothesis")
     assert found.undecided == ("culprit_among_missing", "tied_explanations")
-    assert "rank 2 reported neither (nothing of rank 2 is here); or one of the ranks" in found.finding.summary
+    assert (
+        "rank 2 reported neither (the bundle has no record of rank 2). Either rank 2 stopped, or one of the ranks"
+        in found.finding.summary
+    )
 
 
 def test_two_detectors_that_doubt_for_different_reasons_leave_a_doubt() -> None:

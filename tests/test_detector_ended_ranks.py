@@ -104,7 +104,9 @@ def test_what_a_rank_died_of_is_told_with_its_line_of_code() -> None:
     ]
     rows = [{**row, "rank": 6, "text": text, "line": 9} for row in [*rows, {"kind": "gpu_oom"}]]
     (found,) = DETECTOR.detect(case(rows))
-    assert found.summary.startswith("Rank 6 ran out of GPU memory (3.00 GiB asked, 1.50 GiB free) at /job/train.py:40")
+    assert found.summary.startswith(
+        "Rank 6 ran out of GPU memory (3.00 GiB requested, 1.50 GiB free) at /job/train.py:40"
+    )
     assert found.code == Code(file="/job/train.py", line=40, function="step")
     assert [action.kind for action in found.actions] == ["check_config"]
     assert found.first_anomaly.signature == "gpu_oom"

@@ -131,9 +131,9 @@ def test_births_that_repeat_on_one_rank() -> None:
             job.op(rank, f"layers.{step}", "ok", "inf" if rank == 7 else "ok", step=step, phase="backward")
         job.params(range(16), "ok", step=step)
     texts = [claim.text for claim in only(job).claims]
-    assert any(text.startswith("rank 7 holds 6 of 6 births") for text in texts)
+    assert any(text.startswith("rank 7 holds 6 of 6 first bad values") for text in texts)
     assert not any(text.startswith(("module", "host", "pipeline stage")) for text in texts)
-    assert "6 of 6 observed steps had births: 6 minor (gone after the step), 0 graver" in texts
+    assert "bad values first appeared in 6 of 6 observed steps; in 6 of them they were gone after the step" in texts
 
 
 def test_births_that_repeat_on_one_host_and_stage() -> None:
@@ -147,8 +147,8 @@ def test_births_that_repeat_on_one_host_and_stage() -> None:
     identity = placed(rank=list(range(8)), host=[f"n{pair}" for pair in pairs], pp=pairs)
     (found,) = DETECTOR.detect(replace(job.case(), identity=identity))
     texts = [claim.text for claim in found.claims]
-    assert any(text.startswith("host n2 holds 8 of 8 births") for text in texts)
-    assert any(text.startswith("pipeline stage 2 holds 8 of 8 births") for text in texts)
+    assert any(text.startswith("host n2 holds 8 of 8 first bad values") for text in texts)
+    assert any(text.startswith("pipeline stage 2 holds 8 of 8 first bad values") for text in texts)
     assert not any(text.startswith("module") for text in texts)
 
 

@@ -9,7 +9,7 @@ import pytest
 from forensics.analyze import analyze
 from forensics.facts.stacks import Frame, classify
 from forensics.model.incident import Verdict
-from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
+from tests.hang_tables import SECOND_NS, STACKS, START_NS, Frames, Rows, idle, waiting
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
 
@@ -87,6 +87,66 @@ def test_t3d_a_host_that_is_silent_as_a_whole_is_only_a_suspect() -> None:
     """Its stacks may just not have been collected."""
     verdict = stacks(Rows(32).placed(), silent=tuple(range(8, 16)), times=2).verdict()
     assert (verdict.hosts, verdict.suspects.hosts, verdict.suspects.ranks) == ([], ["node1"], list(range(8, 16)))
+
+
+def test_t3d_a_host_whose_ranks_are_silent_while_another_of_its_processes_answers_is_named() -> None:
+    """The sampler worked there: it asked the loader that the ranks share, and them in vain."""
+    job = stacks(Rows(32).placed(), silent=tuple(range(8, 16)), times=2)
+    job.stack(None, "storage_io", host="node1", pid=77, file="stacks/loader.txt")
+    verdict = job.verdict()
+    assert (verdict.hosts, verdict.ranks, verdict.site) == (["node1"], [], "storage_io")
+
+
+LOADER = (
+    ("recv_bytes", "multiprocessing/connection.py", 216),
+    ("next", "shared_loader.py", 88),
+    ("get_batch", "train.py", 77),
+)
+
+
+def of_one_loader(ranks: Iterable[int], world: int = 32) -> Rows:
+    """Two looks: these ranks wait for the next batch, all others in communication."""
+    job = Rows(world).placed()
+    for rank in range(world):
+        for look in range(2):
+            job.stack(rank, LOADER if rank in ranks else "communication", look)
+    return job
+
+
+def shared(job: Rows) -> list[str]:
+    return [one.claim for one in job.incident().evidence if "what they share" in one.claim]
+
+
+def test_t3f_all_ranks_of_a_host_at_one_line_wait_for_what_they_share() -> None:
+    job = of_one_loader(range(8))
+    verdict, actions = job.verdict(), job.incident().actions
+    assert (verdict.kind, verdict.hosts, verdict.ranks, verdict.status) == (
+        "hang",
+        ["node0"],
+        list(range(8)),
+        "supported",
+    )
+    assert shared(job) == [
+        "every rank of node0, and no other, is in next (shared_loader.py:88): what they share holds them up, not "
+        "one of them: a loader or the storage of that host, or a part of the work that is theirs alone"
+    ]
+    assert actions[0].target == "stacks and logs of all processes of node0 that are no ranks"
+
+
+def test_t3f_the_loader_itself_tells_why() -> None:
+    job = of_one_loader(range(8)).stack(None, "storage_io", host="node0", pid=77, file="stacks/loader.txt")
+    assert "process 77 of node0, which is no rank, is waiting for storage" in [
+        one.claim for one in job.incident().evidence
+    ]
+
+
+@pytest.mark.parametrize(
+    "job",
+    [of_one_loader(range(7)), of_one_loader(range(9)), of_one_loader([3]), of_one_loader(range(2), world=8)],
+    ids=["one of the host waits in communication", "one of another host is there, too", "one rank", "one host alone"],
+)
+def test_t3f_what_is_no_matter_of_a_host(job: Rows) -> None:
+    assert shared(job) == []
 
 
 def test_t3d_silent_processes_of_several_hosts_are_a_list() -> None:
@@ -296,3 +356,56 @@ def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
     job = Rows(4).placed().timeout(1, "world", 5)
     job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=[], file="logs/rank_1.log")
     assert job.verdict(hung=False).suspects.ranks == []
+
+
+# --- communication that no record sees -------------------------------------------------------------------------------
+
+DISPATCH = (
+    ("synchronize", "torch/cuda/streams.py", 105),
+    ("dispatch", "deep_ep/buffer.py", 380),
+    ("forward", "moe.py", 61),
+)
+FUSED = (
+    ("cudaStreamSynchronize", "", 0),
+    ("te::CommOverlapP2PBase::split_overlap_rs(long)", "", 0),
+    ("step", "train.py", 9),
+)
+SYNC = (("synchronize", "torch/cuda/streams.py", 105), ("step", "train.py", 9))
+
+
+@pytest.mark.parametrize(
+    ("frames", "name"), [(DISPATCH, "DeepEP"), (FUSED, "Transformer Engine's user buffers")], ids=["DeepEP", "TE"]
+)
+def test_a_library_that_communicates_beside_the_groups_is_named_with_what_records_lack(
+    frames: Frames, name: str
+) -> None:
+    job = Rows(8).placed()
+    for rank in range(8):
+        job.stack(rank, frames if rank < 6 else "communication")
+    said = [one.claim for one in job.incident().evidence if "outside every process group" in one.claim]
+    assert len(said) == 1
+    assert said[0].startswith(f"ranks 0-5 are in {name}")
+    assert said[0].endswith("so flight records hold no entry of it")
+
+
+def recorded(open_ranks: Iterable[int]) -> Rows:
+    """All ranks have records and wait for their devices; some have an operation open."""
+    job = Rows(4).placed()
+    waiting(job, open_ranks, "world", 7)
+    idle(job, sorted(set(range(4)) - set(open_ranks)), "world", 6)
+    for rank in range(4):
+        job.stack(rank, SYNC)
+    return job
+
+
+def test_who_waits_for_the_device_with_nothing_open_is_held_by_what_no_group_launched() -> None:
+    said = [one.claim for one in recorded((0, 1)).incident().evidence if "launched by no process group" in one.claim]
+    assert [text.split(" are ")[0] for text in said] == ["ranks 2-3"]
+    assert not [one for one in recorded(range(4)).incident().evidence if "launched by no process group" in one.claim]
+
+
+def test_ordinary_communication_and_a_run_that_goes_on_lack_nothing() -> None:
+    job = Rows(8).placed()
+    for rank in range(8):
+        job.stack(rank, "communication" if rank else "data_loading")
+    assert not [one for one in job.incident().evidence if "process group" in one.claim]

@@ -199,12 +199,14 @@ def test_a_folder_of_incidents_becomes_a_page(tmp_path: Path, bundle: str) -> No
         bundle_row = msgspec.structs.replace(report.bundle, name=name)
         files = [msgspec.structs.replace(one, bytes=one.bytes + number) for one in report.files]
         document = msgspec.structs.replace(report, bundle=bundle_row, files=files)
-        (tmp_path / f"{number}.json").write_bytes(json.render(document))
+        (tmp_path / ("a.json", 'javascript:b".json')[number]).write_bytes(json.render(document))
+    (tmp_path / 'javascript:b".html').write_text("its page")
     (tmp_path / "other.json").write_text("[]")
     page = tmp_path / "index.html"
     result = CliRunner().invoke(cli, ["history", "render", str(tmp_path), "-o", str(page)])
     assert result.exit_code == 0
     text = page.read_text()
     assert ("2 incidents" in text and "localhost" in text and "2026-W" in text) or "2025-W" in text
-    assert "<script" not in text and "&lt;script&gt;alert(1)" in text
+    assert "<script>alert" not in text and "&lt;script&gt;alert(1)" in text
+    assert '<a href="javascript%3Ab%22.html">b</a>' in text and text.count("<a href") == 1  # the one that has a page
     assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text

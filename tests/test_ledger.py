@@ -10,8 +10,8 @@ from forensics.model.incident import BlastRadius, Incident, Lost, Report, Verdic
 from forensics.verdict.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
 from parsers.tables import table
+from reports import html, terminal
 from reports import ledger as words
-from reports import terminal
 
 
 def stamp(seconds: float) -> str:
@@ -114,6 +114,78 @@ def test_daly_is_below_young_and_never_above_the_time_between_failures() -> None
     assert young(60, 36_000) == pytest.approx(2078.5, abs=0.1)
     assert young(60, 36_000) - 60 < daly(60, 36_000) < young(60, 36_000)
     assert daly(500, 200) == 200
+
+
+# --- from a failure to the next run ----------------------------------------------------------------------------------
+
+FAILED_CHECK = [
+    (60.0, "Network check rank 2 status [2: False]"),
+    (60.0, "Network check rank 3 status [3: False]"),
+    (90.0, "Network check rank 2 status [2: True]"),
+    (90.0, "Network check rank 3 status [3: False]"),
+    (92.0, "The node 3 is breakdown because the node check failed"),
+]
+RELAUNCHED = (95.0, "Relaunch node train-worker-3 to 8")
+FIRST = [*steps(1, 10, 2.0), (20.5, saved(10)), *steps(11, 20, 22.0), (41.0, DIED)]
+SECOND = [*steps(16, 30, 302.0), (341.0, ENDED)]
+
+
+def recovered(folder: Path, *said: tuple[float, str], first: list[tuple[float, str]] | None = None) -> Report:
+    """Two attempts, and what the master of the job printed."""
+    folder.mkdir(exist_ok=True)
+    (folder / "master.log").write_text("".join(f"[{stamp(at)}] [INFO] {text}\n" for at, text in said))
+    return analyzed(folder, first or FIRST, SECOND)
+
+
+def test_from_a_failure_to_the_next_run_is_one_chain(tmp_path: Path) -> None:
+    passed = (200.0, "Network check rank 3 status [3: True]")
+    report = recovered(tmp_path, (45.0, saved(15)), *FAILED_CHECK, RELAUNCHED, passed)
+    failed, after = report.ledger.attempts
+    assert [(link.stage, link.text) for link in failed.chain[1:]] == [
+        ("saved", "step 15 saved"),
+        ("checked", "node 3 failed"),
+        ("evicted", "train-worker-3"),
+        ("relaunched", "train-worker-8 in place of train-worker-3"),
+        ("rechecked", "1 passed"),
+        ("resumed", "attempt 1 from step 15"),
+    ]
+    assert (failed.chain[0].stage, failed.chain[0].text) == ("failed", report.incidents[0].verdict.summary)
+    assert [link.ref.line for link in failed.chain if link.ref and link.ref.file == "master.log"] == [1, 2, 7, 7, 8]
+    assert after.chain == []
+    line = (
+        "attempt 0: failed (an exception was raised, rank 0) → saved (step 15 saved) → checked (node 3 failed) → evicted "
+        "(train-worker-3) → relaunched (train-worker-8 in place of train-worker-3) → rechecked (1 passed) → resumed (attempt 1 from step 15)"
+    )
+    assert words.chained(failed) == line
+    for text in (terminal.render(report, color=False, width=None), html.render(report), report.to_markdown()):
+        assert "train-worker-8 in place of train-worker-3" in " ".join(text.split())
+
+
+def test_a_pod_that_was_replaced_is_told_though_it_left_no_rank(tmp_path: Path) -> None:
+    [row] = [row for row in recovered(tmp_path, RELAUNCHED).environment if row.name == "pods, relaunched"]
+    assert row.values == {"train-worker-3 → train-worker-8": "node 3"}
+
+
+def test_a_pod_that_its_cluster_put_on_another_node_has_moved(tmp_path: Path) -> None:
+    def put(pod: str, node: str, minute: int) -> str:
+        return (
+            f'{{"kind": "Event", "type": "Normal", "reason": "Scheduled", "message": "Successfully assigned ml/{pod} to {node}", '
+            f'"involvedObject": {{"kind": "Pod", "name": "{pod}"}}, "lastTimestamp": "2026-03-01T10:{minute:02}:00Z"}}'
+        )
+
+    items = [put("w-3", "gpu-3", 0), put("w-4", "gpu-4", 0), put("w-3", "gpu-9", 2), put("w-4", "gpu-4", 2)]
+    (tmp_path / "events.json").write_text(f'{{"kind": "List", "items": [{", ".join(items)}]}}')
+    [row] = analyzed(tmp_path, FIRST, SECOND).environment[:1]
+    assert (row.name, row.values) == ("pods, relaunched", {"gpu-3 → gpu-9": "pod w-3"})
+
+
+def test_what_lies_before_the_failure_or_says_no_more_than_that_it_began_again_is_no_chain(tmp_path: Path) -> None:
+    before = [(at - 59.0, text) for at, text in FAILED_CHECK]
+    assert recovered(tmp_path / "before", *before).ledger.attempts[0].chain == []
+    assert recovered(tmp_path / "bare").ledger.attempts[0].chain == []
+    stopped = (41.0, "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-01T10:00:41 DUE TO TIME LIMIT ***")
+    planned = recovered(tmp_path / "planned", RELAUNCHED, first=[*FIRST[:-1], stopped])
+    assert planned.ledger.attempts[0].chain == []
 
 
 # --- what to go back to ----------------------------------------------------------------------------------------------

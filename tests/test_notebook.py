@@ -9,6 +9,8 @@ import pytest
 
 import forensics
 from forensics.model.incident import RankOf, Report
+from forensics.views.records import with_times
+from parsers.tables import table
 from reports import json
 
 BUNDLE = Path(__file__).resolve().parent.parent / "samples" / "data_loader_stall" / "bundle"
@@ -42,6 +44,16 @@ def test_tables_are_frames_with_times() -> None:
     events = report().tables["events"]
     assert events.schema["time"] == pl.Datetime("ns", "UTC") and events.height > 0
     assert set(report().tables) >= {"events", "operations", "stacks", "steps", "tensors"}
+
+
+def test_closed_sets_of_words_are_enums_in_order() -> None:
+    events = report().tables["events"]
+    assert events.schema["severity"] == pl.Enum(["info", "warning", "error", "fatal"])
+    assert isinstance(events.schema["kind"], pl.Enum) and "collective_timeout" in events.schema["kind"].categories
+    grave = events.filter(pl.col("severity") >= "error")["severity"].unique().to_list()
+    assert grave and {"info", "warning"}.isdisjoint(grave)
+    odd = with_times({"events": table("events", [{"severity": "info"}, {"severity": "odd"}])})["events"]
+    assert odd["severity"].to_list() == ["info", "odd"], "a word that is none of the set is kept"
 
 
 def test_a_report_writes_itself(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """The package as its users meet it: cheap to import, lazy, and outspoken when Python finds somebody else's siblings."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -81,11 +83,94 @@ def test_the_lock_hashes_every_requirement() -> None:
     assert [text.split()[0] for text in requirements if "--hash=sha256:" not in text] == []
 
 
-def test_the_simulator_is_in_the_sdist_and_not_in_the_wheel(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(tmp_path)]
+def test_the_page_ships_no_library_and_what_tests_take_from_npm_is_pinned() -> None:
+    """The page's assets are the two of its folder, as they are written: nothing is bundled, so nothing is to be rebuilt."""
+    folder = ROOT / "reports" / "html"
+    assets = {path.name for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".j2", ".pyc")}
+    assert assets == {"style.css", "script.js"}
+    wanted = json.loads((ROOT / "package.json").read_text())
+    assert wanted["private"] and "dependencies" not in wanted and set(wanted["devDependencies"]) == {"axe-core"}
+    lock = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert lock[""]["devDependencies"] == wanted["devDependencies"]
+    assert all(one["integrity"].startswith("sha512-") and one["dev"] for name, one in lock.items() if name)
+    assert "http" not in (ROOT / "package-lock.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel and the sdist of this checkout."""
+    folder = tmp_path_factory.mktemp("built")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
-    installed = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert {name for name in installed if not name.endswith(".dist-info")} == {"forensics", "parsers", "reports"}
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of a fresh environment that holds the wheel, and sees what it depends on. Nothing is fetched."""
+    home = tmp_path_factory.mktemp("clean") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    (library,) = home.glob("lib/python*/site-packages")
+    (library / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(home / "bin" / "python"),
+        "install",
+        "--no-deps",
+        "--no-index",
+    ]
+    subprocess.run([*install, str(built[0])], check=True, capture_output=True)
+    return home / "bin"
+
+
+def alone(command: list[str | Path], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Runs it where this checkout is not to be found."""
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run([str(word) for word in command], cwd=cwd, env=settings, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("script", ["forensics", "collective-forensics"])
+def test_the_wheel_answers_in_a_clean_environment(installed: Path, script: str, tmp_path: Path) -> None:
+    where = alone([installed / "python", "-c", "import forensics; print(forensics.__file__)"], tmp_path)
+    assert where.stdout.startswith(str(installed.parent)), where.stderr
+    bundle = ROOT / "samples" / "data_loader_stall" / "bundle"
+    done = alone([installed / script, "-q", "analyze", bundle, "-o", "incident.html"], tmp_path)
+    assert done.stdout.startswith("HANG  Rank 5 (localhost) is stuck in data loading at train"), done.stderr
+    assert (tmp_path / "incident.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("ranks: list[int] = report.verdict.ranks", None),
+        ("events: polars.DataFrame = report.tables['events'].filter(polars.col('severity') >= 'error')", None),
+        ("shown: polars.DataFrame = report.rank(5).timeline('10:05', last=20)", None),
+        ("text: str = report.explain(5) + report.to_markdown()", None),
+        ("report.plot.timeline()", None),
+        ("ranks: list[str] = report.verdict.ranks", 'has type "list[int]"'),
+        ("report.verdicts", 'has no attribute "verdicts"'),
+    ],
+)
+def test_mypy_knows_the_types_of_the_installed_wheel(
+    installed: Path, line: str, error: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "user.py").write_text(
+        f"import forensics\nimport polars\n\nreport = forensics.analyze('bundle')\n{line}\n"
+    )
+    cache = installed.parent / "mypy_cache"
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", installed / "python", "--cache-dir", cache]
+    done = alone([*mypy, "user.py"], tmp_path)
+    assert done.returncode == (0 if error is None else 1), done.stdout + done.stderr
+    assert error is None or error in done.stdout
+
+
+def test_the_simulator_is_in_the_sdist_and_not_in_the_wheel(built: tuple[Path, Path]) -> None:
+    wheel, sdist = built
+    packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in packages if not name.endswith(".dist-info")} == {"forensics", "parsers", "reports"}
     with tarfile.open(sdist) as archive:
         assert [name for name in archive.getnames() if name.endswith("/samples/simulator/engine.py")]

@@ -81,7 +81,7 @@ def test_injected_script_style_and_markup_are_refused(browser: Any, tmp_path: Pa
 def test_a_rank_opens_by_address_click_and_key(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, tmp_path, "hang", "#rank=17")
     drawer = opened.page.locator("#rank-drawer")
-    assert drawer.inner_text().startswith("Rank 17 on node0002: culprit")
+    assert drawer.inner_text().startswith("Rank 17 on node0002: at fault")
     box = opened.page.locator(".rank-grid").bounding_box()
     places = opened.page.locator(".rank-grid").get_attribute("data-places").split(";")
     x, y, first, *_ = map(int, places[0].split(","))
@@ -130,6 +130,28 @@ def test_text_has_contrast(browser: Any, tmp_path: Path, scheme: str) -> None:
     )
     assert weak == []
     opened.context.close()
+
+
+def test_a_page_of_tables_fills_the_width_and_sorts(browser: Any, tmp_path: Path) -> None:
+    rows = [[f"2026-11-{day:02}", html.Link("bundle", "a.html"), str(99 - day)] for day in range(1, 13)]
+    file = tmp_path / "index.html"
+    file.write_text(
+        html.render_tables("12 incidents", [html.Table("Incidents", ("time", "bundle", "hours"), rows, "None.")])
+    )
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(file.as_uri())
+    assert page.locator("table").bounding_box()["width"] > 900
+    page.locator("th button", has_text="hours").click()
+    assert page.locator("tbody tr").first.inner_text().split()[-1] == "87"
+    page.locator(".filter input").fill("2026-11-03")
+    assert page.locator("tbody tr:visible").count() == 1
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert said == []
+    page.close()
 
 
 def test_print_is_short(browser: Any, tmp_path: Path) -> None:

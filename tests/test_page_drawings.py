@@ -5,8 +5,9 @@ from itertools import combinations
 
 import pytest
 
-from forensics.model.drawn import GraphEdge, GraphNode, Votes
-from reports.html.drawings import graph, phases, stacks
+from forensics import analyze
+from forensics.model.drawn import GraphEdge, GraphNode, GridCell, GridHost, Votes
+from reports.html.drawings import graph, phases, ranks, stacks
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -71,3 +72,18 @@ def test_a_single_vote_needs_no_map() -> None:
 def test_many_votes_say_what_is_left_out() -> None:
     drawn = phases.phases([_votes(rank, "forward", 20) for rank in range(60)])
     assert drawn is not None and drawn.cut_off == 20 and len(drawn.columns) == 40
+
+
+def test_a_vote_says_among_whom() -> None:
+    views = analyze("samples/slow_rank/bundle").incidents[0].views
+    assert [(one.rank, one.phase, one.peers) for one in views.votes] == [(6, "data_time", "0-7")]
+
+
+def test_a_lost_rank_stands_on_its_host_and_one_without_a_host_beside_them() -> None:
+    cells = [GridCell(state="ok", ranks="0-2,4-7"), GridCell(state="no_data", ranks="3,9")]
+    hosts = [GridHost(host="node0", ranks="0-3"), GridHost(host="node1", ranks="4-7")]
+    drawn = ranks.by_host(cells, hosts)
+    assert drawn is not None
+    assert [label.text for label in drawn.labels] == ["node0", "node1", "place unknown"]
+    assert [(run.first, run.length) for run in drawn.runs] == [(0, 4), (4, 4), (9, 1)]
+    assert {mark.state: mark.total for mark in drawn.marks} == {"ok": 7, "no_data": 2}

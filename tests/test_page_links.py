@@ -3,14 +3,26 @@
 import msgspec
 import pytest
 
-from forensics.model.drawn import GridHost, Views
+from forensics.model.drawn import GridHost, StackClass, Views
 from reports.html.links import Links
 from tests import report_examples
 from tests.report_checks import page_of
 
 HANG = report_examples.hang().incidents[0]
 HOSTS = [GridHost(host=name, ranks="0-7") for name in ("node0001", "head", "gpu-7.example", "<b>7")]
-DRAWN = Links(msgspec.structs.replace(HANG, views=msgspec.structs.replace(HANG.views, hosts=HOSTS)))
+STACKS = [
+    StackClass(
+        site="other",
+        count=count,
+        ranks=str(count),
+        top="",
+        frames=["run (a b/loop.py:251)", f"main (main.py:{count})"],
+        ref=None,
+    )
+    for count in (31, 1)
+]
+SEEN = msgspec.structs.replace(HANG, views=msgspec.structs.replace(HANG.views, hosts=HOSTS, stacks=STACKS))
+DRAWN = Links(SEEN, lambda stack: f"class-{stack.count}")  # type: ignore[attr-defined]
 
 
 def _links(text: str) -> list[tuple[str, str]]:
@@ -27,12 +39,15 @@ def _links(text: str) -> list[tuple[str, str]]:
         ("ranks 9 and 14 never entered; 6 members wait", [("rank=9", "9"), ("rank=14", "14")]),
         ("rank 5, 7 members wait", [("rank=5", "rank 5")]),
         ("7 other ranks, step 5", []),
+        ("rank 154: pid 42845, local rank 2, node rank 19", [("rank=154", "rank 154")]),
         ("Drain node0001.", [("host=node0001", "node0001")]),
         ("Rank 3 (node0001, GPU 1)", [("rank=3", "Rank 3"), ("host=node0001", "node0001")]),
         ("ssh gpu-7.example: no route", [("host=gpu-7.example", "gpu-7.example")]),
         ("the head of the queue", []),
         ("rank 3 on head ended", [("rank=3", "rank 3"), ("host=head", "head")]),
         ("node00012 and xnode0001", []),
+        ("stuck at main (main.py:31); rank 3 waits", [("class-31", "main.py:31"), ("rank=3", "rank 3")]),
+        ("b/loop.py:251, as in b/loop.py:2510", [("class-1", "b/loop.py:251")]),
     ],
 )
 def test_ranks_and_hosts_of_a_sentence(text: str, expected: list[tuple[str, str]]) -> None:
@@ -51,8 +66,8 @@ def test_runs_of_ranks_are_links_each() -> None:
 
 
 def test_nothing_is_linked_where_no_ranks_are_drawn() -> None:
-    bare = Links(msgspec.structs.replace(HANG, views=Views()))
-    assert bare.text("rank 3 on node0001") == "rank 3 on node0001" == Links(None).text("rank 3 on node0001")
+    bare = Links(msgspec.structs.replace(HANG, views=Views()), str)
+    assert bare.text("rank 3 on node0001") == "rank 3 on node0001" == Links(None, str).text("rank 3 on node0001")
 
 
 def test_a_place_in_a_file_opens_its_lines() -> None:

@@ -79,9 +79,9 @@ def test_a_rank_is_found_in_both_drawings(opened: Any) -> None:
     assert "tensor model parallel 1, data parallel 2355, pipeline model parallel 0" in drawer.inner_text()
     assert opened.locator(".rank-grid .chosen").count() == 2
     opened.locator("#rank-find input").fill("901")
-    assert drawer.inner_text().startswith("Rank 901 on node0112: no data")
+    assert drawer.inner_text().startswith("Rank 901 on node0112: no record")
     opened.locator("#rank-find input").fill("node0112")
-    assert drawer.inner_text().startswith("node0112: 6 waiting, 2 no data")
+    assert drawer.inner_text().startswith("node0112: 6 waiting for others, 2 no record")
     opened.locator("#rank-find input").fill("99999")
     assert drawer.inner_text() == "There is no rank 99999."
 
@@ -110,17 +110,19 @@ def test_tables_sort_and_filter_and_frames_are_found(opened: Any) -> None:
 def test_links_lead_to_ranks_and_hosts_and_keys_move_on(opened: Any) -> None:
     opened.locator("h1 a").first.click()
     drawer = opened.locator("#rank-drawer")
-    assert drawer.inner_text().startswith("Rank 17 on node0002: no data")
+    opened.locator("#rank-drawer", has_text="Rank 17 on node0002: no record").wait_for()
     opened.locator("#ranks .scroll").first.press("ArrowUp")
     assert drawer.inner_text().startswith("Rank 9 on node0001: waiting")
     opened.locator("#hardware a[href='#host=node0000']").first.click()
-    assert drawer.inner_text().startswith("node0000: 7 waiting, 1 culprit\nxid:94 NVRM")
+    opened.locator(
+        "#rank-drawer", has_text=re.compile("node0000: 7 waiting for others, 1 at fault\\s+xid:94 NVRM")
+    ).wait_for()
     opened.locator(".claim a", has_text="rank 2").first.click()
-    assert drawer.inner_text().startswith("Rank 2 on node0000: waiting")
+    opened.locator("#rank-drawer", has_text="Rank 2 on node0000: waiting for others").wait_for()
     box = opened.locator(".rank-grid").first.bounding_box()
     x, y, first, *_ = map(int, opened.locator(".rank-grid").first.get_attribute("data-places").split(";")[0].split(","))
     opened.mouse.move(box["x"] + x + 2, box["y"] + y + 2)
-    assert opened.locator("#rank-hover").inner_text() == f"Rank {first} on node0000: waiting"
+    assert opened.locator("#rank-hover").inner_text() == f"Rank {first} on node0000: waiting for others"
     assert opened.said == []
 
 
@@ -136,6 +138,7 @@ def test_timeline_zooms_and_tells_what_is_under_the_pointer(opened: Any) -> None
     zoom_in.click()
     assert svg.bounding_box()["width"] > 3 * wide and svg.locator(".tick").count() > 2 * ticks
     assert float(svg.locator(".bar").first.get_attribute("width")) == pytest.approx(4 * bar)
+    assert svg.locator(".inside").first.text_content() == "reduce_scatter #19"
     names = svg.locator(".names").bounding_box()["x"]
     assert names == pytest.approx(opened.locator("#timeline .scroll").first.bounding_box()["x"], abs=2)
     svg.locator(".open").last.hover(position={"x": 400, "y": 10})
@@ -143,6 +146,7 @@ def test_timeline_zooms_and_tells_what_is_under_the_pointer(opened: Any) -> None
     assert "min" in told and "reduce_scatter #19 of DATA_PARALLEL_GROUP: from" in told and "never completed" in told
     opened.locator("#timeline .scroll").first.press("0")
     assert svg.bounding_box()["width"] == wide and svg.locator(".tick").count() == ticks
+    assert svg.locator(".inside").count() == 0
     opened.locator("svg.timeline a.moment").last.click()
     assert opened.locator("#timeline details tr:target").is_visible()
 

@@ -145,6 +145,21 @@ def test_lines(parser: LineParser, text: str, rows: Rows) -> None:
     assert parser.parse(lines(text))["events"].select("kind", "code", "severity", "step").rows() == rows
 
 
+@pytest.mark.parametrize(
+    ("text", "node", "pods"),
+    [
+        ("Relaunch node worker-3", 3, {"old": "worker-3"}),
+        ("Relaunch node my-job-worker-13 to 21", 13, {"old": "my-job-worker-13", "new": "my-job-worker-21"}),
+        ("Relaunching the node 5", 5, {"old": "node 5"}),
+    ],
+)
+def test_who_is_launched_anew_and_as_what(text: str, node: int, pods: dict[str, str]) -> None:
+    [row] = dlrover.PARSER.parse(lines(text))["events"].iter_rows(named=True)
+    assert (row["kind"], row["code"], row["names_ranks"], json.loads(row["detail"])) == (
+        "membership", "relaunch", [node], pods,
+    )  # fmt: skip
+
+
 def test_srun_tasks_are_not_ranks() -> None:
     events = slurm.PARSER.parse(lines("srun: error: n1: tasks 8-11,15: Killed", rank=0))["events"]
     assert events["rank"].to_list() == [None]

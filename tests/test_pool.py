@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import parsers
-from parsers import pool
+from parsers import pool, sharing
 from parsers.parser import Source
 from parsers.tables import Tables, table
 
@@ -51,7 +51,7 @@ def test_the_unit_of_a_process_that_died_is_read_by_the_parent() -> None:
 
 
 def test_whoever_stops_asking_leaves_no_process(tmp_path: Path) -> None:
-    def stop(work: pool.Work, units: list[pool.Unit]) -> object:
+    def stop(work: sharing.Work, units: list[sharing.Unit]) -> object:
         results = pool.in_processes(work, units, 2)
         yield next(results)
         raise KeyboardInterrupt
@@ -81,5 +81,5 @@ def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path) -> 
 
 
 def test_small_bundles_are_read_in_this_process() -> None:
-    unit = (Source("f", pool.LEAST_BYTES - 1, open),)  # type: ignore[arg-type]
-    assert list(pool.by_size(lambda _: {}, [unit])) == [{}]
+    unit = (Source("f", sharing.LEAST_BYTES - 1, open),)  # type: ignore[arg-type]
+    assert list(sharing.by_size(lambda _: {}, [unit])) == [{}]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import scan as scanning
-from parsers.anchors import ENGINES, finder
+from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.parser import LineParser
 from parsers.scan import Scanned, is_text, scan, templates
 
@@ -82,6 +82,12 @@ def test_engines_agree(parts: list[bytes]) -> None:
     block = b"".join(parts)
     anchors = (b"ab", b"abc", b"bca", b"cab")
     assert len({tuple(finder(anchors, engine)(block, len(block))) for engine in (None, *ENGINES)}) == 1
+
+
+def test_engines_agree_on_many_anchors() -> None:
+    anchors = tuple(f"<{number}>".encode() for number in range(TOGETHER + 1))
+    block = b"<7> <400>\n<1> and <7>\n"
+    assert [finder(anchors, engine)(block, 18) for engine in ENGINES] == [[(3, 7), (9, 400), (13, 1)]] * 3
 
 
 @given(

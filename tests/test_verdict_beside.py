@@ -28,7 +28,7 @@ def said(job: Rows, words: str) -> list[str]:
 
 
 def test_one_process_of_a_host_is_told_apart_from_the_host() -> None:
-    assert said(lost(), "one process or device, not the host") == ["for"]
+    assert said(lost(), "one process or device failed, not the host") == ["for"]
 
 
 def test_a_job_that_is_called_running_though_a_process_ended() -> None:
@@ -46,7 +46,9 @@ def checked(**results: bool) -> Rows:
 
 
 def test_whether_its_host_was_checked_before_the_job() -> None:
-    assert said(checked(node0=True, node1=True), "node0 passed matmul; a check that passed clears nobody") == ["unseen"]
+    assert said(
+        checked(node0=True, node1=True), "before the job node0 passed matmul; a passed check clears nobody"
+    ) == ["unseen"]
     assert said(checked(node1=True, node2=True), "node0 was not checked before the job") == ["unseen"]
     assert said(checked(node0=False, node1=True, node2=True, node3=True), "node0 failed matmul") == ["for"]
     before, after = (

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from forensics import analyze
+from forensics import Report, analyze
 from forensics.model.texts import ranks_text
 from reports import markdown, terminal
 from reports.answer import answer
@@ -31,14 +31,16 @@ WRONG = re.compile(
 )
 
 
+def situation(name: str) -> Report:
+    """The report of a written situation."""
+    with TemporaryDirectory() as folder:
+        write(name, Path(folder) / name)
+        return analyze(Path(folder) / name)
+
+
 def said(name: str) -> str:
     """The text of a sample or a situation, without what it quotes: brackets, places, lines."""
-    if name in NAMES:
-        report = analyze(SAMPLES / name / "bundle")
-    else:
-        with TemporaryDirectory() as folder:
-            write(name, Path(folder) / name)
-            report = analyze(Path(folder) / name)
+    report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
     assert terminal.render(report, color=False, width=markdown.WIDTH).strip() in markdown.render(report)
     text = terminal.render(report, color=False, width=None)
     return re.sub(r"\[[^\]]*\]|\([^)]*\)|\S*/\S*", "", text)
@@ -76,3 +78,54 @@ def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(na
     )
     for labels in (("do now ", "collect "), ("why ", "known ")):
         assert any(line.startswith(labels) for line in lines[:5]), lines[:7]
+
+
+def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
+    report = situation("amd_memory")
+    assert answer(report.incidents[report.primary]).sentence.endswith("Reason: …”.")
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "lacks"),
+    [
+        ("logs_hf_healthy", "ranks not named, hosts not named", "0 ranks"),
+        ("logs_accelerate_nan_loss", "the loss is NaN", "from finite inputs"),  # a log does not show the inputs
+        ("logs_deepspeed_spike", "The loss rose from about", "a finite value"),
+        ("logs_deepspeed_scale", "no rule explains what is in the bundle", "cannot tell"),  # not twice
+        ("data_loader_stall", "decision      restart; the incident cost 0.1 GPU hours\n", "rank_absent"),
+        ("rank_killed", "on localhost only rank 4 ended", "is lost"),
+        ("numerics_all_reduce_comm_nan", "all_reduce #2154 of group 0", " of 0 "),
+        ("numerics_ddp_drift", "Rank 2 differs from ranks 0-1, 3 in", "0-1,3"),
+        ("wrong_collective", "; 3 ranks wait.", "4 ranks wait"),  # not the one that is named
+        ("healthy_phases", "No fault found: 8 processes ended normally, last step 29.", "all members agree"),
+    ],
+)
+def test_once_exactly_and_in_plain_words(name: str, says: str, lacks: str) -> None:
+    text = terminal.render(analyze(SAMPLES / name / "bundle"), color=False, width=None)
+    assert says in text and lacks not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "lacks"),
+    [
+        (
+            "cascade_one_lagging",
+            "Collect the whole log of rank 9",
+            "py-spy dump of rank 9",
+        ),  # its stack is asked for above
+        (
+            "running_snapshot",
+            "If the job stands still, rank 3",
+            "\nnot excluded",
+        ),  # the same rank and cause is no other answer
+        (
+            "amd_stuck",
+            "no lasting fault is shown; leave out mi01 until its GPU is tested",
+            "shown\n",
+        ),  # it is drained, too
+        ("mismatch_shape_lost", "called all_reduce [511] Float (#402), where ranks 0, 2-4", "another call than"),
+    ],
+)
+def test_nothing_is_told_twice_or_contradicts(name: str, says: str, lacks: str) -> None:
+    text = terminal.render(situation(name), color=False, width=None)
+    assert says in text and lacks not in text

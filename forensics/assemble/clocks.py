@@ -12,14 +12,17 @@ which widens MAD and so the bound.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 import polars as pl
 
 from forensics.assemble.identity import hosts_of_ranks, short_host
+from forensics.model.told import told_by
 from parsers.tables import TableName
 
 FEWEST = 3
+_no_anchor = partial(pl.DataFrame, schema={"key": pl.String(), "clock": pl.String(), "time": pl.Int64()})
 TRANSPORT_NS = 1_000_000
 _SPREAD = 3 * 1.48  # three standard deviations, from the median of the absolute differences
 BOOT_BOUND_NS = 1_000_000_000  # a log prints the time of boot to the second
@@ -125,6 +128,7 @@ def _split(text: str) -> tuple[str, str]:
     return host, basis
 
 
+@told_by("operations", nothing=_no_anchor)
 def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
     recorded = tables["operations"].select(
         "rank", "host", "group", "desc", "seq", "kind", "is_p2p", "time_completed_ns"
@@ -136,6 +140,7 @@ def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, st
     return _clock(ended, hosts).select(key.alias("key"), "clock", pl.col("time_completed_ns").alias("time"))
 
 
+@told_by("events", nothing=_no_anchor)
 def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
     ready = tables["events"].filter(
         (pl.col("kind") == "comm_init_complete")
@@ -149,6 +154,7 @@ def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -
     return _clock(ready, hosts).select(key.alias("key"), "clock", pl.col("time_ns").alias("time"))
 
 
+@told_by("steps", nothing=_no_anchor)
 def _steps(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
     done = tables["steps"].drop_nulls(["step", "time_ns"]).unique(["rank", "file", "phase", "step"], keep="none")
     key = pl.concat_str(pl.lit("step"), "phase", "framework", "step", separator="\x00", ignore_nulls=True)

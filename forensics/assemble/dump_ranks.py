@@ -5,17 +5,17 @@ member of every group that the dump lists, which often leaves one; and where the
 in one number, and each number is a possible rank of its dump, these numbers are the ranks.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.tables import TableName, spelled, table
 
 _FILLED: tuple[TableName, ...] = ("operations", "groups", "progress", "settings")
 _FROM_DUMP = ("flight recorder pg_config", "flight recorder pg_status")
-_NUMBER = re.compile(r"\d{1,7}")
+_NUMBER = regex(r"\d{1,7}")
 
 
 def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:

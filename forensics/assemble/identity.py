@@ -83,7 +83,11 @@ def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     streams of a process, that torchrun keeps in one folder, speak for it.
 
     A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
-    parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique() for name in _SPEAKING]
+    parts = [
+        tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique()
+        for name in _SPEAKING
+        if tables[name].height
+    ]
     events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
     parts.append(events.filter(~_is_printed()).select("file", "rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
@@ -104,6 +108,8 @@ def _is_printed() -> pl.Expr:
 
 def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
     """keys → the rank that more than half of the claims agree on."""
+    if not frame.height:
+        return frame.select(*keys, pl.col("rank").alias(name))
     votes = frame.drop_nulls([*keys, "rank"]).group_by([*keys, "rank"]).len()
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 

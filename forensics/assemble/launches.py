@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.tables import TableName, spelled
 
-_RANDOM = re.compile(r"_[a-z0-9_]{8}$")
-_JOB = re.compile(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
-_NUMBER = re.compile(r"(\d+)(?:_(\d+))?")
+_RANDOM = regex(r"_[a-z0-9_]{8}$")
+_JOB = regex(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
+_NUMBER = regex(r"(\d+)(?:_(\d+))?")
 _SPOKEN: tuple[TableName, ...] = ("steps", "events", "ranks", "stacks", "operations", "tensors")
 
 

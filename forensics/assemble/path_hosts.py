@@ -9,12 +9,12 @@ of these folders shows), are named after their hosts; snapshots of one host show
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from parsers.patterns import regex
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
@@ -25,7 +25,7 @@ _HOSTED: tuple[TableName, ...] = tuple(
 _SPEAKING: tuple[TableName, ...] = tuple(name for name in _HOSTED if "rank" in SCHEMAS[name] and name != "files")
 _FOLDERS = 3  # side by side
 _IDS = ("port_guid", "node_guid", "uuid", "serial")
-_WORD = re.compile(r"[A-Za-z0-9]+")
+_WORD = regex(r"[A-Za-z0-9]+")
 
 
 def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
@@ -74,6 +74,8 @@ def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
 
 def _folders(devices: pl.DataFrame) -> frozenset[str]:
     """Folders that can only be hosts' by the devices whose state lies in them."""
+    if not devices.height:
+        return frozenset()
     named = pl.col("metric").str.extract(r"([a-z_]+)$", 1).is_in(_IDS)
     ids = pl.concat(
         [

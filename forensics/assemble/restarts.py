@@ -12,14 +12,16 @@ ranks that print into one file without their number (a fall of a few steps alone
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 
 import polars as pl
 
+from forensics.model.told import told_by
 from parsers.tables import TableName
 
 _DISORDER = 3  # steps that ranks may be apart which print into one file
 _REQUEUED = r"(?i)\brequeue"
-_SIGNS = {"after": pl.Int64(), "until": pl.Int64(), "file": pl.String()}
+_no_sign = partial(pl.DataFrame, schema={"after": pl.Int64(), "until": pl.Int64(), "file": pl.String()})
 # What shows that a launch runs; a restart that nothing of this kind follows never came about.
 _LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load")
 # What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
@@ -88,6 +90,7 @@ def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.D
     return pl.concat(listed).unique().sort("line", "file")
 
 
+@told_by("settings", "ranks", nothing=_no_sign)
 def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """An agent counts its restarts; agents of several hosts may say the same number into one file."""
     said = _rendezvous(tables)
@@ -100,6 +103,7 @@ def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
 
 
+@told_by("events", nothing=_no_sign)
 def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
     said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
@@ -117,6 +121,7 @@ def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return joined.select("after", "until", "file")
 
 
+@told_by("events", nothing=_no_sign)
 def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """The same rank says again that it starts, under a pid that it did not have before."""
     starts = _events(tables, "job_start").filter(
@@ -133,6 +138,7 @@ def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return new.select(after, pl.col("line").alias("until"), "file")
 
 
+@told_by("steps", nothing=_no_sign)
 def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """Step numbers of one printer that fall, or are said again, for a reason; the launch begins where the reason stands."""
     who = ["file", "rank", "local_rank", "framework"]

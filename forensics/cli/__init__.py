@@ -21,7 +21,17 @@ os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import BUNDLE_HELP, LIMIT, TOLERANCE, read_bundle, report_of, told, tolerances_of
+from forensics.cli.reading import (
+    BUNDLE_HELP,
+    ENGINE,
+    LIMIT,
+    TOLERANCE,
+    loading,
+    read_bundle,
+    report_of,
+    told,
+    tolerances_of,
+)
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -103,12 +113,17 @@ def _run() -> int:
             raise
         outputs.silence()
         click.echo(f"Error: cannot write to standard output: {error.strerror or error}", err=True)
-    except Exception as error:
-        if {"-v", "--verbose"} & set(sys.argv[1:2]):
+    except BaseException as error:
+        if not _is_defect(error) or {"-v", "--verbose"} & set(sys.argv[1:2]):
             raise
         what = str(error).partition("\n")[0]
         click.echo(f"Error: internal error, {type(error).__name__}: {what} (forensics -v … shows where)", err=True)
     return EXIT_INTERNAL
+
+
+def _is_defect(error: BaseException) -> bool:
+    """An error of the program; a panic of polars is one, though none by its class."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
@@ -163,7 +178,7 @@ def _primary(report: "Report") -> "Incident":
     epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
     "forensics analyze bundle/ --hung --known-bad node7"
 )
-@click.argument("bundle")
+@click.argument("bundles", metavar="BUNDLE...", nargs=-1, required=True)
 @click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
 @click.option(
     "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
@@ -193,6 +208,7 @@ def _primary(report: "Report") -> "Incident":
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @TOLERANCE
 @LIMIT
+@ENGINE
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
@@ -208,7 +224,7 @@ def _primary(report: "Report") -> "Incident":
 @click.pass_context
 def analyze(
     context: click.Context,
-    bundle: str,
+    bundles: tuple[str, ...],
     html: str | None,
     json_file: str | None,
     markdown: str | None,
@@ -220,6 +236,7 @@ def analyze(
     hung: bool,
     tolerances: tuple[str, ...],
     limits: tuple[str, ...],
+    engine: str | None,
     opened: bool,
     language: "Language",
     redact: bool,
@@ -227,10 +244,15 @@ def analyze(
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
-    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, or "-") and show why."""
+    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, URL, or "-") and show why.
+
+    Several are read as one, the files of each below its name: what every node of a job has kept with `parse`.
+    """
     if opened and html == "-":
         raise click.UsageError("--open needs a file: it cannot show standard output")
-    if redact and bundle == "-":
+    if redact and len(bundles) > 1:
+        raise click.UsageError("--redact takes one bundle: `forensics redact` each, then analyze what it wrote")
+    if redact and "-" in bundles:
         raise click.UsageError(
             "--redact reads the bundle twice, and standard input can be read once: save it to a file"
         )
@@ -242,18 +264,20 @@ def analyze(
     if targets.count("-") > 1:
         raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
     files = [target for target in targets if target != "-"]
-    if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
-        raise click.UsageError(why)
+    for bundle in bundles:
+        if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
+            raise click.UsageError(why)
     allowed = tolerances_of(tolerances)
     outputs.check(files)
-    from forensics.analyze import conclude_evidence
-    from forensics.model.past import Past
-    from forensics.model.steps import Steps
+    with loading():
+        from forensics.analyze import conclude_evidence
+        from forensics.model.past import Past
+        from forensics.model.steps import Steps
 
     past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
     with steps("read"):
-        evidence = read_bundle(bundle, limits)
+        evidence = read_bundle(*bundles, limits=limits, engine=engine)
     report = conclude_evidence(
         evidence,
         expected=expected_ranks,
@@ -266,7 +290,7 @@ def analyze(
     )
     if redact:
         with steps("redact"):
-            report = redaction.redacted_report(bundle, evidence, report)
+            report = redaction.redacted_report(bundles[0], evidence, report)
     with told(steps)("outputs"):
         wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
@@ -274,7 +298,10 @@ def analyze(
     if "-" not in targets:
         from reports import terminal
 
-        click.echo(terminal.render(report, color=_has_color(), width=_width(), language=language), nl=False)
+        shown = terminal.render(
+            report, color=_has_color(), width=_width(), language=language, links=_links(report, bundle)
+        )
+        click.echo(shown, nl=False)
     if opened and html:
         questions.open_page(html)
     if wrote and not context.find_root().params["quiet"]:
@@ -292,6 +319,14 @@ def _width() -> int | None:
 
 def _has_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _links(report: "Report", bundle: str) -> dict[str, str]:
+    """Of a folder that lies here, in a terminal that shows links."""
+    from reports import links
+
+    is_shown = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and links.can(os.environ)
+    return links.of_evidence(report, Path(bundle)) if is_shown and Path(bundle).is_dir() else {}
 
 
 def _outputs(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -27,7 +28,9 @@ def default_file() -> str:
 
 def _file(command: Callable[..., Any]) -> Callable[..., Any]:
     where = f"The history; else ${VARIABLE}, else {Path('~/.local/share/forensics/history.sqlite')}."
-    return click.option("--file", "file", metavar="FILE", envvar=VARIABLE, default=default_file, help=where)(command)
+    return click.option(
+        "--file", "--history", "file", metavar="FILE", envvar=VARIABLE, default=default_file, help=where
+    )(command)
 
 
 def past_of(file: str) -> "Past":
@@ -84,7 +87,7 @@ def list_(host: str | None, file: str) -> None:
     """The incidents, oldest first; the same number under "signature" is the same fault again."""
     incidents = past_of(file).incidents
     about = [one for one in incidents if host is None or ("host", host) in (*one.accused, *one.suspected)]
-    _print(_INCIDENTS, _incidents(about), "no incident")
+    _print(_INCIDENTS, _incidents(about, _TEXT), "no incident")
 
 
 def _who(one: "PastIncident") -> str:
@@ -111,23 +114,33 @@ def faults(file: str) -> None:
 @click.argument("folder", metavar="DIR")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write the page to FILE.")
 def render(folder: str, output: str) -> None:
-    """One page of all incident.json files below DIR: by week, by fault, by host, and who comes back."""
+    """One page of all incident.json files below DIR: by week, by fault, by host, and who comes back. An incident whose page
+    lies beside its document, x.html beside x.json, is linked."""
     from forensics.history import NotAReport, entries_of, report_from
     from forensics.model.past import Past
     from reports import html, outputs
 
     found: dict[str, PastIncident] = {}
+    pages: dict[str, str] = {}  # incident → the address of its page
+    start = folder if output == "-" else Path(output).parent
     for path in sorted(Path(folder).rglob("*.json")):
         try:
-            found |= {one.id: one for one in entries_of(report_from(path.read_bytes()))}
+            held = {one.id: one for one in entries_of(report_from(path.read_bytes()))}
         except (OSError, NotAReport):
             continue  # another document
+        found |= held
+        if (page := path.with_suffix(".html")).is_file():
+            pages |= dict.fromkeys(held, quote(Path(os.path.relpath(page, start)).as_posix()))
     past = Past(incidents=sorted(found.values(), key=lambda one: (one.time_utc or "~", one.id)))
+    rows: list[list[str | html.Link]] = [
+        [html.Link(row[1], pages[one.id]) if at == 1 and one.id in pages else text for at, text in enumerate(row)]
+        for one, row in zip(past.incidents, _texts(_incidents(past.incidents)), strict=True)
+    ]
     tables = (
         html.Table("By week", _WEEKS, _texts(_weeks(past.incidents)), "No incident."),
         html.Table("By fault", _FAULTS, _texts(_faults(past.incidents)), "No incident."),
         html.Table("Who comes back", _SUSPECTS, _texts(_suspects(past)), "Nobody was accused."),
-        html.Table("Incidents", _INCIDENTS, _texts(_incidents(past.incidents)), "No incident."),
+        html.Table("Incidents", _INCIDENTS, rows, "No incident."),
     )
     outputs.write(output, html.render_tables(f"{len(past.incidents)} incidents", tables).encode())
 
@@ -141,12 +154,13 @@ _FAULTS = ("times", "first", "last", "hosts", "GPU hours", "fault")
 _WEEKS = ("week", "incidents", "kinds", "hosts accused", "GPU hours")
 
 
-def _incidents(incidents: "Sequence[PastIncident]") -> Cells:
+def _incidents(incidents: "Sequence[PastIncident]", width: int | None = None) -> Cells:
+    """`width`: of a summary, where a line is short."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys(one.signature for one in incidents), 1)}
     return [
         (
             (one.time_utc or "")[:19], one.bundle, one.attempt, one.kind, one.cause, one.status, _who(one), numbers[one.signature],
-            one.lost_gpu_hours, one.summary[:_TEXT],
+            one.lost_gpu_hours, one.summary[:width],
         )
         for one in incidents
     ]  # fmt: skip

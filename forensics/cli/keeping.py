@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forensics import __version__
-from forensics.cli.reading import LIMIT, limits_of, read_bundle
+from forensics.cli.reading import ENGINE, LIMIT, limits_of, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -39,14 +39,26 @@ def write_tables(evidence: "Evidence", folder: str) -> list[str]:
 @click.argument("bundle")
 @click.option("--out", metavar="DIR", required=True, help="Where the tables and their manifest go.")
 @LIMIT
+@ENGINE
+@click.option(
+    "--year",
+    type=click.IntRange(1970, 2261),
+    metavar="YYYY",
+    help="Year of stamps that print none, where no other stamp of the bundle tells it.",
+)
 @click.pass_context
-def parse(context: click.Context, bundle: str, out: str, limits: tuple[str, ...]) -> None:
-    """Keep what BUNDLE says as Parquet tables in DIR; every command reads DIR in place of BUNDLE, and at once."""
+def parse(
+    context: click.Context, bundle: str, out: str, limits: tuple[str, ...], engine: str | None, year: int | None
+) -> None:
+    """Keep what BUNDLE says as Parquet tables in DIR; every command reads DIR in place of BUNDLE, and at once.
+
+    Where each node parses its own logs, `analyze DIR1 DIR2 …` joins what they kept; give --year to all of them.
+    """
     if inside := refused(bundle, out):
         raise click.UsageError(inside)
     from parsers.store import MANIFEST, manifest
 
-    evidence = read_bundle(bundle, limits)
+    evidence = read_bundle(bundle, limits=limits, engine=engine, year=year)
     write_tables(evidence, out)
     outputs.write(str(Path(out) / MANIFEST), manifest(evidence, bundle, __version__, limits_of(limits)))
     if not context.find_root().params["quiet"]:

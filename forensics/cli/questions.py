@@ -1,7 +1,7 @@
 """Commands that ask a bundle: show, events, stacks, diff, explain."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,21 +70,28 @@ def _chosen(frame: "pl.DataFrame", wanted: "Wanted", evidence: "Evidence") -> "p
         raise click.UsageError(str(error)) from error
 
 
-def _ask(bundle: str, options: dict[str, Any], known: Callable[["Case"], Any], **subject: Any) -> None:
+_Known = Callable[["Case", "pl.DataFrame"], Iterable[Any]]  # a case and its records → the subjects that it knows
+
+
+def _ask(bundle: str, options: dict[str, Any], known: _Known, **subject: Any) -> None:
     """The records of one rank, group or host, attempt by attempt. Exit 2 where the bundle knows no such subject."""
-    from forensics.views.records import SHOWN, records
+    from forensics.views.records import SHOWN, records, stamped
 
     evidence = read_bundle(bundle)
-    cases = cases_of(evidence)
+    told = [(case, records(case)) for case in cases_of(evidence)]
     [(name, value)] = subject.items()
-    there = sorted({item for case in cases for item in known(case)})
+    there = sorted({item for case, rows in told for item in known(case, rows)})
     if value not in there:
         raise click.UsageError(f"{name} {value} is not in this bundle; it has {_listed(name, there)}")
-    for case in cases:
-        frame = _chosen(records(case), _wanted(options, **subject), evidence)
-        if len(cases) > 1:
+    for case, rows in told:
+        frame = stamped(_chosen(rows, _wanted(options, **subject), evidence))
+        if len(told) > 1:
             click.echo(f"attempt {case.attempt}")
         _print_table(frame.select([column for column in SHOWN if column not in (name, "level")]))
+
+
+def _in_column(name: str) -> _Known:
+    return lambda _, rows: rows[name].drop_nulls().unique().to_list()
 
 
 def _listed(name: str, there: list[Any]) -> str:
@@ -106,7 +113,7 @@ def show() -> None:
 @_filters
 def show_rank(rank: int, bundle: str, **options: Any) -> None:
     """The merged timeline of RANK from every source in BUNDLE."""
-    _ask(bundle, options, lambda case: case.expected | case.seen, rank=rank)
+    _ask(bundle, options, lambda case, _: case.expected | case.seen, rank=rank)
 
 
 @show.command("group", epilog="Example: forensics show group default_pg bundle/ --last 20")
@@ -115,9 +122,7 @@ def show_rank(rank: int, bundle: str, **options: Any) -> None:
 @_filters
 def show_group(group: str, bundle: str, **options: Any) -> None:
     """What ranks did in process group GROUP."""
-    from forensics.views.records import records
-
-    _ask(bundle, options, lambda case: records(case)["group"].drop_nulls().unique().to_list(), group=group)
+    _ask(bundle, options, _in_column("group"), group=group)
 
 
 @show.command("host", epilog="Example: forensics show host node0024 bundle/ --level error")
@@ -126,9 +131,7 @@ def show_group(group: str, bundle: str, **options: Any) -> None:
 @_filters
 def show_host(host: str, bundle: str, **options: Any) -> None:
     """What was said on HOST, by its kernel and by its ranks."""
-    from forensics.views.records import records
-
-    _ask(bundle, options, lambda case: records(case)["host"].drop_nulls().unique().to_list(), host=host)
+    _ask(bundle, options, _in_column("host"), host=host)
 
 
 @click.command(epilog="Example: forensics stacks bundle/")

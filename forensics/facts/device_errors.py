@@ -9,12 +9,14 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from parsers.patterns import regex
+
 
 @cache
 def _messages() -> "re.Pattern[str]":
     text = files("forensics.data").joinpath("device_errors.csv").read_text(encoding="utf-8")
     listed = "|".join(re.escape(row["message"]) for row in csv.DictReader(text.splitlines()))
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{listed})(?![A-Za-z0-9_])", re.IGNORECASE)
+    return regex(rf"(?<![A-Za-z0-9_])(?:{listed})(?![A-Za-z0-9_])", re.IGNORECASE)
 
 
 def is_device_error(text: str) -> bool:

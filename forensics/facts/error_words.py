@@ -10,29 +10,28 @@ from typing import Any
 
 from forensics.facts.event_rows import detail
 from forensics.model.incident import Code
+from parsers.patterns import regex
 
 # "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
 # "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.
-_ASKED = re.compile(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
-_FREE = re.compile(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
-_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
-_DIGITS = re.compile(r"[0-9]+")
-_XID = re.compile(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
-_VERSION = re.compile(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
-_SETTING = re.compile(
-    r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML"
-)
+_ASKED = regex(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
+_FREE = regex(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
+_LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
+_DIGITS = regex(r"[0-9]+")
+_XID = regex(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
+_VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
+_SETTING = regex(r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML")
 # Networks that Docker and libvirt make by default, and interfaces that never leave a host.
 _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
-_BRIDGE = re.compile(r"\b(?:docker0|virbr\d|veth\w+|lo):")
+_BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
 def memory_sizes(text: str) -> str | None:
-    """What an allocation that failed asked for, and what was free: "2.00 GiB asked, 1.25 GiB free"; None: not told."""
+    """What an allocation that failed asked for, and what was free: "2.00 GiB requested, 1.25 GiB free"; None: not told."""
     if (asked := _ASKED.search(text)) is None:
         return None
     free = _FREE.search(text)
-    return f"{asked['asked']} asked" + (f", {free['is'] or free['was']} free" if free else "")
+    return f"{asked['asked']} requested" + (f", {free['is'] or free['was']} free" if free else "")
 
 
 def without_numbers(text: str) -> str:

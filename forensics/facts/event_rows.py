@@ -15,7 +15,11 @@ Row = Mapping[str, Any]
 def rows(events: pl.DataFrame, *kinds: str) -> list[dict[str, Any]]:
     """Events of these kinds, by place."""
     found = events.filter(pl.col("kind").is_in(kinds))
-    return list(found.sort("file", "line", "record", "kind", maintain_order=True).iter_rows(named=True))
+    return (
+        []
+        if not found.height
+        else list(found.sort("file", "line", "record", "kind", maintain_order=True).iter_rows(named=True))
+    )
 
 
 def detail(row: Row) -> dict[str, Any]:

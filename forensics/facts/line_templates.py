@@ -4,18 +4,18 @@ Lines that nobody recognised come from the sample that the reader keeps of each 
 recognised count by their text.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.tables import TableName
 
-_DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+")
-_COUNTED = re.compile(r"^(\d+) × ")
+_DIGITS = regex(r"0x[0-9a-fA-F]+|\d+")
+_COUNTED = regex(r"^(\d+) × ")
 # What people write when something goes wrong, in the words of any program.
-_COMPLAINS = re.compile(
+_COMPLAINS = regex(
     r"(?i)\b(?:error|err|fail(?:s|ed|ure)?|fatal|abort(?:ed|ing)?|exception|panic|crash(?:ed)?|killed|corrupt\w*|invalid|lost|refused"
     r"|denied|unable|cannot|can't|could not|timed? ?-?out|unreachable|missing|mismatch\w*|exceeded|unexpected\w*|nan|overflow)\b"
 )

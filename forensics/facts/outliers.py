@@ -98,6 +98,8 @@ def _is_late(one: Outlier) -> bool:
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:
     """Rows of phase_times → who takes longer; `sign` -1: who takes less."""
+    if not times.height:
+        return []
     measured = deviations(times, sign)
     found: list[Outlier] = []
     for _, one in measured.group_by("stage", "phase", maintain_order=True):

@@ -7,10 +7,10 @@ own pairs with the same name of link. Hosts are built differently, and a slow li
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -24,8 +24,7 @@ _LESS, _QUIET = 0.3, 0.05  # of the median: what matters, and what no peers are 
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class OddPair:
+class OddPair(msgspec.Struct, frozen=True):
     """A pair of devices of a host whose link is another one, or bears less, than those of its peers."""
 
     host: str
@@ -40,8 +39,7 @@ class OddPair:
         return f"{self.pair[0]}–{self.pair[1]} of {self.host}: {self.what}, at {self.peers} like pairs {self.usual}"
 
 
-@dataclass(frozen=True)
-class PairLinks:
+class PairLinks(msgspec.Struct, frozen=True, dict=True):
     """Of the rows of `devices` those of pairs: host → pair → row, by name of the link and by speed, one way each."""
 
     devices: pl.DataFrame

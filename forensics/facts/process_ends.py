@@ -124,6 +124,8 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
 def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off."""
+    if "exception" not in events["kind"]:
+        return events.sort("file", "line", "record", maintain_order=True)
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.

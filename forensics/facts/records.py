@@ -6,12 +6,12 @@ retires the entry, also when it ended by an error. A retired NCCL entry that nev
 Sources: torch/csrc/distributed/c10d/FlightRecorder.hpp (schema 2.1 … 2.10); ProcessGroupGloo.cpp.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from forensics.facts.recovered_errors import unrecovered
+from parsers.patterns import regex
 from parsers.tables import TableName, spelled, stack_frames
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
@@ -241,7 +241,7 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
 
 # Kinds whose members must bring equally many elements; gathers only in the form with one tensor on each side (the
 # form with lists allows uneven ones).
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
+_LIBRARY = regex(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
 _EQUAL_SIZES = ("all_reduce", "broadcast", "reduce")
 _EQUAL_IF_FLAT = ("all_gather", "reduce_scatter")
 

@@ -68,6 +68,8 @@ def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     raised = events.filter(
         (pl.col("kind") == "exception") & pl.col("rank").is_not_null() & pl.col("line").is_not_null()
     )
+    if not raised.height:
+        return raised["_event"]
     detail = pl.col("detail").fill_null("")
     told = raised.with_columns(
         detail.str.contains('"went_on"').alias("_went_on"), detail.str.contains('"introduced"').alias("_introduced")

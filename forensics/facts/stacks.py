@@ -8,7 +8,7 @@ wins), site, op (for communication), function and file (regular expressions; emp
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -16,9 +16,11 @@ import msgspec
 import polars as pl
 
 from forensics.facts.series import in_order, series
-from parsers.tables import TableName
+from forensics.model.told import told_by
+from parsers.patterns import regex
+from parsers.tables import FRAME, TableName
 
-_LIBRARY = re.compile(
+_LIBRARY = regex(
     r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)"
 )
 
@@ -54,7 +56,7 @@ class _Rule(NamedTuple):
 def _rules() -> tuple[_Rule, ...]:
     text = files("forensics.data").joinpath("stack_sites.csv").read_text(encoding="utf-8")
     return tuple(
-        _Rule(row["strength"], row["site"], row["op"], re.compile(row["function"]), re.compile(row["file"]))
+        _Rule(row["strength"], row["site"], row["op"], regex(row["function"]), regex(row["file"]))
         for row in csv.DictReader(text.splitlines())
     )
 
@@ -80,11 +82,16 @@ def classify(frames: Sequence[Frame]) -> Site:
 
 
 _KEY = ["rank", "host", "pid"]
+_MAIN = {
+    "rank": pl.Int64(), "host": pl.String(), "pid": pl.Int64(), "frames": pl.List(FRAME), "site": pl.String(),
+    "op": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "source": pl.String(), "file": pl.String(),
+    "line": pl.Int64(), "record": pl.Int64(),
+}  # fmt: skip
 
 
+@told_by("stacks", nothing=partial(pl.DataFrame, schema=_MAIN))
 def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """The last main-thread stack of each training process: rank, host, pid, frames (list of struct), site, op, moving,
-    count, source, file, line, record.
+    """The last main-thread stack of each training process: columns of _MAIN.
 
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
@@ -129,7 +136,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("site", [site.site for site in sites], dtype=pl.String),
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
-    ).select("rank", "host", "pid", "frames", "site", "op", "moving", "count", "source", "file", "line", "record")
+    ).select(_MAIN.keys())
 
 
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:

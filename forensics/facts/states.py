@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
+from forensics.model.told import told_by
 from parsers.tables import TableName
 
 SENDS = ("send", "isend")
@@ -42,6 +43,30 @@ class States(msgspec.Struct, frozen=True):
     wrapped: frozenset[int]
     blind: frozenset[int]
     entries: pl.DataFrame
+
+
+_INT, _TEXT, _BOOL, _WORD = pl.Int64(), pl.String(), pl.Boolean(), pl.Categorical()
+_GROUPS = {"gid": _INT, "group": _TEXT, "desc": _TEXT, "members": pl.List(_INT), "whole": _BOOL, "backend": _TEXT}
+_OPEN = {
+    "rank": _INT, "op": _TEXT, "gid": _INT, "seq": _INT, "is_p2p": _BOOL, "kind": _TEXT, "numel": _INT, "dtype": _TEXT,
+    "root": _INT, "peer_rank": _INT, "code": _TEXT, "timed": _BOOL, "state": _TEXT, "timeout_ms": _INT,
+    "time_created_ns": _INT, "file": _TEXT, "record": _INT,
+}  # fmt: skip
+_MEMBERS = {"op": _TEXT, "rank": _INT, "state": _TEXT}
+_COUNTERS = {"rank": _INT, "gid": _INT, "enqueued": _INT, "completed": _INT, "oldest": _INT, "counted": _BOOL}
+_ENTRIES = {
+    "rank": _INT, "gid": _INT, "backend": _WORD, "seq": _INT, "is_p2p": _BOOL, "kind": _WORD, "peer": pl.Int32(),
+    "record": _INT, "timed": _BOOL, "row": pl.UInt32(), "done": _BOOL, "superseded": _BOOL, "outstanding": _BOOL,
+}  # fmt: skip
+
+
+def _no_record() -> States:
+    """What is so where no flight recorder left anything."""
+    groups, opened, members, counters, entered = (
+        pl.DataFrame(schema=schema) for schema in (_GROUPS, _OPEN, _MEMBERS, _COUNTERS, _ENTRIES)
+    )
+    nobody: frozenset[int] = frozenset()
+    return States(groups, opened, members, nobody, nobody, nobody, counters, nobody, nobody, entered)
 
 
 def _with_peers(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -78,10 +103,7 @@ def _first_open(
     named = pl.when("is_p2p").then(pair).otherwise(pl.concat_str([gid, pl.lit(":"), pl.col("seq").cast(pl.String)]))
     told = told.sort("rank", "record").with_columns(named.alias("op"))
     told = told.unique(["rank", "op"], keep="first", maintain_order=True)
-    return details(tables, told).select(
-        "rank", "op", "gid", "seq", "is_p2p", "kind", "numel", "dtype", "root", "peer_rank", "code", "timed", "state",
-        "timeout_ms", "time_created_ns", "file", "record",
-    ), blind  # fmt: skip
+    return details(tables, told).select(_OPEN.keys()), blind
 
 
 def _counters(
@@ -249,6 +271,7 @@ def _p2p_members(
     return pl.concat([own, other.select("op", "rank", state.alias("state"))])
 
 
+@told_by("operations", "progress", "groups", nothing=_no_record)
 def reconcile(tables: Mapping[TableName, pl.DataFrame], expected: frozenset[int]) -> States:
     """Flight-recorder tables of one attempt → States. Linear in entries plus members of open operations."""
     dumps, partial = one_dump_per_rank(tables)

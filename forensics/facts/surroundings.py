@@ -1,14 +1,14 @@
 """Who started the job, and whose devices it ran on: what decides which command reaches a process or a host."""
 
-import re
 from collections.abc import Mapping
 
 import polars as pl
 
 from forensics.model.commands import Launcher, Surroundings, Vendor
+from parsers.patterns import regex
 from parsers.tables import TableName
 
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = regex(r"[0-9]+")
 # Parsers whose lines only this launcher, or only this vendor's software, prints.
 _LAUNCHERS: Mapping[Launcher, frozenset[str]] = {
     "slurm": frozenset(["slurm", "sacct"]),

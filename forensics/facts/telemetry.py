@@ -22,6 +22,7 @@ from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
 from forensics.model.ref import Ref
+from forensics.model.told import told_by
 from parsers.quantities import QUANTITIES
 from parsers.tables import TableName
 
@@ -133,6 +134,7 @@ class Apart(msgspec.Struct, frozen=True):
         return f"{self.who}: {words} {self.value:.6g}{unit}, at the median of {self.peers} peers {self.centre:.6g}{unit}; {self.seen}"
 
 
+@told_by("devices", nothing=tuple[Apart, ...])
 def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> tuple[Apart, ...]:
     """Rows of devices → who stands apart, by quantity and place."""
     rows = samples(tables, identity, roles)

@@ -54,10 +54,11 @@ def _of_watchdogs(
     """Whom watchdogs gave up for, the counters that they printed, and members of those groups of whom they say nothing."""
     groups: dict[_Group, set[int]] = {}
     found = [(row, memberships.group_of(row)) for row in rows(events, "collective_timeout")]
-    unsized = {(group, row["seq"]) for row, group in found if _elements(row) is None}
+    elements = [_elements(row) for row, _ in found]
+    unsized = {(group, row["seq"]) for (row, group), count in zip(found, elements, strict=True) if count is None}
     sizes = {group: _size(memberships, group) or _by_elements(found, group) for group in {group for _, group in found}}
     world = tuple(sorted(expected))
-    for row, group in found:
+    for (row, group), count in zip(found, elements, strict=True):
         rank = own_rank(row)
         if row["seq"] is None and rank is None:
             continue
@@ -67,7 +68,7 @@ def _of_watchdogs(
         yield _place(
             row, "watchdog", rank=rank, group=_key(group), label=label(group), size=sizes[group],
             kind=row["op"], number=row["seq"], state="timed_out", since_ns=since,
-            call=_call(row, (group, row["seq"]) not in unsized),
+            call=_call(row, None if (group, row["seq"]) in unsized else count),
         )  # fmt: skip
     for group, spoke in groups.items():
         same = {"group": _key(group), "label": label(group), "size": sizes[group], "certain": True}
@@ -104,11 +105,11 @@ def _elements(row: Row) -> int | None:
     return count if isinstance(count, int) else None
 
 
-def _call(row: Row, sized: bool) -> str | None:
-    """What all members must bring alike; `sized`: every member tells how many elements it brought."""
+def _call(row: Row, elements: int | None) -> str | None:
+    """What all members must bring alike; `elements`: how many, where every member tells it."""
     if row["op"] not in _COLLECTIVES:
         return None
-    return f"{row['op']} of {_elements(row)} elements" if sized else str(row["op"])
+    return str(row["op"]) if elements is None else f"{row['op']} of {elements} elements"
 
 
 def _counters(progress: pl.DataFrame, group: _Group) -> Iterator[Position]:

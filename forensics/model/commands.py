@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-_NAME = re.compile(r"(?!all\Z)[A-Za-z0-9][A-Za-z0-9._-]*", re.IGNORECASE)
+from parsers.patterns import regex
+
+_NAME = regex(r"(?!all\Z)[A-Za-z0-9][A-Za-z0-9._-]*", re.IGNORECASE)
 
 Launcher = Literal["slurm", "kubernetes", "dlrover"]  # DLRover runs its workers as pods
 Vendor = Literal["nvidia", "moore_threads", "metax", "amd", "huawei"]

@@ -31,6 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[tuple[int | str, int | str], ...] = ()
     suspect_ranks: tuple[int, ...] = ()
     suspect_hosts: tuple[str, ...] = ()
+    suspect_devices: tuple[Device, ...] = ()  # of a rank that is named
     cycle: tuple[int, ...] = ()
     site: Site | None = None
     code: Code | None = None

@@ -98,6 +98,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
 class Suspects(msgspec.Struct, frozen=True, kw_only=True):
     ranks: list[int] = []
     hosts: list[str] = []
+    devices: list[Device] = []  # of a rank that is named, where its device may be why
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):

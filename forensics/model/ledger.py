@@ -1,8 +1,23 @@
 """What the attempts of a job cost: where the time went, what was lost and why, what training is left of it."""
 
+from typing import Literal, get_args
+
 import msgspec
 
 from forensics.model.names import Cause, Kind
+from forensics.model.ref import Ref
+
+Stage = Literal["failed", "saved", "checked", "evicted", "relaunched", "rechecked", "resumed"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+class ChainLink(msgspec.Struct, frozen=True, kw_only=True):
+    """One stage of what followed a failure; `time_utc` as its printer had it."""
+
+    stage: Stage
+    text: str
+    time_utc: str | None = None
+    ref: Ref | None = None
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +47,7 @@ class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
     lost_steps: int | None = None
     lost_s: float | None = None  # stall and steps to be done again
     phases: list[PhaseTime] = []
+    chain: list[ChainLink] = []  # from its failure to the next run, where lines tell of what lies between
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):

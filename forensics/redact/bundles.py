@@ -5,6 +5,7 @@ Archives inside become folders of their name, compressed members are written unf
 be none of these is left out: nobody knows what it holds.
 """
 
+import errno
 import io
 import os
 import pickletools
@@ -18,8 +19,10 @@ from typing import BinaryIO, Literal
 import msgspec
 import polars as pl
 import zstandard
+from msgspec.structs import replace
 
 from forensics.redact.names import Found, Renaming, find
+from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.limits import Limits
 from parsers.parser import Source
@@ -30,6 +33,7 @@ PIECE = 1 << 20  # bytes of text looked at together, whole lines
 MEMBER = 256 << 20  # bytes of a member that can be rewritten only whole
 _PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
 _PEM_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s*\Z")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what is written has no place: no damage of what is read
 _STRINGS = {"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"}
 
 
@@ -76,14 +80,24 @@ def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None 
 
 
 def _write(archive: tarfile.TarFile, source: Source, renaming: Renaming, written: Written) -> None:
+    streams: list[BinaryIO] = []
+
+    def opened() -> BinaryIO:
+        streams.append(source.open())
+        return streams[-1]
+
     with tempfile.TemporaryFile() as kept:
         try:
-            _REWRITERS[_form(source)](source, kept, renaming)
+            _REWRITERS[_form(source)](replace(source, open=opened), kept, renaming)
         except _Unknown as error:
             written.left_out[source.path] = str(error)
             return
         except STREAM_ERRORS as error:  # what stands before the damage is kept, as a reader of the original has it
+            if getattr(error, "errno", None) in _NO_ROOM:
+                raise
             written.left_out[source.path] = f"from byte {kept.tell()} on: {error or type(error).__name__}"
+        for loss in filter(None, map(loss_of, streams)):
+            written.left_out[source.path] = loss
         info = tarfile.TarInfo(renaming.text(source.path))
         info.size = kept.tell()
         kept.seek(0)

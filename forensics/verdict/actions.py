@@ -96,7 +96,7 @@ def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
     if len(hosts) < _AT_ONCE or finding.domain == "workload":
         return []
     target = f"what {', '.join(hosts[:_LISTED])}{', …' if len(hosts) > _LISTED else ''} share: rack, switch, power, image, driver"
-    reason = f"{len(hosts)} hosts at once have rather one cause than {len(hosts)}"
+    reason = f"{len(hosts)} hosts failed at once: one cause that they share explains more than {len(hosts)} faults"
     return [Action(kind="inspect_hardware", target=target, command=None, reason=reason)]
 
 
@@ -107,11 +107,11 @@ def _by_halves(finding: Finding, known: Known) -> list[Action]:
     rounds = (
         f"at most {(known.hosts - 1).bit_length()} rounds for {known.hosts} hosts"
         if known.hosts > 1
-        else "log2 of the hosts in rounds"
+        else "about log2(number of hosts) rounds"
     )
     reason = (
-        f"exchange half of the suspected hosts for spares, measure, and go on in the half whose exchange brings the speed back: {rounds} "
-        "per slow host; a host that is well alone is not cleared, it may slow down only among the others"
+        f"replace half of the suspected hosts by spares and measure; go on with the half whose replacement restores the speed ({rounds} "
+        "per slow host). A host that is fast when tested alone is not cleared: it may be slow only among the others"
     )
     return [Action(kind="inspect_hardware", target="job", command=None, reason=reason)]
 
@@ -168,9 +168,12 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
-        target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)})"
+        target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)}) while the job runs"
         command = commands.stacks(host, list(shown.values()), known.around)
-        actions.append(Action(kind="collect_more", target=target, command=command, reason="only while the job runs"))
+        actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
+    if not actions and finding.cause == "rank_absent" and finding.ranks:  # where it runs is not known
+        what = f"the stack of {ranks_text(finding.ranks)} while the job runs"
+        actions.append(Action(kind="collect_more", target=what, command=None, reason=""))
     return actions
 
 

@@ -225,8 +225,8 @@ def _complementary(
         groups.setdefault(one[0].cause if alike else id(one[0]), []).append(one)
     result: list[Merged] = []
     for listed in groups.values():
-        covers = [explained(one) for one, _ in listed]
-        apart = len(listed) > 1 and all(
+        covers = [explained(one) for one, _ in listed] if len(listed) > 1 else []
+        apart = bool(covers) and all(
             covers[i] - covers[j] for i in range(len(listed)) for j in range(len(listed)) if i != j
         )
         result += [reduce(_both, listed)] if apart else listed

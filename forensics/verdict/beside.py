@@ -9,20 +9,24 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
+from forensics.facts.launch_class import launch_class
 from forensics.facts.locations import listed
+from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
+from forensics.model.names import Kind
 from forensics.model.texts import ranks_text
 
 _SHOWN, _PLACES = 8, 4
 
 
-def beside(case: Case, finding: Finding) -> list[Claim]:
+def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     """All of it, for the hosts and ranks that a finding names or suspects."""
     place = case.host_of_rank
     hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
+    found += [*_launch(case, finding), *_unseen(case, kind)]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -58,12 +62,28 @@ def _checks(case: Case, hosts: Iterable[str]) -> list[Claim]:
 
 def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
     if one is None:
-        return Claim(f"{host} was not checked before the job, {checked} others were", "unseen")
+        return Claim(
+            f"{host} was not checked before the job; {checked} other host{'s were' if checked != 1 else ' was'}",
+            "unseen",
+        )
     if one.failed:
         failed = [row for listed in one.failed.values() for row in listed]
         return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
-    text = f"{host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a check that passed clears nobody"
+    text = (
+        f"before the job {host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a passed check clears nobody"
+    )
     return Claim(text, "unseen")
+
+
+def _launch(case: Case, finding: Finding) -> list[Claim]:
+    """What a job that never came past its start failed by."""
+    by = launch_class(finding)
+    has_job = (
+        bool(case.expected or case.seen) or by == "the sub-health of a node"
+    )  # a kernel's log alone tells of no launch
+    if by is None or case.has_begun or not has_job:
+        return []
+    return [Claim(f"no step is recorded: as far as records tell, the launch failed by {by}", "for")]
 
 
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
@@ -95,8 +115,14 @@ def _extent(case: Case, finding: Finding) -> list[Claim]:
         others = sorted(rank for rank in there - lost if rank in case.ends and case.ends[rank].how == "gave_up")
         if others:
             text = (
-                f"of {host} only {ranks_text(lost & there)} is lost, {ranks_text(others)} there ran on and waited: one process "
-                "or device, not the host"
+                f"on {host} only {ranks_text(lost & there)} ended; {ranks_text(others)} there ran on and waited: one process "
+                "or device failed, not the host"
             )
             claims.append(Claim(text, "for", case.ends[others[0]].refs[:1]))
     return claims
+
+
+def _unseen(case: Case, kind: Kind) -> list[Claim]:
+    """Communication that no flight record sees, where somebody waits or may wait."""
+    found = unrecorded(case.stacks, case.states) if kind in ("hang", "unknown") else []
+    return [Claim(one.text, "unseen", one.refs) for one in found][:_SHOWN]

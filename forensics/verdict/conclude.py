@@ -41,6 +41,7 @@ from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
+from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import Symptom
 
@@ -149,7 +150,7 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    finding, choice = with_settings(case, one.finding), conclusion.choice
+    finding, choice = with_shared_host(case, with_settings(case, one.finding)), conclusion.choice
     status, rule = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
@@ -162,7 +163,9 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         devices=_devices(finding),
         links=[list(link) for link in finding.links],
         suspects=Suspects(
-            ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)), hosts=sorted(finding.suspect_hosts)
+            ranks=sorted(set(finding.suspect_ranks) - set(finding.ranks)),
+            hosts=sorted(finding.suspect_hosts),
+            devices=[] if finding.devices or not finding.ranks else list(finding.suspect_devices),
         ),
         cycle=sorted(finding.cycle),
         site=finding.site,
@@ -177,7 +180,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
-        evidence=_evidence((*finding.claims, *beside(case, finding), *_known_bad(case, finding))),
+        evidence=_evidence((*finding.claims, *beside(case, finding, one.kind), *_known_bad(case, finding))),
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
@@ -311,10 +314,10 @@ def _why_not(best: Candidate, other: Candidate) -> str:
         return f"{other.refuted_by}"
     if len(other.left_over) > len(best.left_over):
         more = len(other.left_over) - len(best.left_over)
-        return f"it leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
+        return f"leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
     if not other.explained:
-        return "it explains no symptom"
-    return "it says the same less exactly" if other.basis == best.basis else "its evidence is weaker"
+        return "explains no symptom"
+    return "says the same less exactly" if other.basis == best.basis else "has weaker evidence"
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

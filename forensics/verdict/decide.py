@@ -61,7 +61,8 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, st
     if verdict.kind == "numerics":
         return "cannot_tell", "what the values came from decides whether they come back"
     if verdict.cause in _AGAIN:
-        return "restart", "no lasting fault is shown"
+        host = _host(verdict) if verdict.cause == "gpu_fault" else ""
+        return "restart", "no lasting fault is shown" + (f"; leave out {host} until its GPU is tested" if host else "")
     return "cannot_tell", "whether it comes back is not shown"
 
 

@@ -22,15 +22,14 @@ def healthy(case: Case) -> Finding | None:
     """A finding where it is proven."""
     if not case.ended_well and (_failed(case) or _is_held(case)):
         return None
-    claims = _completions(case)
-    if not claims:
+    completed = _completions(case)
+    if not completed:
         return None
-    claims += _pace(case)
     return Finding(
         detector="health",
-        claims=tuple(claims),
+        claims=(*completed.values(), *_pace(case)),
         undecided=("no_hang",),
-        summary="No fault found: work was completed, all members agree, and no operation is open.",
+        summary=f"No fault found: {', '.join(list(completed)[:2])}.",
     )
 
 
@@ -66,34 +65,30 @@ def _failed(case: Case) -> bool:
     return failures.height > 0 or any(end.how != "ended" for end in case.ends.values())
 
 
-def _completions(case: Case) -> list[Claim]:
-    """What proves that work was completed."""
-    claims = []
+def _completions(case: Case) -> dict[str, Claim]:
+    """What proves that work was completed: in a few words, and in full."""
+    claims = {}
     ended = [rank for rank, end in case.ends.items() if end.how == "ended"]
     ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
     if ended or ends.height:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
         count = max(len(ended), ends["rank"].n_unique())
-        claims.append(
-            Claim(
-                f"{count} {'process' if count == 1 else 'processes'} reported that they ended well",
-                "for",
-                tuple(places),
-            )
-        )
+        who = f"{count} {'process' if count == 1 else 'processes'}"
+        claims[f"{who} ended normally"] = Claim(f"{who} reported a normal end", "for", tuple(places))
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
         row = steps.row(-1, named=True)
         place = Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
-        claims.append(Claim(f"all ranks that print steps completed step {last[0]}", "for", (place,)))
+        text = f"all ranks that print steps completed step {last[0]}"
+        claims[f"last step {last[0]}"] = Claim(text, "for", (place,))
     if case.states is not None and case.states.counters.height and not case.states.open.height:
         agree = case.states.counters.group_by("gid").agg(
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
         )
         if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
             text = "all members of all groups agree on the last completed operation, and none is open"
-            claims.append(Claim(text, "for", _records(case)))
+            claims["all members completed the same operations"] = Claim(text, "for", _records(case))
     return claims
 
 

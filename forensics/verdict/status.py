@@ -12,7 +12,11 @@ def status_of(one: Candidate, observers: Observers) -> tuple[Status, str]:
     """A candidate → (status, the rule in words)."""
     finding = one.finding
     if one.kind == "unknown":
-        return "unknown", "no rule explains what is in the bundle"
+        running = "no_hang" in finding.undecided
+        return (
+            "unknown",
+            "the job was running when this was taken" if running else "no rule explains what is in the bundle",
+        )
     named = finding.ranks or finding.cycle
     doubts = [reason for reason in finding.undecided if not (named and reason in _BESIDES)]
     doubts = [reason for reason in doubts if reason != "no_hang"]

@@ -22,6 +22,7 @@ from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
 
+_REFS = 3  # lines that a symptom cites
 _STORAGE = ("storage_io", "checkpoint_io")
 _UNPLACED = (
     "exception",
@@ -88,14 +89,16 @@ def _timed_out(case: Case) -> Iterator[Symptom]:
     held = _held(case)
     found: dict[str, tuple[set[int], list[Ref]]] = defaultdict(lambda: (set(), []))
     rows = case.events.filter(pl.col("kind") == "collective_timeout").sort("file", "line")
+    rows = rows.select("rank", "rank_space", "op", "seq", "group", "file", "line", "record", "text")
     for row in rows.iter_rows(named=True):
         rank = row["rank"] if row["rank_space"] == "global" else None
         if rank is None or rank not in held:
             ranks, refs = found[f"timeout in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
             ranks |= set() if rank is None else {rank}
-            refs.append(reference(row))
+            if len(refs) < _REFS:
+                refs.append(reference(row))
     for key, (ranks, refs) in found.items():
-        yield Symptom("waiting", key, frozenset(ranks), tuple(refs[:3]))
+        yield Symptom("waiting", key, frozenset(ranks), tuple(refs))
 
 
 def _victims(case: Case) -> Iterator[Symptom]:

@@ -37,8 +37,12 @@ def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             .agg(pl.len().alias("records"))
         )
         for name in _EVIDENCE
+        if tables[name].height
     ]
-    return pl.concat(parts).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
+    nothing = pl.DataFrame(schema={"file": pl.String, "rank": pl.Int64, "records": pl.UInt32})
+    return (
+        pl.concat([nothing, *parts]).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
+    )
 
 
 def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCoverage]:

@@ -16,13 +16,15 @@ from collections.abc import Collection, Iterable, Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.facts.relaunches import relaunches
 from forensics.model.incident import EnvironmentRow
 from forensics.model.texts import ranges
+from parsers.patterns import regex
 from parsers.tables import TableName
 
 _ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160
 _ALONE = 4  # as many holders with a value each is by design
-_BY_DESIGN = re.compile(
+_BY_DESIGN = regex(
     r"(?:^|_)(?:rank|pid|(?<!master_)(?:port|addr|address)|id|nodeid|procid|localid|hostname|time|date|serial|uuid|pwd|oldpwd)$"
     r"|^(?:rank|local_rank|group_rank|section|bug_report\w*|restart_count|CUDA_VISIBLE_DEVICES|MUSA_VISIBLE_DEVICES"
     r"|MACA_VISIBLE_DEVICES|RANK_TABLE_FILE)$",
@@ -30,8 +32,8 @@ _BY_DESIGN = re.compile(
 )
 _SAME = {"on": "Enabled", "off": "Disabled", "enabled": "Enabled", "disabled": "Disabled"}
 _OFF = ("0", "false", "none", "")
-_ASYNC = re.compile(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
-_OLD = re.compile(
+_ASYNC = regex(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
+_OLD = regex(
     r"^[NM]CCL_(?:ASYNC_ERROR_HANDLING|BLOCKING_WAIT|DESYNC_DEBUG|ENABLE_TIMING|DUMP_ON_TIMEOUT|TRACE_BUFFER_SIZE)$"
 )
 # Watchdogs that do not watch, or leave nothing behind. Source: PyTorch's ProcessGroupNCCL.hpp.
@@ -54,7 +56,7 @@ def environment(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> lis
     """Attempt → its tables; who joined and left, differences within the newest attempt that shows any settings, what is out of range in it,
     then what changed since the attempt before. The rarest value comes first, in the list and in each row."""
     held = {attempt: _held(tables) for attempt, tables in attempts.items()}
-    rows = list(_membership(attempts))
+    rows = [*_membership(attempts), *_relaunched(attempts)]
     filled = [attempt for attempt in attempts if held[attempt]]
     if filled:
         rows += [*_differences(held[filled[-1]]), *_audit(held[filled[-1]])]
@@ -100,6 +102,14 @@ def _replaced(
             values[f"{host} → {name}"] = f"ranks {ranges(ranks)}" if len(ranks) > 1 else f"rank {ranks[0]}"
     if values:
         yield EnvironmentRow(name="hosts, replaced", values=values, note="changed between attempts")
+
+
+def _relaunched(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Iterable[EnvironmentRow]:
+    """Old pod or node → new one, by the word of who launches them: also where neither left a rank."""
+    found = {(one.old, one.new): one for tables in attempts.values() for one in relaunches(tables["events"])}
+    values = {f"{one.old} → {one.new or 'anew'}": one.who for one in list(found.values())[:_VALUES]}
+    if values:
+        yield EnvironmentRow(name="pods, relaunched", values=values, note="as the launcher says")
 
 
 def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:

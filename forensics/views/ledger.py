@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
+from msgspec import structs
+
 from forensics.case import Case
 from forensics.facts.spent import SECOND_NS, Spent
 from forensics.model.incident import Incident
-from forensics.model.ledger import AttemptRow, Interval, Ledger, PhaseTime
+from forensics.model.ledger import AttemptRow, ChainLink, Interval, Ledger, PhaseTime
 from forensics.model.texts import ranks_text
+from forensics.views.recovery import NOTHING, Recovery, chain, recovery
 
 _PLANNED = ("preempted", "stopped_by_hand", "time_limit")
 _FAILED = ("hang", "crash", "launch", "numerics")
@@ -31,6 +34,7 @@ class Told(NamedTuple):
     ranks: int
     resumed_from: int | None
     notes: tuple[str, ...]
+    recovery: Recovery = NOTHING
 
 
 def told(case: Case, incident: Incident) -> Told:
@@ -39,7 +43,7 @@ def told(case: Case, incident: Incident) -> Told:
     hosts = frozenset(case.host_of_rank.values()) or case.job_hosts
     return Told(
         incident, case.spent, hosts, len(case.expected | case.seen), int(loads.max()) if len(loads) else None,  # type: ignore[arg-type]
-        tuple(_unfinished(case)),
+        tuple(_unfinished(case)), recovery(case),
     )  # fmt: skip
 
 
@@ -114,7 +118,19 @@ def _row(number: int, one: Told, attempts: Sequence[Told]) -> AttemptRow:
         lost_steps=redone,
         lost_s=_sum(seconds, lost.stalled_s),
         phases=_phases(one, before),
+        chain=_chain(one, attempts[number + 1] if number + 1 < len(attempts) else None),
     )
+
+
+def _chain(one: Told, after: Told | None) -> list[ChainLink]:
+    """Of an attempt that a fault ended."""
+    if is_planned(one.incident):
+        return []
+    begun = _begun_at(after) if after is not None else None
+    resumed = f"attempt {after.incident.attempt}{'' if begun is None else f' from step {begun}'}" if after else None
+    links = chain(one.recovery, after.recovery if after is not None else NOTHING, resumed)
+    summary = one.incident.verdict.summary
+    return [structs.replace(link, text=summary) if link.stage == "failed" else link for link in links]
 
 
 def is_planned(incident: Incident) -> bool:

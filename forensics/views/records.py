@@ -1,6 +1,5 @@
 """Everything that the bundle says, record by record and in order of time; of one rank, group or host, or of a stretch of time."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -9,16 +8,21 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.model.texts import iso
+from parsers.event_kinds import EVENT_KINDS
+from parsers.patterns import regex
 from parsers.tables import TableName
 
 LEVELS = ("info", "warning", "error", "fatal")
 _SCHEMA = {
-    "time_utc": pl.String(), "time_ns": pl.Int64(), "basis": pl.String(), "rank": pl.Int64(), "host": pl.String(),
+    "time_ns": pl.Int64(), "basis": pl.String(), "rank": pl.Int64(), "host": pl.String(),
     "source": pl.String(), "level": pl.String(), "group": pl.String(), "what": pl.String(), "file": pl.String(),
     "line": pl.Int64(),
 }  # fmt: skip
 SHOWN = ("time_utc", "rank", "host", "source", "level", "what", "file", "line")
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+_CLOSED: Mapping[str, tuple[str, ...]] = {  # of the table `events`
+    "severity": LEVELS, "kind": tuple(EVENT_KINDS), "time_basis": ("utc", "local", "boot"), "rank_space": ("global", "group", "node"),
+}  # fmt: skip
+_CLOCK = regex(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 _DAY_NS = 86_400 * 1_000_000_000
 
 
@@ -43,25 +47,31 @@ class NoTime(ValueError):
 
 def records(case: Case) -> pl.DataFrame:
     """Columns of _SCHEMA: events, training steps, operations and stacks, each once; those with a time first and in order,
-    then the others by file and line. A basis of "local" has no zone: its time is shown as printed."""
+    then the others by file and line."""
     parts = [_events(case), _steps(case), _operations(case), _stacks(case)]
-    whole = pl.concat(
-        [part.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items() if name != "time_utc") for part in parts]
-    )
+    whole = pl.concat([part.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items()) for part in parts])
     whole = whole.unique(["time_ns", "rank", "host", "what"], keep="first", maintain_order=True)
-    whole = whole.sort("time_ns", "file", "line", nulls_last=True)
-    stamps = pl.Series("time_utc", [iso(value) for value in whole["time_ns"].to_list()], dtype=pl.String)
-    return whole.with_columns(stamps).select(_SCHEMA.keys())
+    return whole.sort("time_ns", "file", "line", nulls_last=True)
+
+
+def stamped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `records` with `time_utc` before them, as text. A basis of "local" has no zone: its time is shown as printed."""
+    stamps = [iso(value) for value in frame["time_ns"].to_list()]
+    return frame.select(pl.Series("time_utc", stamps, dtype=pl.String), pl.all())
 
 
 def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The tables with a column `time` before the others: UTC, null where the source has no zone."""
+    """The tables with a column `time` before the others (UTC, null where the source has no zone), and closed sets of words
+    as pl.Enum: severities are in order, so that `pl.col("severity") >= "error"` holds."""
     moment = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC")
     has_zone = pl.when(pl.col("time_basis") == "utc").then(moment).alias("time")
-    return {
-        name: frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
+    timed: dict[str, pl.DataFrame] = {
+        str(name): frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
         for name, frame in tables.items()
     }
+    events = timed["events"]  # a column that holds another word stays a text: nothing that was read is lost
+    known = {name: words for name, words in _CLOSED.items() if events[name].drop_nulls().is_in(list(words)).all()}
+    return timed | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
 
 
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:

@@ -22,10 +22,10 @@ Source: the NCCL repository, 2.3.5 to 2.30.7; MetaX' and Moore Threads' public d
 import polars as pl
 
 from parsers.comm.nccl_collectives import cut_operations, is_collective, is_cut, operations
-from parsers.comm.nccl_complaints import complaint
+from parsers.comm.nccl_complaints import complaints
 from parsers.comm.nccl_links import is_link, links
 from parsers.comm.nccl_records import records
-from parsers.comm.nccl_setup import SetupReader
+from parsers.comm.nccl_setup import SetupReader, is_likely
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
 
@@ -39,17 +39,16 @@ def parse(lines: pl.DataFrame) -> Tables:
     rest = known.filter(~is_dense)
     whole, cut = operations(known.filter(is_dense)), rest.filter(is_cut())
     reader = SetupReader()
-    events = []
     rare = rest.filter(~is_link()).with_columns(pl.col("message", "text").str.slice(0, _MOST_CHARACTERS))
-    for row in rare.iter_rows(named=True):
-        if not reader.read(row) and row["library"] is not None and (made := complaint(row)) is not None:
-            events.append(made)
+    likely = rare.select(is_likely().alias("is"))["is"]
+    setup = likely.scatter(likely.arg_true(), [reader.read(row) for row in rare.filter(likely).iter_rows(named=True)])
+    complained = complaints(rare.filter(~setup & rare["library"].is_not_null()))
     return {
         "operations": pl.concat([whole, cut_operations(cut)]) if cut.height else whole,
         "ranks": table("ranks", reader.claims()),
         "groups": table("groups", reader.groups),
         "links": links(rest),
-        "events": table("events", sorted([*reader.events, *events], key=lambda row: (row["file"], row["line"]))),
+        "events": pl.concat([table("events", reader.events), complained]).sort("file", "line", maintain_order=True),
         "settings": table("settings", reader.settings),
         "timings": table("timings", reader.timings),
         "claimed": rest.filter(pl.col("library").is_not_null()).select("file", "line").unique(maintain_order=True),

@@ -17,11 +17,11 @@ from parsers.dense import Decorate, Dense
 from parsers.tables import conform
 
 COLLECTIVE = (
-    r"^(?P<op>\w+): opCount (?P<count>[0-9a-f]{1,15}) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?"
-    r"count (?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op (?P<reduce>\d{1,12}) root (?P<root>-?\d{1,9}) "
-    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d"
+    r"^(?P<op>[A-Za-z0-9_]+): opCount (?P<count>[0-9a-f]{1,15}) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?"
+    r"count (?P<elements>[0-9]{1,18}) datatype (?P<dtype>[0-9]{1,3}) op (?P<reduce>[0-9]{1,12}) root (?P<root>-?[0-9]{1,9}) "
+    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=[0-9]"
 )
-_CUT = r"^(?P<op>[A-Z]\w{2,30}): opCount (?P<count>[0-9a-f]{1,15}) "
+_CUT = r"^(?P<op>[A-Z][A-Za-z0-9_]{2,30}): opCount (?P<count>[0-9a-f]{1,15}) "
 OPS = {
     "AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
     "Bcast": "broadcast", "Reduce": "reduce", "Send": "send", "Recv": "recv", "AlltoAll": "all_to_all",
@@ -83,6 +83,7 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+_BUFFERS = r"^[0-9a-f]{1,15} sendbuff [!-~]+ recvbuff [!-~]+$"
 _END = (
     r"^(?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op \d{1,12} root (?P<root>-?\d{1,9}) "
     r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d{1,9}\] stream (?:0x[0-9a-f]+|\(nil\))"
@@ -94,64 +95,61 @@ class DenseCollectives:
     """Reads windows of such lines, as dense.DenseLines says.
 
     A line is cut in three: `<prefix> <op>`: opCount `<hex> sendbuff <p> recvbuff <p>` count `<rest>`. The first and the
-    last part repeat, and are read once each. Only whole lines that hold one record are taken.
+    last part repeat: each becomes a category, and is read once. Only whole lines that hold one record are taken.
     """
 
     def __init__(self, decorate: Decorate) -> None:
         self._decorate = decorate
-        self._heads: pl.DataFrame | None = None  # head, head_id, and what it says; kind null: not such a line
+        self._heads: pl.DataFrame | None = None  # head, and what it says; kind null: not such a line
         self._ends: pl.DataFrame | None = None
 
-    def read(self, window: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-        """Columns line and text → (taken, columns line, seq, head_id, end_id)."""
-        halves = pl.col("text").str.split_exact(": opCount ", 1).struct.rename_fields(["head", "rest"])
-        parts = pl.col("rest").str.split_exact(" count ", 1).struct.rename_fields(["buffers", "end"])
-        words = pl.col("buffers").str.split_exact(" ", 5).struct.rename_fields(["seq", "s", "p", "r", "q", "more"])
+    def read(self, window: pl.DataFrame) -> pl.DataFrame:
+        """Columns line and text → columns line, seq, head, end of the lines that are taken; the last two are categories."""
+        halves = pl.col("text").str.splitn(": opCount ", 2).struct.rename_fields(["head", "rest"])
+        parts = pl.col("rest").str.splitn(" count ", 2).struct.rename_fields(["buffers", "end"])
         cut = window.select("line", halves).unnest("text").with_columns(parts).unnest("rest")
-        cut = cut.with_columns(words).unnest("buffers")
-        heads, ends = self._learn(cut)
-        joined = cut.join(heads.select("head", "head_id", "kind"), on="head", how="left", maintain_order="left")
-        joined = joined.join(ends.select("end", "end_id", "pointer"), on="end", how="left", maintain_order="left")
-        joined = joined.with_columns(pl.col("seq").str.to_integer(base=16, strict=False))
-        is_whole = (
-            (pl.col("s") == "sendbuff") & (pl.col("r") == "recvbuff") & pl.col("q").is_not_null()
-            & pl.col("more").is_null() & pl.col("kind").is_not_null() & pl.col("pointer").is_not_null()
-            & pl.col("seq").is_not_null()
-        ).fill_null(False)  # fmt: skip
-        taken = joined.select(is_whole.alias("taken"))["taken"]
-        return taken, joined.select("line", "seq", "head_id", "end_id").filter(taken)
+        formed = pl.col("buffers").str.contains(_BUFFERS)
+        number = pl.col("buffers").str.splitn(" ", 2).struct.field("field_0")
+        read = cut.select(
+            "line",
+            number.str.to_integer(base=16, strict=False).alias("seq"),
+            pl.when(formed).then("head").cast(pl.Categorical).alias("head"),
+            pl.when(formed).then("end").cast(pl.Categorical).alias("end"),
+        )
+        heads, ends = self._learn(read)
+        known = read.join(heads.drop_nulls("kind"), on="head", how="semi", maintain_order="left")
+        return known.join(ends.drop_nulls("pointer"), on="end", how="semi", maintain_order="left")
 
-    def rows(self, kept: pl.DataFrame) -> pl.DataFrame:
+    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
         """Narrow rows → columns of `operations`."""
         if self._heads is None or self._ends is None:
             return pl.DataFrame()
-        heads, ends = self._heads.drop("head", "head_id"), self._ends.drop("end", "end_id")
-        whole = pl.concat([kept, heads[kept["head_id"]], ends[kept["end_id"]]], how="horizontal")
+        whole = kept.join(self._heads, on="head", how="left", maintain_order="left")
+        whole = whole.join(self._ends, on="end", how="left", maintain_order="left")
         return whole.select(
-            "rank", "host", "pid", "thread", "backend", "kind", "is_p2p", "time_created_ns", "input_sizes",
-            "input_dtypes", "seq", "line",
+            "host", "pid", "thread", "backend", "kind", "is_p2p", "time_created_ns", "input_sizes", "input_dtypes",
+            "seq", "line",
+            rank=pl.coalesce("rank", "task") if tasks_are_ranks else "rank",
             peer=pl.when("is_p2p").then("end_root"),
             root=pl.when("is_rooted").then("end_root"),
             comm=pl.col("process") + pl.col("pointer"),
             state=pl.lit("scheduled"),
         )  # fmt: skip
 
-    def _learn(self, cut: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _learn(self, read: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The known parts, those of this window included."""
-        heads, ends = cut["head"].drop_nulls().unique(), cut["end"].drop_nulls().unique()
-        self._heads = _extended(self._heads, heads, "head", lambda new: _read_heads(new, self._decorate))
-        self._ends = _extended(self._ends, ends, "end", _read_ends)
+        self._heads = _extended(self._heads, read["head"], lambda new: _read_heads(new, self._decorate))
+        self._ends = _extended(self._ends, read["end"], _read_ends)
         return self._heads, self._ends
 
 
-def _extended(
-    known: pl.DataFrame | None, parts: pl.Series, name: str, read: Callable[[pl.Series], pl.DataFrame]
-) -> pl.DataFrame:
-    new = parts if known is None else parts.filter(~parts.is_in(known[name].implode()))
+def _extended(known: pl.DataFrame | None, parts: pl.Series, read: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
+    """The parts that are known, each with what it says, and those of `parts` that are new."""
+    new = parts.unique().drop_nulls()
+    new = new if known is None else new.filter(~new.is_in(known[parts.name].implode()))
     if known is not None and new.is_empty():
         return known
-    begin = 0 if known is None else known.height
-    made = read(new).with_row_index(f"{name}_id", offset=begin)
+    made = read(new.cast(pl.String)).insert_column(0, new)
     return made if known is None else pl.concat([known, made])
 
 
@@ -161,7 +159,7 @@ def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
     is_one = (pl.col("level") == "INFO") & ~pl.col("text").str.contains("\r") & (pl.len().over("line") == 1)
     op = pl.col("message")
     single = known.filter(is_one & op.str.contains(r"^[A-Za-z]\w*$")).select(
-        "rank", "host", "pid", "thread", "line",
+        "rank", "task", "host", "pid", "thread", "line",
         backend=pl.col("library").str.to_lowercase(),
         kind=op.replace_strict(OPS, default=op.str.to_lowercase(), return_dtype=pl.String()),
         is_p2p=op.is_in(["Send", "Recv"]),
@@ -169,15 +167,14 @@ def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
         process=pl.col("host").fill_null("") + ":" + pl.col("pid").cast(pl.String).fill_null("") + ":",
         time_created_ns=pl.col("time_ns"),
     )  # fmt: skip
-    numbered = heads.to_frame("head").with_row_index("line").with_columns(pl.col("line").cast(pl.Int64))
+    numbered = pl.int_range(heads.len(), eager=True).alias("line").to_frame()
     return numbered.join(single, on="line", how="left", maintain_order="left").drop("line")
 
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:
-    part = ends.to_frame("end").with_columns(pl.col("end").str.extract_groups(_END).alias("e")).unnest("e")
+    part = ends.to_frame("end").select(pl.col("end").str.extract_groups(_END)).unnest("end")
     dtype = pl.col("dtype").replace_strict({str(i): name for i, name in enumerate(_DTYPES)}, default=pl.col("dtype"))
     return part.select(
-        "end",
         end_root=pl.col("root").cast(pl.Int64, strict=False),
         pointer="comm",
         input_sizes="[[" + pl.col("elements") + "]]",

@@ -16,9 +16,11 @@ import re
 from typing import Any
 
 import msgspec
+import polars as pl
 
-from parsers.lines import Row, event
+from parsers.lines import TEXT_CHARACTERS, Row
 from parsers.patterns import regex
+from parsers.tables import SCHEMAS, conform
 
 _PEER = regex(
     r"(?:[Pp]eer|[Cc]onnect to|send to|recv to|recv from|from|connection to) \[?([^\s<>\[\]]{1,255})\]?<(\d{1,6})>"
@@ -33,6 +35,8 @@ _STATUSES = {
     "19": "FATAL_ERR", "20": "RESP_TIMEOUT_ERR", "21": "GENERAL_ERR",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in _STATUSES.items()}
+_SAID = ["level", "message", "library", "place", "function"]
+_TOLD = ("kind", "severity", "code", "detail", "names_hosts", "names_ranks")
 _RANK_PAIRS = regex(r"\brank (\d{1,7})\b")
 
 
@@ -48,7 +52,7 @@ class Complaint(msgspec.Struct, frozen=True):
 
 
 def _c(pattern: str, kind: str, code: str | None = None, **more: Any) -> Complaint:
-    return Complaint(re.compile(pattern), kind, code, **more)
+    return Complaint(regex(pattern), kind, code, **more)
 
 
 _COMPLAINTS = (
@@ -117,8 +121,27 @@ _NOISE = regex(r"TOPO Detect Failed|Attribute class of node \w+ not found")
 _TRAIL = regex(r"^\S+:\d+(?: \([^)]*\))? -> \d+")
 
 
-def complaint(row: Row) -> dict[str, Any] | None:
-    """A record → a row of `events`, or None where it complains of nothing (return-code trails and hints included)."""
+def complaints(records: pl.DataFrame) -> pl.DataFrame:
+    """Records → rows of `events` for those that complain of something. What is said again and again is read once."""
+    said = records.select(_SAID).unique(maintain_order=True)
+    found = [_complaint(row) for row in said.iter_rows(named=True)]
+    columns = [pl.Series(name, [one and one.get(name) for one in found], SCHEMAS["events"][name]) for name in _TOLD]
+    known = said.with_columns(columns).filter(pl.col("kind").is_not_null())
+    rows = records.join(known, on=_SAID, nulls_equal=True, maintain_order="left")
+    return conform(
+        "events",
+        rows.select(
+            *_TOLD, "rank", "host", "pid", "device_index", "file", "line", "time_ns", "time_basis", "attempt",
+            local_rank=pl.coalesce("local_rank", "path_local_rank"),
+            text=pl.col("text").str.slice(0, TEXT_CHARACTERS),
+            rank_space=pl.when(pl.col("rank").is_not_null()).then(pl.lit("global")),
+            names_rank_space=pl.when(pl.col("names_ranks").is_not_null()).then(pl.lit("group")),
+        ),
+    )  # fmt: skip
+
+
+def _complaint(row: Row) -> dict[str, Any] | None:
+    """What a record tells of an event, or None where it complains of nothing (return-code trails and hints included)."""
     text = row["message"]
     if row["level"] == "INFO":
         match = _first(text, _ASIDES)
@@ -128,7 +151,7 @@ def complaint(row: Row) -> dict[str, Any] | None:
         return None
     else:
         match = _first(text, _COMPLAINTS)
-    family, found = match or (Complaint(re.compile(""), "comm_warning", severity="warning"), None)
+    family, found = match or (Complaint(regex(""), "comm_warning", severity="warning"), None)
     detail: dict[str, Any] = {"library": row["library"], "place": row["place"], "function": row["function"]}
     groups = found.groupdict() if found else {}
     code, severity = groups.pop("code", None) or family.code, family.severity
@@ -142,9 +165,8 @@ def complaint(row: Row) -> dict[str, Any] | None:
     detail["port"] = int(peer[2]) if peer else None
     ranks = [int(rank) for rank in _RANK_PAIRS.findall(text)[:2]] if family.ranks else None
     told = {name: value for name, value in detail.items() if value is not None}
-    own = {"rank": row["rank"], "host": row["host"], "pid": row["pid"], "device_index": row["device_index"]}
-    names = {"names_hosts": [peer[1]] if peer else None, "names_ranks": ranks or None, "names_rank_space": "group"}
-    return event(row, family.kind, severity=severity, code=code, detail=json.dumps(told), **own, **names)
+    names = {"names_hosts": [peer[1]] if peer else None, "names_ranks": ranks or None}
+    return {"kind": family.kind, "severity": severity, "code": code, "detail": json.dumps(told), **names}
 
 
 def _first(text: str, families: tuple[Complaint, ...]) -> tuple[Complaint, re.Match[str]] | None:

@@ -21,6 +21,8 @@ import re
 from collections import defaultdict
 from typing import Any
 
+import polars as pl
+
 from parsers.lines import Row, event
 from parsers.patterns import regex
 
@@ -65,6 +67,19 @@ _VENDORS = (
 )
 _KINDS = {"Init START": "comm_init_start", "Init COMPLETE": "comm_init_complete", "COMPLETE": "comm_init_complete",
           "Destroy": "comm_destroy", "Finalize": "comm_destroy"}  # fmt: skip
+
+
+# One of these stands in every record that is about the setup.
+_LIKELY = (
+    r"set (?:by environment )?to |CCL version \d|comm \S+ rank |Init timings|^Bootstrap|^NET/IB ?: (?:\w+ )?(?:Using|No )"
+    r"|^NET/Socket ?: Using|^Using network|^cudaDriverVersion|plugin|Plugin"
+)
+
+
+def is_likely() -> pl.Expr:
+    """Whether SetupReader has to look at a record."""
+    words = pl.coalesce(pl.when(pl.col("library").is_not_null()).then("message"), "text").str.contains(_LIKELY)
+    return (words | pl.col("text").str.contains(r"CCL version \d|MCCL")).fill_null(False)
 
 
 class SetupReader:

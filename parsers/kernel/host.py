@@ -73,7 +73,7 @@ RULES = (
         },
     ),
     Rule(
-        regex(r"(?P<task>[^\s:]{1,64}) invoked oom-killer: (?P<mask>[^\n]{0,120})"),
+        regex(r"(?<![^\s:])(?P<task>[^\s:]{1,64}) invoked oom-killer: (?P<mask>[^\n]{0,120})"),
         "host_oom", "warning", "invoked",
     ),
     Rule(regex(r"oom_reaper: reaped process \d+"), None),

@@ -70,10 +70,10 @@ _HEARTBEAT = regex(
 )
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.-])"
 _VALUE = regex(
-    rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?(?:loss|grad\w*|norm))(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*"
+    rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?(?:loss|grad\w{{0,30}}|norm))(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*"
     rf"(?:tensor\()?{_BAD.format(name='value')}"
-    rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w*|norm)"
-    rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w*|norm)\w*\b.{{0,30}}?\b(?:found|detected|encountered)\b"
+    rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w{{0,30}}|norm)"
+    rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w{{0,30}}|norm)\w{{0,30}}\b.{{0,30}}?\b(?:found|detected|encountered)\b"
 )
 _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 

@@ -4,17 +4,18 @@
     [2025-04-22T00:42:46.143943] [426] [abb4c809] [DLROVER_AGENT] [#save] [END] {"global_step": 177215}
     Fault nodes: [3, 5] Straggler nodes: [7]
     The node 3 is breakdown because the node check failed
-    Node 3 is abnormal and will be relaunched | Relaunch node worker-3
+    Node 3 is abnormal and will be relaunched | Relaunch node worker-3 | Relaunch node job-worker-3 to 8
     Network check rank 3 status [3: False]
     Network check rendezvous round 1; node rank 3 of 6, host 10.4.7.13
     Straggler: {3: 6.110}.
 
 An event line gives job, step and save with its own clock (no zone: local). A node number is the order in DLRover's
-rendezvous, not a rank: `rank_space` and `names_rank_space` are `node`.
+rendezvous, not a rank: `rank_space` and `names_rank_space` are `node`. A node that is launched anew is told by the name of
+its pod and the number of the next one, whose pod is named alike.
 
 Printed by: DLRover's master, elastic agent and event exporter.
 Versions: 0.3 to 0.6.
-Source: dlrover/python (training_event, master).
+Source: dlrover/python (training_event, master; the relaunch: master/node/training_node.py).
 """
 
 import json
@@ -85,6 +86,13 @@ def _node(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return {"names_ranks": _numbers(groups["node"]), "names_rank_space": "node", "detail": {"node": None}}
 
 
+def _relaunched(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """`job-worker-3 to 8`: pod job-worker-8 in place of job-worker-3."""
+    stem, node, new = groups.get("stem") or "node ", groups["node"], groups.get("new")
+    pods = {"old": f"{stem}{node}", "new": None if new is None else f"{stem}{new}"}
+    return {**_node(groups), "detail": {"node": None, "stem": None, **pods}}
+
+
 RULES = (
     Rule(
         regex(
@@ -105,8 +113,10 @@ RULES = (
         "membership", "info", "node_rank", _placed,
     ),
     Rule(
-        regex(r"[Rr]elaunch(?:ing)? (?:the )?node \w*?-?(?P<node>\d{1,9})\b"),
-        "membership", "warning", "relaunch", _node,
+        regex(
+            r"[Rr]elaunch(?:ing)? (?:the )?node (?P<stem>[\w.-]{0,120}?)(?P<node>\d{1,9})(?: to (?P<new>\d{1,9}))?(?![\w-]|\.\w)"
+        ),
+        "membership", "warning", "relaunch", _relaunched,
     ),
     Rule(
         regex(r"[Nn]ode \w*?-?(?P<node>\d{1,9})\b.{0,60}?(?:no heartbeat|heartbeat timeout)"),

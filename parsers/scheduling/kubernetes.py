@@ -5,7 +5,7 @@
     {"kind": "List", "items": [{"kind": "Event", "type": "Warning", "reason": "OOMKilling", "message": "…",
       "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
 
-`code` is the reason. Ages ("5m") are relative to a moment that the table does not tell, so such rows have no time.
+`code` is the reason; of `Scheduled` the node that a pod was given is in `detail`. Ages ("5m") are relative to a moment that the table does not tell, so such rows have no time.
 
 Printed by: kubectl get events, with -o wide or -o json.
 Versions: events of core/v1 and of events.k8s.io/v1.
@@ -26,6 +26,7 @@ _ROW = regex(
     r"^(?:[a-z0-9][\w.-]*\s+)??(?P<age>\d\S*|<\w+>)\s+(?P<type>Normal|Warning)\s+(?P<reason>\w+)\s+"
     r"(?P<kind>[\w.]+)/(?P<name>\S+)\s+(?P<message>.*)$"
 )
+_ASSIGNED = regex(r"^Successfully assigned \S+ to (?P<node>\S+)$")
 _KINDS = {
     "OOMKilling": "host_oom", "OOMKilled": "host_oom", "SystemOOM": "host_oom", "FailedMount": "storage_error",
     "FailedAttachVolume": "storage_error", "EvictionThresholdMet": "scheduler", "TaskHung": "hung_task",
@@ -100,6 +101,8 @@ def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[
     kind, _, name = str(said["object"]).partition("/")
     node = name if kind == "node" else said["source"]
     severity = "info" if level != "Warning" else "fatal" if reason in _FATAL else "warning"
+    assigned = _ASSIGNED.match(message) if reason == "Scheduled" else None
+    said = {**said, "node": assigned["node"] if assigned else None}
     detail = {key: value for key, value in said.items() if value is not None}
     return {
         "kind": _KINDS.get(reason, "scheduler"), "code": reason or None, "severity": severity, "text": message[:2000],

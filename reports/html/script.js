@@ -196,6 +196,14 @@
         draw("path", { class: "grid-line", d: `M${x(at)} 20V${height - 4}` }),
         draw("text", { class: "tick", x: x(at), y: 13 }, clock(elapsed, step)),
       ])));
+      for (const text of all(".inside", svg)) text.remove();
+      for (const bar of zoom > 1 ? all(".bar, .open", svg) : []) {
+        const [what] = bar.textContent.split(" of ");
+        const room = number(bar, "width");
+        if (room < what.length * 7 + 8) continue;
+        const text = draw("text", { class: "inside", x: x(Number(bar.dataset.at)) + 4, y: number(bar, "y") + 14 }, what);
+        bar.after(text);
+      }
     });
     scroller.addEventListener("scroll", () => names.setAttribute("transform", `translate(${scroller.scrollLeft} 0)`));
     svg.addEventListener("pointermove", (event) => {
@@ -251,7 +259,9 @@
     marker: document.createElementNS("http://www.w3.org/2000/svg", "path"),
   }));
   const drawer = byId("rank-drawer");
-  const report = JSON.parse(byId("incident-json").textContent);
+  const data = byId("incident-json");
+  if (!data) return; // a page of tables alone
+  const report = JSON.parse(data.textContent);
   const views = report.incidents[report.primary]?.views;
   let current = null;
   for (const { marker } of grids) marker.setAttribute("class", "chosen");
@@ -263,38 +273,46 @@
   const holds = (ranges, rank) => spans(ranges).some(([first, last]) => rank >= first && rank <= last);
   const within = ([, , first, length, stride], rank) =>
     rank >= first && (rank - first) % stride === 0 && (rank - first) / stride < length;
-  const stateOf = (rank) => views.grid.filter((item) => holds(item.ranks, rank)).pop()?.state.replace("_", " ");
+  const words = Object.fromEntries(all("#ranks [data-state]").map((item) => [item.dataset.state, item.dataset.word]));
+  const each = (ranges, act) => {
+    for (const [first, last] of spans(ranges)) for (let rank = first; rank <= Math.min(last, first + 99999); rank++) act(rank);
+  };
+  const states = new Map();
+  for (const cell of grids.length ? views.grid : []) each(cell.ranks, (rank) => states.set(rank, words[cell.state]));
   const hostOf = (rank) => views.hosts.find((item) => holds(item.ranks, rank))?.host;
 
   function title(rank) {
-    const [host, state] = [hostOf(rank), stateOf(rank)];
+    const [host, state] = [hostOf(rank), states.get(rank)];
     return `Rank ${rank}${host ? ` on ${host}` : ""}${state ? `: ${state}` : ""}`;
   }
 
   function describe(rank) {
-    const words = [title(rank)];
+    const lines = [title(rank)];
     if (views.mesh.length) {
-      words.push(views.mesh.map((axis) => `${axis.name} ${Math.floor(rank / axis.stride) % axis.size}`).join(", "));
+      lines.push(views.mesh.map((axis) => `${axis.name} ${Math.floor(rank / axis.stride) % axis.size}`).join(", "));
     }
-    for (const track of views.tracks) if (track.held && holds(track.ranks, rank)) words.push(`Waits in ${track.held}`);
+    for (const track of views.tracks) if (track.held && holds(track.ranks, rank)) lines.push(`Waits in ${track.held}`);
     for (const stack of views.stacks) {
-      if (holds(stack.ranks, rank)) words.push(`Stack: ${stack.top} (class of ${stack.count})`);
+      if (holds(stack.ranks, rank)) lines.push(`Stack: ${stack.top} (class of ${stack.count})`);
     }
     for (const row of views.collectives) {
       if (!holds(row.ranks, rank)) continue;
-      words.push(`${row.group}: enqueued ${row.last_enqueued ?? "–"}, completed ${row.last_completed ?? "–"}` +
+      lines.push(`${row.group}: enqueued ${row.last_enqueued ?? "–"}, completed ${row.last_completed ?? "–"}` +
         (row.open_op ? `, in ${row.open_op}` : "") + (row.mark ? ` (${row.mark})` : ""));
     }
-    return words.join("\n");
+    return lines.join("\n");
   }
 
   // Several ranks: how many are in which state, and what the hardware of their host recorded.
   function summarise(name, ranks, host) {
     const total = {};
-    for (const rank of ranks) total[stateOf(rank) ?? "not seen"] = (total[stateOf(rank) ?? "not seen"] ?? 0) + 1;
-    const words = [`${name}: ${Object.entries(total).map(([state, many]) => `${many} ${state}`).join(", ")}`];
-    for (const row of views.hardware) if (host && row.host === host) words.push(`${row.code ?? ""} ${row.text}`.trim());
-    return words.slice(0, 8).join("\n");
+    for (const rank of ranks) {
+      const state = states.get(rank) ?? "not seen";
+      total[state] = (total[state] ?? 0) + 1;
+    }
+    const lines = [`${name}: ${Object.entries(total).map(([state, many]) => `${many} ${state}`).join(", ")}`];
+    for (const row of views.hardware) if (host && row.host === host) lines.push(`${row.code ?? ""} ${row.text}`.trim());
+    return lines.slice(0, 8).join("\n");
   }
 
   // Frames these ranks in every drawing; false: none of them is drawn.
@@ -321,7 +339,7 @@
 
   function choose(ranges, name, host) {
     const ranks = new Set();
-    for (const [first, last] of spans(ranges)) for (let rank = first; rank <= Math.min(last, first + 99999); rank++) ranks.add(rank);
+    each(ranges, (rank) => ranks.add(rank));
     const [only] = ranks;
     const found = frame(ranks);
     drawer.hidden = false;

@@ -101,7 +101,7 @@ def _wait(case: Case, told: bool, complete: bool, waited: Collection[int]) -> tu
     """(where it is said, what is said) of those who waited."""
     if not told:
         ends = tuple(ref for rank in sorted(waited)[:2] for ref in case.ends[rank].refs[:1])
-        return ends, f"{ranks_text(waited)}, all that are told of, aborted as watchdogs end a wait"
+        return ends, f"{ranks_text(waited)}, all that left a line, aborted as watchdogs end a wait"
     timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
     return refs(timed_out), f"{ranks_text(waited)} wait" + (", and no rank of the job is missing" if complete else "")
 

@@ -188,9 +188,11 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
             operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
-        actions=(Action(kind="inspect_network", target=way, command=None, reason="the ring stands on this way"),),
+        actions=(
+            Action(kind="inspect_network", target=way, command=None, reason="the ring stopped between these two"),
+        ),
         collect=("port counters and kernel logs of both ends, and the switch's log",),
-        summary=f"All members of {operation.label} entered it; its ring stands on the way {way}: either end or what is between.",
+        summary=f"All members of {operation.label} entered it; its ring stopped on the way {way}: either end, or the link between them, is at fault.",
     )
 
 

@@ -50,7 +50,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=anomaly_at(
                 first, step_in_progress(case.tables["steps"], named[0]), f"stopped:{first.kind}:{first.group}", named[0]
             ),
-            blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters), groups=[first.group]),
+            blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters - {*named}), groups=[first.group]),
             summary=_summary(named, first),
         ),
     )

@@ -51,6 +51,7 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
     hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
     reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
+    these = "this address" if len(names) < 2 else "these addresses"  # fmt: skip
     text = f"{', '.join(reporters) or 'a process'} could not connect to {', '.join(names) or 'its peers'}"
     return Finding(
         detector=DETECTOR.name,
@@ -65,12 +66,12 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
                 kind="check_config" if wrong else "inspect_network",
                 target=", ".join(names) or "job",
                 command=None,
-                reason="other hosts cannot reach this address" if wrong else "nothing answered at this address",
+                reason=f"other hosts cannot reach {these}" if wrong else f"nothing answered at {these}",
             ),
         ),
-        collect=(f"log and kernel log of {', '.join(names)}",) if names else (),
+        collect=(f"the log and the kernel log of {', '.join(names)}",) if names else (),
         summary=f"The job never started: {text}"
-        + ("; other hosts cannot reach that address: the wrong network interface was chosen." if wrong else "."),
+        + (f"; other hosts cannot reach {these}: the wrong network interface was chosen." if wrong else "."),
     )
 
 

@@ -64,7 +64,7 @@ def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
             seen.add((step, root.rank, module, op))
     if len(ended) > 1:
         minor, observed = sum(ended.values()), births.history["step"].n_unique()
-        said = f"{len(ended)} of {observed} observed steps had births: {minor} minor (gone after the step), {len(ended) - minor} graver"
+        said = f"bad values first appeared in {len(ended)} of {observed} observed steps; in {minor} of them they were gone after the step"
         yield Claim(said, "for")
     if len({step for step, *_ in seen}) < _REPEATS:
         return
@@ -88,7 +88,7 @@ def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iter
     name, hits = max(Counter(places).items(), key=lambda item: (item[1], str(item[0])))
     odds = chance(hits, len(places), sizes.get(name, 0) / sum(sizes.values()))
     if hits >= _REPEATS and 0 < odds < _RARE:
-        said = f"{text.format(name)} holds {hits} of {len(places)} births; by chance alone that happens once in {1 / odds:.2g}"
+        said = f"{text.format(name)} holds {hits} of {len(places)} first bad values; by chance alone that happens once in {1 / odds:.2g}"
         yield Claim(said, "for")
 
 
@@ -167,7 +167,7 @@ def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
-        yield Claim(f"step {max(before)} is the last one observed before it", "for")
+        yield Claim(f"step {max(before)} is the last step observed before it", "for")
     later = next((one for one in case.checkpoints.complete if one.step >= row["step"]), None)
     if later is not None:
         reference = () if later.ref is None else (later.ref,)

@@ -7,17 +7,19 @@ from math import isfinite
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
-from forensics.model.incident import Action
 
 _FEW_DIGITS = ("float8", "e4m3", "e5m2", "float16", "half", "bfloat16", "fp8", "fp16", "bf16")
 _SHOWN = 3
 
 
-def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
-    """`row`: the first bad one. Formats, amax and scales of the tensors of its operation up to it."""
+def scaling_claims(tensors: pl.DataFrame, births: Births, row: Row) -> Iterator[Claim]:
+    """`row`: the first bad one. Formats, amax and scales of the tensors of its operation up to it; the first bad scale of
+    all is told as a finding of its own."""
+    first = [ref(one) for one in bad_scales(tensors).head(1).iter_rows(named=True)]
     same = births.rows.filter(
         (pl.col("rank") == row["rank"])
         & (pl.col("step") == row["step"])
@@ -26,10 +28,11 @@ def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
         & (pl.col("format").is_not_null() | pl.col("scale").is_not_null())
     )
     for one in same.tail(_SHOWN).iter_rows(named=True):
-        yield Claim(_scaled(one), "for", (ref(one),))
+        if ref(one) not in first:
+            yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
-        yield Claim(f"{row['op']} takes exponents, which bear few digits worst, and ran in {word}", "for", (ref(row),))
+        yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))
 
 
 def _scaled(one: Row) -> str:
@@ -52,21 +55,3 @@ def _scaled(one: Row) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.4g}".replace("inf", "Inf").replace("nan", "NaN")
-
-
-def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
-    """Where its peers computed the same operation well, the device itself is a suspect, whatever its driver says."""
-    peers = births.rows.filter(
-        (pl.col("rank") != row["rank"])
-        & (pl.col("step") == row["step"])
-        & pl.col("module").eq_missing(pl.lit(row["module"]))
-        & (pl.col("tensor") == row["tensor"])
-    )
-    if row["rank"] < 0 or not peers.height or peers["bad"].fill_null(True).any():
-        return ()
-    what = row["op"] or "the same operation"
-    reason = (
-        f"{peers['rank'].n_unique()} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; "
-        "other operations use other parts of it, and no error record clears it"
-    )
-    return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)

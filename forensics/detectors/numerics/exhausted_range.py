@@ -33,7 +33,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     frame = frame.filter(pl.col("launch") == pl.col("launch").max())
     clipped = _onset(frame, _clipped(), _CALM_PCT, _CLIPPED_PCT)
     lost = _onset(frame, pl.col("underflow_pct"), _CALM_LOST_PCT, _LOST_PCT)
-    zero = _vanished(frame)
+    zero = _vanished(frame.filter(~pl.col("step").is_in(_skipped(case, frame))))
     found = []
     if clipped is not None:
         found.append(_finding(frame, clipped, "overflow", "of its values are clipped at the largest one of the format"))
@@ -42,6 +42,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     elif lost is not None:
         found.append(_finding(frame, lost, "underflow", "of its values are too small for the format and became zero"))
     return tuple(found)
+
+
+def _skipped(case: Case, frame: pl.DataFrame) -> list[int]:
+    """Steps whose update the log says was left out, by the job or by every rank that has statistics: what became zero there
+    was made so."""
+    told = case.tables["steps"].filter((pl.col("skipped") > 0) & pl.col("step").is_not_null())
+    ranks = set(frame["rank"].to_list())
+    by_step = told.group_by("step").agg(pl.col("rank"), pl.col("rank").has_nulls().alias("whole"))
+    return [step for step, said, whole in by_step.iter_rows() if whole or ranks <= set(said)]
 
 
 def _clipped() -> pl.Expr:
@@ -68,13 +77,17 @@ def _onset(frame: pl.DataFrame, share: pl.Expr, calm: float, much: float) -> pl.
 
 
 def _vanished(frame: pl.DataFrame) -> tuple[int, pl.DataFrame, pl.DataFrame] | None:
-    """(step, per-step shares, rows of that step): the first step from which on gradients are zero that were not before."""
+    """(step, per-step shares, rows of that step): the first step from which on gradients are zero that were not before. A
+    module into which nothing but zeros went (an expert without tokens, a masked batch) has none by right."""
     flag = pl.any_horizontal(pl.col(name).str.contains(FOUND_INF).fill_null(False) for name in ("module", "tensor"))
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
     none = (size == 0).fill_null(False)
     if not frame.select(none.any()).item():
         return None
     rows = frame.filter(pl.col("base").is_in(_GRADIENTS) & (pl.col("numel").fill_null(2) > 1) & ~flag)
+    run = ["rank", "step", "module"]
+    fed = frame.filter(pl.col("base") == "input").group_by(run).agg(size.max().alias("fed")).filter(pl.col("fed") == 0)
+    rows = rows.join(fed, on=run, how="anti", nulls_equal=True, maintain_order="left")
     rows = rows.with_columns((size == 0).alias("zero")).filter(pl.col("zero").is_not_null())
     steps = rows.group_by("step").agg(pl.col("zero").mean().alias("share"), pl.len().alias("seen")).sort("step")
     gone = steps.filter(pl.col("seen") >= _LEAST).filter(pl.col("share") >= _GONE)

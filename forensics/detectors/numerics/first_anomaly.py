@@ -22,6 +22,7 @@ from forensics.detectors.numerics.anomaly_context import (
     repeat_claims,
     step_claims,
 )
+from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, suspect_device
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     Row,
@@ -33,7 +34,7 @@ from forensics.detectors.numerics.anomaly_rows import (
     value_of,
     where,
 )
-from forensics.detectors.numerics.anomaly_scaling import device_tests, scaling_claims
+from forensics.detectors.numerics.anomaly_scaling import scaling_claims
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -43,7 +44,7 @@ from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Severity
-from forensics.model.texts import ranges
+from forensics.model.texts import ranks_text
 from parsers.rank_list import rank_list
 
 _SHOWN = 200
@@ -111,6 +112,8 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
     who = answer.ranks or answer.suspects
+    is_alone = answer.ranks == (row["rank"],) and lead.birth == "op" and not lead.ended and not hardware.claims
+    device = suspect_device(case, births, row) if is_alone else NO_DEVICE
     return Finding(
         detector=DETECTOR.name,
         cause=answer.cause,
@@ -119,15 +122,17 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         suspect_ranks=tuple(rank for rank in answer.suspects if rank >= 0),
         domain="infrastructure" if hardware.claims else answer.domain,
         devices=hardware.devices,
+        suspect_devices=device.devices,
         first_anomaly=first_anomaly(row, lead.rank, describe(clean) if clean else None, answer.cause),
         undecided=answer.undecided,
         claims=(
             *_claims(births, roots, answer, row, clean),
-            *scaling_claims(births, row),
+            *scaling_claims(case.tables["tensors"], births, row),
             *growth_claims(births, row),
             *repeat_claims(case, births),
             *step_claims(case, births, row),
             *hardware.claims,
+            *device.claims,
         ),
         severity=_severity(births, lead),
         actions=(
@@ -137,7 +142,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),
-        summary=_summary(births, answer, row),
+        summary=" ".join([_summary(births, answer, row), *device.sentences]),
     )
 
 
@@ -172,7 +177,7 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
         found = bad_row(births, at)
         claims.append(Claim(f"{speaker(echo)}: {shown_value(found)} later, in {where(found)}", "for", (ref(found),)))
     if births.silent:
-        claims.append(Claim(f"no statistics of ranks {ranges(births.silent)}", "unseen"))
+        claims.append(Claim(f"no statistics of {ranks_text(births.silent)}", "unseen"))
     if births.spread.conflicts:
         claims.append(Claim("ranks state different members of one group", "against"))
     if births.spread.mismatch:
@@ -219,9 +224,9 @@ def _summary(births: Births, answer: Answer, row: Row) -> str:
         who = speaker(answer.ranks[0])
         return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
     if answer.ranks:
-        return f"Ranks {ranges(answer.ranks)} each produced a bad value of their own; the first is {value} in {place}.{reach}"
+        return f"{ranks_text(answer.ranks).capitalize()} each produced a bad value of their own; the first is {value} in {place}.{reach}"
     if answer.suspects:
-        return f"{value} first shows in {place}; the evidence does not show which of ranks {ranges(answer.suspects)} it comes from."
+        return f"{value} first shows in {place}; the evidence does not show which of {ranks_text(answer.suspects)} it comes from."
     return f"{value} first shows in {place}; the evidence does not show where it comes from."
 
 

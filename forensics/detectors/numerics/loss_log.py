@@ -86,12 +86,17 @@ def _when(row: Row) -> tuple[int, str, int]:
 # --- NaN -------------------------------------------------------------------------------------------------------------
 
 
+def _printed(value: float) -> str:
+    """NaN, Inf and -Inf as people write them."""
+    return f"{value:g}".replace("nan", "NaN").replace("inf", "Inf")
+
+
 def _first_nan(rows: Sequence[Row]) -> _Bad | None:
     had_loss = False
     for row in rows:
         loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
         if loss is not None and not isfinite(loss):
-            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {loss}")
+            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {_printed(loss)}")
         bad_norm = norm is not None and not isfinite(norm)
         # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
         is_skip = bool(skipped) and not (norm is not None and isnan(norm))
@@ -100,7 +105,7 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
             return _Bad(row, "nan", f"{why}, though no step was skipped")
         if bad_norm and not skipped:
             hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
-            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {norm}{hidden}")
+            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {_printed(norm)}{hidden}")
         had_loss |= loss is not None
     return None
 
@@ -184,7 +189,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
     suspects |= set(ahead)
     for row in asserts[:20]:
         claims.append(
-            Claim(f"a check of the program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
+            Claim(f"a check of the training program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
         )
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
@@ -300,12 +305,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
     onset, outlier, normal, calm = spikes[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = f"the loss rises from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
+    text = f"the loss rose from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
     claims = [Claim(text, "for", (_line_ref(outlier),))]
     if onset is not outlier:
-        claims.insert(0, Claim(f"the gradient norm grows from step {onset['step']} on", "for",
+        claims.insert(0, Claim(f"the gradient norm grew from step {onset['step']} on", "for",
                                (_line_ref(onset),)))  # fmt: skip
-    after = " It came back later." if calm is not None else ""
+    before = "" if onset is outlier else f"; its onset is step {onset['step']}"
+    after = " The loss recovered later." if calm is not None else ""
     if len(spikes) > 1:
         last_one = spikes[-1].onset
         more = f"{len(spikes)} such spikes between step {onset['step']} and step {last_one['step']}"
@@ -321,13 +327,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
         severity=severity,
         actions=(
             Action(kind="check_data", target=batches, command=None,
-                   reason="a spike often follows the data or the learning rate"),
+                   reason="a spike often comes from the data or the learning rate"),
             Action(kind="rollback", target=before_step(onset["step"]), command=None,
                    reason="it holds the model before the spike"),
-            Action(kind="skip_data", target=batches, command=None, reason="the same data may bring the same spike"),
+            Action(kind="skip_data", target=batches, command=None, reason="the same data may cause the same spike"),
         ),
         time_ns=onset["time_ns"],
-        summary=f"{text[0].upper()}{text[1:]}; the onset is step {onset['step']}.{after}",
+        summary=f"{text[0].upper()}{text[1:]}{before}.{after}",
     )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import first_anomaly, ref, speaker, where
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, differ
-from forensics.graph.numerics.replicas import Divergence, first_divergence
+from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.texts import ranks_text
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
@@ -30,14 +30,56 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if isinstance(first_bad, int):
         frame = frame.filter(pl.col("step") < first_bad)
     share = case.tolerances.replicas
-    divergence = first_divergence(frame, share)
+    divergence, kept = _by_no_right(case, frame, share)
     recompute = _recompute(frame, share)
     found: list[Finding] = []
     if divergence is not None:
-        found.append(_finding(divergence, share))
+        found.append(_left_out(divergence, kept) if kept else _finding(divergence, share))
     if recompute is not None and (not found or recompute[1]["step"] <= (found[0].first_anomaly.step or 0)):
         found = [_recompute_finding(*recompute)]
     return tuple(found)
+
+
+def _by_no_right(case: Case, frame: pl.DataFrame, share: float) -> tuple[Divergence | None, frozenset[int]]:
+    """(the first disagreement, the few ranks whose update was zero in it), but for updates that the log says were skipped."""
+    told = case.tables["steps"].filter(pl.col("skipped") > 0)
+    skipped = set(told.select("rank", "step").drop_nulls().iter_rows())
+    idle: dict[int, int] = {}
+    while True:
+        found = first_divergence(frame, share, idle)
+        kept = that_kept(frame, found) if found is not None else frozenset()
+        step = found.row[min(found.row)]["step"] if found is not None else 0
+        if not kept or not all((rank, step) in skipped for rank in kept):
+            return found, kept if found is not None and 2 * len(kept) < len(found.row) else frozenset()
+        idle |= dict.fromkeys(kept, step)
+
+
+def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
+    """Weights that stayed while those of the other replicas moved: skipped on purpose, or forgotten; no fault of a device."""
+    row = divergence.row[min(kept)]
+    others = divergence.row.keys() - kept
+    who, step = ranks_text(kept), row["step"]
+    text = (
+        f"the weights of {who} after step {step} are those of the step before, and those of {ranks_text(others)} moved"
+    )
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        suspect_ranks=tuple(sorted(kept)),
+        first_anomaly=first_anomaly(row, None, None, "left_out_update"),
+        undecided=("tied_explanations",),
+        claims=(
+            Claim(f"{speaker(row['rank'])}: {where(row)}: as in the step before", "for", (ref(row),)),
+            Claim("another replica: the weights moved", "for", (ref(divergence.row[min(others)]),)),
+        ),
+        severity="severe",
+        actions=(
+            Action(kind="check_config", target=f"the update of step {step} on {who}", command=None,
+                   reason="a job that tolerates faults may skip it by right; else the optimizer did not run there"),
+        ),
+        collect=("the log of that step: whether the update was skipped on purpose",),
+        summary=f"In {where(row)}, {text}: that update was left out, by right or by mistake.",
+    )  # fmt: skip
 
 
 def _finding(divergence: Divergence, share: float) -> Finding:
@@ -47,10 +89,13 @@ def _finding(divergence: Divergence, share: float) -> Finding:
     shown = min(largest if tie else minority)
     row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
     everyone = tuple(sorted((*largest, *minority)))
-    who = f"ranks {ranges(everyone)} disagree and no side has the majority" if tie else (
-        f"rank{'s' if len(minority) > 1 else ''} {ranges(minority)} differ{'' if len(minority) > 1 else 's'} "
-        f"from ranks {ranges(largest)}"
-    )  # fmt: skip
+    who, at = ranks_text(everyone if tie else minority), where(row)
+    many = ranks_text(largest)
+    how = (
+        f"disagree in {at}, and no side has the majority"
+        if tie
+        else f"differ{'' if len(minority) > 1 else 's'} from {many} in {at}"
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -72,7 +117,7 @@ def _finding(divergence: Divergence, share: float) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=f"In {where(row)}, {who}; these tensors must be equal {_within(share)}.",
+        summary=f"{who.capitalize()} {how}; these tensors must be equal {_within(share)}.",
     )  # fmt: skip
 
 

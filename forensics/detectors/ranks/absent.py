@@ -164,9 +164,9 @@ def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
 _WHY: dict[Reason, str] = {
     "two_member_mismatch": "in a group of two, one call too many on one side looks like one too few on the other",
     "tied_explanations": "half of the group and more, or ranks of several groups, are blamed: the few may be the ones that made an extra call",
-    "culprit_among_missing": "not all that it may wait for is heard of",
+    "culprit_among_missing": "some of the ranks that it may wait for left no record",
     "membership_unknown": "its number counts within a group whose members are not known",
-    "conflicting_evidence": "it gave up on others itself",
+    "conflicting_evidence": "it timed out itself",
 }
 
 
@@ -199,9 +199,7 @@ def _finding(
             signature=f"absent:{main.kind}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
-        collect=(f"py-spy dump of {ranks_text(named)}, and its whole log",)
-        if named
-        else ("Flight Recorder dumps of all ranks",),
+        collect=(f"the whole log of {ranks_text(named)}",) if named else ("Flight Recorder dumps of all ranks",),
         summary=f"{text[:1].upper()}{text[1:]}{limit}.",
     )
 

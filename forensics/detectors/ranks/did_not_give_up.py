@@ -32,9 +32,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     lost = sorted(set(rest) - case.seen)
     text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
-    text += f" (nothing of {ranks_text(lost)} is here)" if lost else ""
+    text += f" (the bundle has no record of {ranks_text(lost)})" if lost else ""
     odd = gave_up_elsewhere(case.stacks, gave_up)
-    beside = "one of the ranks that waited was in a call of its own"
+    beside = "one of the ranks that waited made a call of its own"
     if odd:
         where = "; ".join(f"rank {rank} at {code.file}:{code.line}" for rank, code in sorted(odd.items())[:3])
         beside += f": most gave up at one line of the program, {where}"
@@ -47,7 +47,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
-            summary=f"Undecided: {text}; or {beside}.",
+            summary=f"Undecided: {text}. Either {ranks_text(rest)} stopped, or {beside}.",
         ),
     )
 

@@ -10,6 +10,7 @@ from forensics.case import Case
 from forensics.facts.error_words import memory_sizes, users_code, without_numbers
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
+from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause
@@ -35,8 +36,8 @@ _TO_DO: dict[str, tuple[ActionKind, str]] = {
         "check_config",
         "it needs more host memory than its limit (fewer data workers or prefetched batches help)",
     ),
-    "disk_full": ("check_config", "the disk or shared memory must have room before a restart"),
-    "segfault": ("check_code", "a library or an extension crashed, and its core dump shows where"),
+    "disk_full": ("check_config", "make room on the disk or in shared memory before a restart"),
+    "segfault": ("check_code", "a library or an extension crashed; the core dump shows where"),
     "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
     "killed": ("collect_more", "these show who killed it"),
     "None": ("collect_more", "the last lines show why it ended"),
@@ -58,7 +59,13 @@ def _said(outcome: ProcessEnd) -> str:
 def _did(outcome: ProcessEnd) -> str:
     """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
     words, said = _WORDS[str(outcome.cause)], _said(outcome)
+    words = "could not use its storage" if _storage(outcome) else words
     return words if said in words.replace(",", "").split() else f"{words} ({said})"
+
+
+def _storage(outcome: ProcessEnd) -> StorageError | None:
+    """What its storage answered, where that is what it died of."""
+    return storage_error(outcome.refs[0].text) if outcome.cause == "exception" and outcome.refs else None
 
 
 def _code(case: Case, outcome: ProcessEnd) -> Code | None:
@@ -168,8 +175,11 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             )
         )
     kind, why = _TO_DO[str(cause)]
+    storage = _storage(first)
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = f"the logs of {target}, its host's kernel and the scheduler" if kind == "collect_more" else target
+    target = f"the logs of {target}, of the kernel and of the scheduler" if kind == "collect_more" else target
+    if storage is not None:
+        kind, target, why = "inspect_hardware", storage.holder, storage.why
     actions = (Action(kind=kind, target=target, command=None, reason=why),)
     return (
         Finding(
@@ -178,7 +188,10 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             ranks=() if everybody or tie else ranks,
             suspect_ranks=ranks if tie else (),
             undecided=("clock_error_exceeds_gap",) if tie else (),
-            domain="workload"
+            site="storage_io" if storage is not None else None,
+            domain="infrastructure"
+            if storage is not None
+            else "workload"
             if everybody or cause in ("exception", "gpu_oom")
             else "infrastructure"
             if cause == "gpu_fault"

@@ -115,9 +115,9 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
             signature=f"exit:{codes[0]}",
         ),
         collect=("what the processes printed last, on standard error as well, and the launcher's table of failures",),
-        summary=f"{text[:1].upper()}{text[1:]}; which rank it was is not told."
+        summary=f"{text[:1].upper()}{text[1:]}; which rank it was is not recorded."
         if cause
-        else f"Undecided: {text}; which rank it was and why it ended is not told.",
+        else f"Undecided: {text}; which rank it was and why it ended are not recorded.",
     )
 
 

@@ -16,6 +16,7 @@ from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.facts.progress import step_in_progress
+from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
@@ -37,7 +38,9 @@ _BY_KERNEL = ("host_oom", "segfault")
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
-    for row in without_echoes(case.events).iter_rows(named=True):
+    for row in (
+        without_echoes(case.events).filter(pl.col("kind").is_in(["gpu_error", *OWN_CAUSES])).iter_rows(named=True)
+    ):
         if (
             own_rank(row) is None
             and row["kind"] == "gpu_error"
@@ -85,9 +88,11 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     after = cause == "exception" and _may_follow(case, same)
     hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
     words = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
+    storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
+    did = "could not use its storage" if storage is not None else _WORDS[cause]
     claims = [
         Claim(
-            f"a process {_WORDS[cause]}: {shorten(words, 120, placeholder=' …')}",
+            f"a process {did}: {shorten(words, 120, placeholder=' …')}",
             "for",
             refs(same),
         )
@@ -118,7 +123,12 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             ranks=killed,
             hosts=() if killed else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
-            domain="infrastructure" if cause == "gpu_fault" else "workload" if cause == "gpu_oom" else "unknown",
+            site="storage_io" if storage is not None else None,
+            domain="infrastructure"
+            if cause == "gpu_fault" or storage is not None
+            else "workload"
+            if cause == "gpu_oom"
+            else "unknown",
             undecided=("conflicting_evidence",) if after else () if killed or hosts else ("membership_unknown",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
@@ -128,8 +138,8 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=(_action(cause, ", ".join(hosts)),),
-            summary=f"{who[:1].upper()}{who[1:]} {_WORDS[cause]}"
+            actions=(_action(cause, ", ".join(hosts), storage),),
+            summary=f"{who[:1].upper()}{who[1:]} {did}"
             + ("; most ranks waited until a timeout, and it may have come after that." if after else "."),
         ),
     )
@@ -171,6 +181,8 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
 
 
-def _action(cause: Cause, target: str) -> Action:
+def _action(cause: Cause, target: str, storage: StorageError | None) -> Action:
+    if storage is not None:
+        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
     return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])

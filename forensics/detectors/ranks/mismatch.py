@@ -60,6 +60,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _first(case: Case, source: str) -> _Call | None:
     told = case.positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
+    if not told.height:
+        return None
     key = ["group", "number"]
     calls = told.filter(pl.col("call").is_not_null())
     if source == "watchdog":  # of several that a member gave up, the first holds it
@@ -178,7 +180,7 @@ def _finding(case: Case, call: _Call) -> Finding:
         domain="workload",
         claims=tuple(claims),
         first_anomaly=_anomaly(case, call, first, few, many, decided),
-        blast_radius=_blast(case, call, many, first),
+        blast_radius=_blast(case, call, few if decided else (), many, first),
         collect=()
         if decided
         else ("TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",),
@@ -220,9 +222,9 @@ def _anomaly(
     )
 
 
-def _blast(case: Case, call: _Call, many: tuple[int, ...], first: _Row) -> BlastRadius:
+def _blast(case: Case, call: _Call, few: tuple[int, ...], many: tuple[int, ...], first: _Row) -> BlastRadius:
     recorded = call.source == "flight_record" and case.roots is not None
-    waiting = len(case.roots.waiters) if recorded and case.roots is not None else len(many)
+    waiting = len(case.roots.waiters - {*few}) if recorded and case.roots is not None else len(many)
     return BlastRadius(ranks_waiting=waiting, groups=[first["label"]])
 
 

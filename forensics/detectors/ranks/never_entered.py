@@ -102,7 +102,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     if suspects:
         claims.append(
             Claim(
-                f"{ranks_text(suspects)} left no usable record, and may wait as well or be at fault as well",
+                f"{ranks_text(suspects)} left no usable record: waiting and being at fault are both possible",
                 "unseen",
             )
         )
@@ -173,7 +173,7 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
     assert case.roots is not None and case.waits is not None
     total = len(case.roots.waiters)
-    text = f"{f'{explained} of {total}' if explained < total else f'all {total}'} waiting ranks wait for {ranks_text(named)}, directly or through others"
+    text = f"{f'{explained} of {total}' if explained < total else f'all {total}'} waiting ranks {'waits' if explained == 1 else 'wait'} for {ranks_text(named)}, directly or through others"
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
     if vague:
         text += f"; {ranks_text(vague)} wait in sends and receives whose peers are not recorded, and no other rank is outside communication"

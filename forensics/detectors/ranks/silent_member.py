@@ -57,7 +57,7 @@ def _somebody(case: Case) -> tuple[Finding, ...]:
     waits = rows(case.events, "collective_timeout")
     if not waits or case.ends:
         return ()
-    text = "a process whose rank is not told waited for others until a time-out"
+    text = "a process whose rank is not recorded waited for others until a time-out"
     return (
         Finding(
             detector=DETECTOR.name,
@@ -107,7 +107,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
             group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
-        collect=(f"py-spy dump of rank {rank}, and its whole log",),
+        collect=(f"the whole log of rank {rank}",),
         summary=f"{text[:1].upper()}{text[1:]}.",
     )  # fmt: skip
 
@@ -118,7 +118,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     waits = group.waits
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks of a group"
+    who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks"
     what = waits[0]["kind"] or "a collective"
     claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits)), *launched]
     if stuck:
@@ -161,14 +161,14 @@ def _reading(
     if group.members:
         return "tied_explanations", frozenset(), "the members wait in different operations"
     if stuck and 2 * len(stuck) < len(timed_out):
-        why = f"the watchdog of {ranks_text(stuck)} got stuck, and the lines do not say who else belongs to the group"
+        why = f"the watchdog of {ranks_text(stuck)} got stuck, and no line lists the members of the group"
         return "membership_unknown", stuck, why
     rest = case.job_told_of - timed_out
     if rest and _FEW * len(rest) <= len(case.job_told_of) and len(timed_out) > 1:
         whole = "of the whole job" if case.is_world_told else "of those that left a line"
-        why = f"{whole} {ranks_text(rest)} printed no timeout, and the lines do not say who belongs to the group"
+        why = f"{whole} {ranks_text(rest)} printed no timeout, and no line lists the members of the group"
         return "membership_unknown", rest, why
-    why = "whoever times out waited for others, and the lines do not say who else belongs to the group"
+    why = "a rank that times out was waiting itself, and no line lists the members of the group"
     return "membership_unknown", frozenset(), why
 
 

@@ -62,8 +62,8 @@ def _finding(cause: Cause, text: str, claim: Claim, undecided: tuple[Reason, ...
         undecided=undecided,
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
-        actions=(Action(kind="ignore", target="job", command=None, reason="it was stopped from outside"),),
-        collect=("stacks and Flight Recorder dumps of all ranks before the job is stopped, if it hangs",),
+        actions=(Action(kind="ignore", target="job", command=None, reason="the job was stopped from outside"),),
+        collect=("stacks and Flight Recorder dumps of all ranks before you stop the job, if it hangs",),
         summary=f"{text[:1].upper()}{text[1:]}; no line shows a fault before that.",
     )
 

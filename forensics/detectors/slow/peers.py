@@ -86,8 +86,8 @@ def longer(one: Outlier, verb: str = "takes") -> Claim:
     """A rank's figures beside those of its peers."""
     more = f"{100 * one.ratio:.0f}% longer" if 0 < one.ratio < 10 else f"{one.excess_ms:.4g} ms longer"
     text = (
-        f"rank {one.rank}: {one.phase} {verb} {one.level_ms + one.excess_ms:.4g} ms, at the median of its "
-        f"{len(one.peers) - 1} peers {one.level_ms:.4g} ms: {more}, {course(one)}{f' ({one.votes} of {one.steps} steps)' if one.is_steady else ''}"
+        f"rank {one.rank}: {one.phase} {verb} {one.level_ms + one.excess_ms:.4g} ms, the median of its "
+        f"{len(one.peers) - 1} peers is {one.level_ms:.4g} ms ({more}), {course(one)}{f' ({one.votes} of {one.steps} steps)' if one.is_steady else ''}"
     )
     return Claim(text, "for", references(one.places))
 
@@ -95,8 +95,8 @@ def longer(one: Outlier, verb: str = "takes") -> Claim:
 def waiting(one: Outlier) -> Claim:
     """That the others wait for a rank, by a figure of its own and one of a peer."""
     text = (
-        f"the others wait for rank {one.rank}: in {one.phase} it spends {one.level_ms + one.excess_ms:.4g} ms, they "
-        f"{one.level_ms:.4g} ms at the median ({one.votes} of {one.steps} steps)"
+        f"the others wait for rank {one.rank}: in {one.phase} it spends {one.level_ms + one.excess_ms:.4g} ms, the "
+        f"others {one.level_ms:.4g} ms at the median ({one.votes} of {one.steps} steps)"
     )
     return Claim(text, "for", references((*one.places[:1], *one.peer_places)))
 
@@ -124,7 +124,7 @@ def price(slow: Sequence[Outlier]) -> str:
         if one.share is not None:
             shares[one.rank] = shares.get(one.rank, 0.0) + one.share
     worst = max(shares.values(), default=0.0)
-    return f" All ranks wait for it: about {100 * worst:.1f}% of the time of all steps." if worst > 0 else ""
+    return f" Waiting for it costs all ranks about {100 * worst:.1f}% of the time of all steps." if worst > 0 else ""
 
 
 def named(ranks: Sequence[int], case: Case) -> str:

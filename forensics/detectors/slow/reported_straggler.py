@@ -134,7 +134,7 @@ def _slowest(case: Case, timer: str, cause: Cause) -> Finding | None:
     longer = median((own["max_ms"] - own["min_ms"]) / own["min_ms"])
     if longer < _SPREAD or 2 * votes < told.height or tail(votes, told.height, 1 / size) * size >= _ALPHA:
         return None
-    text = f"rank {rank} is the slowest of {votes} of {told.height} intervals of {timer}, {100 * longer:.0f} % above the fastest"
+    text = f"rank {rank} is the slowest of {votes} of {told.height} intervals of {timer}, {100 * longer:.0f}% above the fastest"
     shown = tuple(Ref(file=row["file"], line=row["line"], text=f"/{rank}") for row in own.head(3).iter_rows(named=True))
     alone = case.roles.is_known([rank]) and not case.roles.is_piped
     return _finding(case, [rank], cause, Claim(text, "for", shown), None if alone else "membership_unknown")
@@ -157,7 +157,7 @@ def _weakest(case: Case) -> Finding | None:
     slow_clock = [clock for _, _, clock in own if clock and {"min", "max"} <= clock.keys() and clock["min"][1] == rank]
     by_clock = 2 * len(slow_clock) > len(own) and all(c["min"][0] <= (1 - _CLOCK) * c["max"][0] for c in slow_clock)
     began = sum(one["min"][1] == rank for _, one, _ in ends[: len(ends) // 4]) <= len(ends) // 8 and len(ends) >= 8
-    text = f"rank {rank} has the lowest throughput in {votes} of the last {len(last)} intervals, {100 * lower:.0f} % below the highest"
+    text = f"rank {rank} has the lowest throughput in {votes} of the last {len(last)} intervals, {100 * lower:.0f}% below the highest"
     text += ", and the lowest clock" if by_clock else ""
     sure = by_clock or began or (case.roles.is_known([rank]) and not case.roles.is_piped)
     claim = Claim(text, "for", refs(row for row, _, _ in own))

@@ -28,7 +28,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     late = [one for one in found if one.phase == "comm"]
     reason, why = _doubt(case, slow, {one.rank for one in late})
     who, first = peers.named(ranks, case), max(slow, key=lambda one: one.share)
-    text = f"{who} slower than its peers at {first.kernel}, {100 * first.share:.0f} % above their median in {first.moments} looks"
+    text = f"{who} slower than its peers at {first.kernel}, {100 * first.share:.0f}% above their median in {first.moments} snapshots"
     return (
         Finding(
             detector=DETECTOR.name,
@@ -61,7 +61,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _doubt(case: Case, slow: list[Mean], late: set[int]) -> tuple[Reason | None, str]:
     if min(one.moments for one in slow) < _LOOKS:
-        return "single_snapshot", "it was looked at once"
+        return "single_snapshot", "there is one snapshot"
     if late != {one.rank for one in slow}:
         return (
             "no_baseline",

@@ -78,7 +78,7 @@ def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFram
     host, middle = str(odd["host"]), float(rest["ms"].median())  # type: ignore[arg-type]
     text = (
         f"within {host} {odd['kind']} takes {odd['ms']:.4g} ms, within {rest.height} other hosts {middle:.4g} ms for the same call "
-        f"of {odd['size']} members ({odd['calls']} calls), its last member's time, too"
+        f"of {odd['size']} members ({odd['calls']} calls); its fastest member is slow, too"
     )
     shown = pl.concat([timed.filter(pl.col("comm") == comm).head(1) for comm in (odd["comm"], rest["comm"][0])])
     places = tuple(
@@ -127,7 +127,7 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
     measured = [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "link" and one.host == host]
     text = (
         f"{first.phase} takes the ranks of {host} {first.level_ms + first.excess_ms:.4g} ms, all others {first.level_ms:.4g} ms "
-        f"({100 * first.ratio:.0f} % longer), {peers.course(first)}; they do not come to it early"
+        f"({100 * first.ratio:.0f}% longer), {peers.course(first)}; they do not come to it early"
     )
     return Finding(
         detector=DETECTOR.name,

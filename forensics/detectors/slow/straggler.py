@@ -113,7 +113,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         claims=(*claims, *measured[:4]),
         actions=_actions(sort, ranks) if not reason else (),
         collect=(
-            "clocks, temperatures, throttle reasons of the devices, host load; which stage and load each rank has",
+            "clocks, temperatures and throttle reasons of the GPUs, the load of the hosts, and the pipeline stage of each rank",
         ),
         summary=words + (f" Nobody is named: {why}." if reason else ""),
     )

@@ -6,7 +6,6 @@ members recorded under that number, and where most of those who print of the cal
 call than its peers is no mere victim. A lone send runs beside what follows and tells nothing.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,8 +15,9 @@ import polars as pl
 from forensics.facts.event_rows import reference
 from forensics.facts.states import States
 from forensics.model.ref import Ref
+from parsers.patterns import regex
 
-_SIZES = re.compile(r"NumelIn=(\d+), NumelOut=(\d+)")
+_SIZES = regex(r"NumelIn=(\d+), NumelOut=(\d+)")
 _TRANSFERS = ("recv", "coalesced")
 _WRONG = 10  # of so many lines of recorded ranks one may name another call than the record
 

@@ -6,6 +6,7 @@ optimizer over the stated group of their gradient all_reduce. Different figures 
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from forensics.graph.numerics.tensor_ops import operations
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
 
 Row = Mapping[str, Any]
+_UPDATED = (pl.col("phase") == "optimizer") & (pl.col("base") == "param")
 
 
 class Divergence(msgspec.Struct, frozen=True):
@@ -27,12 +29,17 @@ class Divergence(msgspec.Struct, frozen=True):
     members: tuple[int, ...]
 
 
-def first_divergence(frame: pl.DataFrame, share: float = 0.0) -> Divergence | None:
-    """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order."""
+def first_divergence(
+    frame: pl.DataFrame, share: float = 0.0, idle: Mapping[int, int] = MappingProxyType({})
+) -> Divergence | None:
+    """`frame`: rows of tensor_ops.read_rows, one launch. The earliest by step, then by place in program order. `idle`: rank →
+    the step whose update it left out by right; from then on its parameters are not compared."""
     comms = frame.filter(
         pl.col("kind").is_in(list(EQUAL_OUTPUTS)) & pl.col("group_ranks").is_not_null() & ~pl.col("inferred")
     )
-    params = frame.filter((pl.col("phase") == "optimizer") & (pl.col("base") == "param"))
+    params = frame.filter(_UPDATED)
+    for rank, step in idle.items():
+        params = params.filter((pl.col("rank") != rank) | (pl.col("step") < step))
     if not comms.height:
         return None
     steps = _suspicious_steps(comms, params, share)
@@ -55,8 +62,25 @@ def first_divergence(frame: pl.DataFrame, share: float = 0.0) -> Divergence | No
             if call.kind == "all_reduce" and ops["phase"][at] == "grad_sync" and ops["module"][at]:
                 groups[rank, ops["module"][at]] = call.members
         found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members, share)) is not None]
-    found += _parameters(_finite(params), groups, _shards(frame), share)
+    found += _parameters(_finite(params), groups, _shards(frame), share, idle)
     return min(found, key=lambda item: item[0])[1] if found else None
+
+
+def that_kept(frame: pl.DataFrame, divergence: Divergence) -> frozenset[int]:
+    """Ranks whose parameter is that of their last update though the parameter of all others, who are as many or more, moved:
+    their update was zero. Empty where it is about something else, or not all of that is recorded."""
+    row = divergence.row[min(divergence.row)]
+    if row["phase"] != "optimizer" or row["base"] != "param":
+        return frozenset()
+    names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
+    before = frame.filter(_UPDATED & (pl.col("step") < row["step"]) & pl.all_horizontal(names))
+    last = {one["rank"]: one for one in before.sort("place").unique("rank", keep="last").iter_rows(named=True)}
+    figures = ("checksum", *FIGURES)
+    same = {
+        rank for rank, now in divergence.row.items() if rank in last and all(now[n] == last[rank][n] for n in figures)
+    }
+    all_known = divergence.row.keys() <= last.keys()
+    return frozenset(same) if all_known and 2 * len(same) <= len(divergence.row) else frozenset()
 
 
 def _suspicious_steps(comms: pl.DataFrame, params: pl.DataFrame, share: float) -> list[int]:
@@ -89,7 +113,11 @@ def _shards(frame: pl.DataFrame) -> set[str]:
 
 
 def _parameters(
-    params: pl.DataFrame, groups: Mapping[tuple[int, str], tuple[int, ...]], shards: set[str], share: float
+    params: pl.DataFrame,
+    groups: Mapping[tuple[int, str], tuple[int, ...]],
+    shards: set[str],
+    share: float,
+    idle: Mapping[int, int],
 ) -> list[tuple[tuple[int, int], Divergence]]:
     same: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in params.iter_rows(named=True):
@@ -98,7 +126,10 @@ def _parameters(
         members = groups.get((row["rank"], name))
         if members is not None and name not in shards and row["module"] not in shards:
             same.setdefault((row["step"], name, tuple(sorted(members))), {})[row["rank"]] = row
-    found = [_sides(rows, key[2], share) for key, rows in same.items()]
+    found = [
+        _sides(rows, tuple(one for one in members if idle.get(one, step + 1) > step), share)
+        for (step, _, members), rows in same.items()
+    ]
     return [_dated(side) for side in found if side is not None]
 
 

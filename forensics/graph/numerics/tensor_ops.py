@@ -24,6 +24,7 @@ from forensics.graph.numerics.tensor_rules import (
     WHERE,
 )
 from forensics.graph.numerics.unnamed import with_unnamed_calls
+from parsers.patterns import regex
 from parsers.rank_list import rank_list
 from parsers.tables import sort_if_needed
 
@@ -32,8 +33,8 @@ _BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their out
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
 _AFTER_NAME = r"(?:\.\d+|\.forward|\.backward|\.default)+$"  # number of the call, direction, overload
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
-_KINDS = re.compile(
+_WORDS = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+_KINDS = regex(
     rf"(?<![a-z0-9])(?:{'|'.join(f'(?P<{kind}>{name})' for kind, name in COMMUNICATIONS.items())})(?![a-z0-9])"
 )
 _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op", "tensor", "call", "peer", "tag")

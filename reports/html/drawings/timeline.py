@@ -127,7 +127,7 @@ def _plain_lane(at: int, state: str, name: str) -> Lane:
 
 
 def _held(track: Track) -> str:
-    return plain(f"in {track.held}") if track.held else ""
+    return plain(f"in {track.held}") if track.held else "" if track.spans else "no operation recorded"
 
 
 def _who(ranks: str) -> str:

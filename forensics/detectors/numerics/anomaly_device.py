@@ -1,0 +1,98 @@
+"""When the device itself is suspected of a first bad value: its peers computed the same operation well, and on values no
+smaller than its own. No error record is asked for: what a faulty unit computes wrong, no driver reports.
+
+Not where a scale has no finite value, which loses what is multiplied by it; nor where the operation takes exponents or leaves values out (softmax and attention make NaN of what they are given), nor where
+what went in was not observed or was larger than at any peer: then the values may be why. A test is asked for in any case.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.facts.scales import bad_scales
+from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
+from forensics.model.finding import Claim
+from forensics.model.incident import Action, Device
+
+
+class Suspect(NamedTuple):
+    """The device of the named rank, with what speaks for it; empty where nothing does."""
+
+    devices: tuple[Device, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+NO_DEVICE = Suspect()
+
+
+def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
+    """`row`: the first bad one, of an operation whose inputs were clean, on the one rank that is named."""
+    peers = _peers(births, row)
+    if row["rank"] < 0 or not _are_well(peers) or (row["op"] or "").lower() in MASK_CONSUMERS:
+        return NO_DEVICE
+    here = (pl.col("rank") == row["rank"]) & (pl.col("step") == row["step"])
+    if bad_scales(births.rows.filter(here)).height:
+        return NO_DEVICE
+    own = _given(births, row, (pl.col("rank") == row["rank"]) & (pl.col("place") <= row["place"]))
+    most = _given(births, row, pl.col("rank") != row["rank"])
+    if own is None or most is None or own > most:
+        return NO_DEVICE
+    device = _device(case, row)
+    count = peers["rank"].n_unique()
+    text = (
+        f"{_name(device, row)} is a suspect: {count} other rank{'s' if count > 1 else ''} computed the same well, on values up to "
+        f"{most:.4g}, its own were up to {own:.4g}; no error record is needed for that, and none would clear it"
+    )
+    return Suspect(
+        (device,), (Claim(text, "for", (ref(row),)),), (f"Its device is a suspect: {count} peers computed it well.",)
+    )
+
+
+def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
+    """Where its peers computed the same operation well, the device itself is to be tested, whatever its driver says."""
+    peers = _peers(births, row)
+    if row["rank"] < 0 or not _are_well(peers):
+        return ()
+    what = row["op"] or "the same operation"
+    reason = (
+        f"{peers['rank'].n_unique()} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; "
+        "other operations use other parts of it, and no error record clears it"
+    )
+    return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)
+
+
+def _peers(births: Births, row: Row) -> pl.DataFrame:
+    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "module", "tensor")]
+    return births.rows.filter(pl.all_horizontal(*here, pl.col("rank") != row["rank"]))
+
+
+def _are_well(peers: pl.DataFrame) -> bool:
+    return bool(peers.height) and not peers["bad"].fill_null(True).any()
+
+
+def _given(births: Births, row: Row, whose: pl.Expr) -> float | None:
+    """The largest value that went into the module in that step, its parameters included; null where a row of what went in
+    does not tell."""
+    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "module", "phase")]
+    rows = births.rows.filter(pl.all_horizontal(*here, whose) & pl.col("role").is_in(["in", "state"]))
+    known = rows["absmax"].drop_nulls()
+    is_told = (rows["role"] == "in").any() and known.len() == rows.height
+    return float(known.max()) if is_told else None  # type: ignore[arg-type]
+
+
+def _device(case: Case, row: Row) -> Device:
+    who = case.identity.filter(pl.col("rank") == row["rank"]) if case.identity.height else case.identity
+    one = who.row(0, named=True) if who.height else {}
+    index = one.get("device_index")
+    return Device(host=row["host"] or one.get("host"), pci=one.get("pci"), index=index, uuid=one.get("uuid"))
+
+
+def _name(device: Device, row: Row) -> str:
+    """ "GPU 3 of node1, the device of rank 11"."""
+    gpu = device.pci if device.index is None else str(device.index)
+    own = f"the device of rank {row['rank']}"
+    return f"GPU {gpu} of {device.host}, {own}," if gpu is not None and device.host else own
