@@ -119,14 +119,13 @@ def timed(parser: Parser, batch: Sequence[bytes]) -> tuple[str | None, int, floa
 
 
 def told(parser: Parser, seed: str, wrong: str, batch: Sequence[bytes]) -> None:
-    """Print the first file of a batch that breaks the parser by itself, without lines that do not matter."""
-    alone = next((data for data in batch if timed(parser, [data])[0]), b"\n".join(batch))
-    lines = alone.split(b"\n")
+    """Print the first file of a batch that breaks the parser by itself, without most lines that do not matter."""
+    lines = next((data for data in batch if failure(parser, [data])[0]), b"").split(b"\n")
     step = len(lines) // 2
     while step:
         for at in range(0, len(lines), step):
             fewer = lines[:at] + lines[at + step :]
-            if timed(parser, [b"\n".join(fewer)])[0]:
+            if failure(parser, [b"\n".join(fewer)])[0]:
                 lines = fewer
                 break
         else:
