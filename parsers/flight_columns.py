@@ -128,7 +128,10 @@ def picked_columns(dumps: Sequence[Rows]) -> pl.DataFrame:
 def is_bearable(rows: Rows) -> bool:
     """Whether no more frames are in all entries together than are read."""
     lengths = [len(stack) if isinstance(stack := form.get("frames"), list) else 0 for form in rows.forms]
-    return max(lengths) * len(rows.picks) <= MAX_FRAMES or sum(map(lengths.__getitem__, rows.picks)) <= MAX_FRAMES
+    return (
+        max(lengths, default=0) * len(rows.picks) <= MAX_FRAMES
+        or sum(map(lengths.__getitem__, rows.picks)) <= MAX_FRAMES
+    )
 
 
 def _transposed(entries: Sequence[Mapping[Any, Any]]) -> dict[str, Sequence[Any]]:

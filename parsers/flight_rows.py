@@ -87,6 +87,12 @@ def read(data: bytes, told: Sequence[str], most: int) -> Rows:
         raise Unfit from error
 
 
+def apart(entries: Sequence[dict[str, Any]]) -> Rows:
+    """Entries that were decoded one by one: each a form of its own."""
+    numbers = {key: [entry.get(key) for entry in entries] for key in NUMBERS}
+    return Rows({}, list(entries), list(range(len(entries))), numbers)
+
+
 class _Reader(Machine):
     def __init__(self, data: bytes, told: frozenset[str], most: int) -> None:
         super().__init__(data)

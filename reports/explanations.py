@@ -15,7 +15,7 @@ from reports.voice import voice_of
 WORDS = (*get_args(Cause), *get_args(Status), *get_args(Reason))
 _STATES = {
     "ok": "its records show no fault",
-    "waiting": "its own record shows it waiting for others: whoever waits in an operation is not the one it waits for",
+    "waiting": "its own record shows it inside an operation, and whoever waits there is not the one that the others wait for",
     "culprit": "it is at fault",
     "suspect": "it cannot be excluded",
     "dead": "its process ended; that came after the fault, or follows from it",
@@ -34,7 +34,8 @@ def of_word(word: str, language: Language = "en") -> str | None:
             break
     if found is None:
         return None
-    return f"{word}: {title}\n\n{found.means}\n\nLooks alike: {found.alike}\nWhat to do: {found.do}\n"
+    means = f": {found.means}" if _alike(title, found.means) else f": {title}\n\n{found.means}"
+    return f"{word}{means}\n\nLooks alike: {found.alike}\nWhat to do: {found.do}\n"
 
 
 def _in_chinese(word: str) -> str | None:
@@ -45,15 +46,23 @@ def _in_chinese(word: str) -> str | None:
     )
     for table, short in tables:
         if word in table:
-            return f"{word}：{short[word]}\n\n{table[word].means}\n\n处理：{table[word].do}\n"  # type: ignore[index]
+            title, means = short[word], table[word].means  # type: ignore[index]
+            whole = means if _alike(title, means) else f"{title}\n\n{means}"
+            return f"{word}：{whole}\n\n处理：{table[word].do}\n"  # type: ignore[index]
     return None
+
+
+def _alike(title: str, means: str) -> bool:
+    """Does the explanation begin with its own title, or end with it?"""
+    return title.lower() in means.lower() and len(means) < 2 * len(title) + 8
 
 
 def of_rank(report: Report, rank: int, language: Language = "en") -> str:
     """Every incident of the report, and the part of this rank in it; cleaned text."""
     if language == "zh":
         return (
-            "\n".join(clean(line) for incident in report.incidents for line in _part_in_chinese(incident, rank)) + "\n"
+            "\n".join(clean(line, "keep") for incident in report.incidents for line in _part_in_chinese(incident, rank))
+            + "\n"
         )
     lines = []
     for incident in report.incidents:
@@ -86,7 +95,8 @@ def _part_in_chinese(incident: Incident, rank: int) -> list[str]:
     voice, verdict = voice_of("zh"), incident.verdict
     said = voice.answer(incident)
     if rank in (*verdict.ranks, *verdict.cycle):
-        part = f"rank {rank} 被判定为故障 rank。"
+        shown = [text for item in summary.evidence(incident, "for") if (text := voice.claim(item))]
+        part = "\n".join([f"rank {rank} 被判定为故障 rank。依据：", *(f"  {text}" for text in dict.fromkeys(shown))])
     elif rank in verdict.suspects.ranks:
         part = f"rank {rank} 可疑。无法判定：{said.cannot_tell or '哪个可疑 rank 有故障'}。"
     else:

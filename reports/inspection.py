@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from forensics.model.incident import FileRow, Report
-from reports.layout import cut, size
+from reports.layout import cut, plural, ranks_phrase, size
 from reports.sanitize import clean
 
 _WIDTH = 100
@@ -12,7 +12,7 @@ _WIDTH = 100
 
 def _file(row: FileRow) -> list[str]:
     what = ", ".join(row.parsers) or ("not recognised" if row.bytes else "empty")
-    ranks = f" · ranks {row.ranks}" if row.ranks else ""
+    ranks = f" · {ranks_phrase(row.ranks)}" if row.ranks else ""
     records = f" · {row.records:,} record{'s' * (row.records != 1)}" if row.parsers else ""
     unknown = row.lines - row.recognised
     known = f" · {row.lines:,} line{'s' * (row.lines != 1)}" if row.lines else ""
@@ -29,16 +29,18 @@ def render(report: Report) -> str:
     lines that nothing recognised (?)."""
     seen = report.coverage
     lines = [
-        f"{clean(report.bundle.name)}: {report.bundle.files:,} files, {size(report.bundle.bytes)}, {seen.attempts} attempt(s)",
-        f"ranks {', '.join(seen.ranks_seen) or 'none'} seen"
-        + (f" of {seen.ranks_expected}" if seen.ranks_expected else "")
-        + (f", missing {', '.join(seen.ranks_missing)}" if seen.ranks_missing else ""),
+        f"{clean(report.bundle.name)}: {plural(report.bundle.files, 'file')}, {size(report.bundle.bytes)}, {plural(seen.attempts, 'attempt')}",
+        f"{ranks_phrase(','.join(seen.ranks_seen))} left a record"
+        + (f", of {plural(seen.ranks_expected, 'rank')}" if seen.ranks_expected else "")
+        + (f"; {ranks_phrase(','.join(seen.ranks_missing))} did not" if seen.ranks_missing else ""),
         f"hosts {clean(', '.join(seen.hosts_seen)) or 'not named'}",
-        f"{seen.lines.total:,} lines, {seen.lines.unrecognised:,} of them recognised by nothing",
+        f"{plural(seen.lines.total, 'line')}, {seen.lines.unrecognised:,} of them recognised by nothing",
     ]
     for name, source in sorted(seen.sources.items()):
-        errors = f", {source.errors} errors" if source.errors else ""
-        lines.append(f"  {name:<20} {source.files:>6,} files  {source.records:>9,} records{errors}")
+        errors = f", {plural(source.errors, 'error')}" if source.errors else ""
+        lines.append(
+            f"  {name:<20} {source.files:>6,} {'file ' if source.files == 1 else 'files'}  {source.records:>9,} {'record' if source.records == 1 else 'records'}{errors}"
+        )
     if seen.complaints:
         lines += ["", "complaints of programs that no parser knows, digits as #:"]
         lines += [f"  {cut(clean(template), _WIDTH)}" for template in seen.complaints]

@@ -62,3 +62,39 @@ def test_who_may_differ_by_design_is_a_suspect(whole: Case, reason: str) -> None
 )
 def test_nobody_is_slow(whole: Case) -> None:
     assert DETECTOR.detect(whole) == ()
+
+
+RATE = "XPU_TIMER_MM_KERNEL_FLOPS"
+CLASSES = ((7, 330.0), (9, 412.0))
+
+
+def rated(slow: int | None = 5, share: float = 0.7, wait: float = 0.3, lacks: int | None = None) -> Case:
+    """The rates of products in classes, TFLOP/s, and the waits; one rank reaches a share of the rate, or lacks a class."""
+    rows: list[dict[str, Any]] = []
+    for look in range(2):
+        samples = [
+            f'{RATE}{{dtype="bf16",level="{level}",operation="Matmul",rank="{rank}"}} {rate * (share if rank == slow else 1) + look + rank % 3}'
+            for rank in range(16) for level, rate in CLASSES if (rank, level) != (lacks, 7)
+        ] + [
+            f'{COMM}{{operation="AllReduce",rank="{rank}"}} {16000 * (wait if rank == slow else 1) + 10 * ((rank * 7 + look) % 5)}'
+            for rank in range(16)
+        ]  # fmt: skip
+        found = PARSER.parse(source("\n".join([f"# TYPE {RATE} gauge", *samples])))
+        assert found["devices"].is_empty()
+        rows += [row | {"file": f"scrape_{look}.txt"} for row in found["timings"].rows(named=True)]
+    return case(timings=rows)
+
+
+def test_a_lower_rate_of_products_and_shorter_waits_name_the_rank() -> None:
+    found = judged(rated(), DETECTOR)
+    assert (found.cause, found.ranks) == ("straggler_compute", (5,))
+    assert "Matmul bf16, a teraflop takes 3.438 ms" in found.finding.claims[0].text
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [rated(slow=None), rated(slow=None, lacks=3), rated(share=0.98)],
+    ids=["alike", "a class less", "a little less"],
+)
+def test_rates_that_tell_nobody_apart(whole: Case) -> None:
+    assert DETECTOR.detect(whole) == ()

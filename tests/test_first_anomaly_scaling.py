@@ -30,9 +30,35 @@ def claims(job: Job) -> list[str]:
 )  # fmt: skip
 def test_the_scale_of_what_went_in_is_told(amax: float, scale: float, told: str) -> None:
     job = Job()
-    job.row(0, "input", "ok", module="fc", op="Linear", format="e4m3", amax=amax, scale=scale)
-    job.row(0, "output", "nan", module="fc", op="Linear")
+    job.row(
+        0, "input", "ok", module="norm", op="LayerNorm", format="e4m3", amax=1.0, scale=INF, line=1
+    )  # told elsewhere
+    job.row(0, "input", "ok", module="fc", op="Linear", format="e4m3", amax=amax, scale=scale, line=2)
+    job.row(0, "output", "nan", module="fc", op="Linear", line=3)
     assert told in claims(job)
+
+
+def test_the_first_bad_scale_is_told_once_and_explains_more_than_the_device() -> None:
+    job = Job()
+    for rank in range(3):
+        bad = rank == 0
+        job.row(
+            rank,
+            "input",
+            "ok",
+            module="fc",
+            op="Linear",
+            format="e4m3",
+            amax=0.0 if bad else 3.0,
+            scale=INF if bad else 0.5,
+        )
+        job.row(rank, "output", "nan" if bad else "ok", module="fc", op="Linear")
+    incident = of_incident(job)
+    assert [one.claim for one in incident.evidence if "Inf" in one.claim] == [
+        "fc (Linear, input), forward, step 0: the scale of e4m3 is Inf, its amax is 0: nothing but zeros was seen, or the recipe does "
+        "not guard it"
+    ]
+    assert (incident.verdict.cause, incident.verdict.suspects.devices) == ("bad_state", [])
 
 
 @pytest.mark.parametrize(

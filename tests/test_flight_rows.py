@@ -32,6 +32,7 @@ def ring(change: Callable[[int], dict[str, Any]], count: int = 40) -> list[dict[
 
 def tables(data: bytes, monkeypatch: pytest.MonkeyPatch, by_forms: bool) -> dict[Any, Any]:
     with monkeypatch.context() as patch:
+        patch.setattr(flight_recorder, "SMALL", 0)
         if not by_forms:
             patch.setattr(flight_recorder, "_by_forms", lambda *_: None)
 
@@ -80,7 +81,9 @@ def test_a_row_takes_a_hundred_bytes_at_most(tmp_path: Path) -> None:
     assert operations.estimated_size() <= 100 * operations.height
 
 
-def test_dumps_together_are_read_as_one_by_one() -> None:
+@pytest.mark.parametrize("small", [0, 1 << 20], ids=["by forms", "one by one"])
+def test_dumps_together_are_read_as_each_alone(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight_recorder, "SMALL", small)
     data = [pickled(dump(ring(change))) for change in SAME.values()] + [b"", pickled(dump([entry(0)]))[:-9], pickled(5)]
     sources = [Source(f"nccl_trace_rank_{at}", len(one), partial(BytesIO, one)) for at, one in enumerate(data)]
     whole = merge([flight_recorder.together(sources)])

@@ -1,12 +1,20 @@
-"""Of very many entries of flight records the newest are kept, and what stands for the others."""
+"""What may not grow faster than the ranks: entries that are kept, members of groups, walks through the graph."""
 
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import parsers
+from forensics.analyze import conclude_evidence
+from forensics.facts.records import groups_of, one_dump_per_rank
+from forensics.graph.hang.roots import walk
+from forensics.verdict import explain
 from parsers import newest
+from parsers.evidence import Evidence
+from parsers.pytorch import flight_recorder
+from samples.simulator import Fault, Job, simulate
 from tests.flight_dumps import dump, entry, pickled
 
 DONE = {"state": "completed", "retired": True}
@@ -46,3 +54,38 @@ def test_what_is_kept(change: Any, records: list[int], tmp_path: Path, monkeypat
 
 def test_few_are_all_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept(tmp_path, [entry(at, **DONE) for at in range(4)], monkeypatch) == [0, 1, 2, 3]
+
+
+def test_one_of_many_ranks_spells_out_a_long_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the others' records the group is the same; where a name stands for two memberships, each says its own."""
+    monkeypatch.setattr(flight_recorder, "LONG", 2)
+    for rank in range(4):
+        config = {
+            "0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"},
+            "1": {"name": "1", "desc": "half", "ranks": "[0, 1, 3]" if rank % 2 else "[0, 1, 2]"},
+        }
+        entries = [entry(at, process_group=("01"[at % 2], "default_pg" if at % 2 == 0 else "half")) for at in range(4)]
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(pickled(dump(entries, pg_config=config)))
+    tables = parsers.read(str(tmp_path)).tables
+    told = tables["groups"].sort("desc", "rank").select("members", "size").rows()
+    assert told[:4] == [([0, 1, 2, 3], 4), (None, 4), (None, 4), (None, 4)]
+    assert [members for members, _ in told[4:]] == [[0, 1, 2], [0, 1, 3]] * 2
+    groups, of = groups_of(tables, one_dump_per_rank(tables)[0], frozenset(range(4)))
+    world = groups.filter(pl.col("desc") == "default_pg")
+    assert world["members"].to_list() == [[0, 1, 2, 3]] and world["whole"].all()
+    assert sorted(of.filter(pl.col("gid") == world["gid"][0])["rank"]) == [0, 1, 2, 3]
+
+
+def test_what_explains_a_wait_takes_a_walk_per_finding_and_none_per_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    walks: list[int] = []
+
+    def counted(*of: Any) -> Any:
+        walks.append(1)
+        return walk(*of)
+
+    monkeypatch.setattr(explain, "walk", counted)
+    incident = simulate(Job(tp=2, pp=2, dp=4), Fault("rank_absent", site="data_loading"), seed=7)
+    report = conclude_evidence(Evidence("simulated", incident.evidence()))
+    waits = [one for one in report.incidents[report.primary].symptoms if one.kind == "waiting"]
+    assert report.verdict.ranks and len(waits) > 4
+    assert len(walks) <= 2 * len(report.findings) + 1

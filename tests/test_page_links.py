@@ -3,14 +3,26 @@
 import msgspec
 import pytest
 
-from forensics.model.drawn import GridHost, Views
+from forensics.model.drawn import GridHost, StackClass, Views
 from reports.html.links import Links
 from tests import report_examples
 from tests.report_checks import page_of
 
 HANG = report_examples.hang().incidents[0]
 HOSTS = [GridHost(host=name, ranks="0-7") for name in ("node0001", "head", "gpu-7.example", "<b>7")]
-DRAWN = Links(msgspec.structs.replace(HANG, views=msgspec.structs.replace(HANG.views, hosts=HOSTS)))
+STACKS = [
+    StackClass(
+        site="other",
+        count=count,
+        ranks=str(count),
+        top="",
+        frames=["run (a b/loop.py:251)", f"main (main.py:{count})"],
+        ref=None,
+    )
+    for count in (31, 1)
+]
+SEEN = msgspec.structs.replace(HANG, views=msgspec.structs.replace(HANG.views, hosts=HOSTS, stacks=STACKS))
+DRAWN = Links(SEEN, lambda stack: f"class-{stack.count}")  # type: ignore[attr-defined]
 
 
 def _links(text: str) -> list[tuple[str, str]]:
@@ -34,6 +46,8 @@ def _links(text: str) -> list[tuple[str, str]]:
         ("the head of the queue", []),
         ("rank 3 on head ended", [("rank=3", "rank 3"), ("host=head", "head")]),
         ("node00012 and xnode0001", []),
+        ("stuck at main (main.py:31); rank 3 waits", [("class-31", "main.py:31"), ("rank=3", "rank 3")]),
+        ("b/loop.py:251, as in b/loop.py:2510", [("class-1", "b/loop.py:251")]),
     ],
 )
 def test_ranks_and_hosts_of_a_sentence(text: str, expected: list[tuple[str, str]]) -> None:
@@ -52,8 +66,8 @@ def test_runs_of_ranks_are_links_each() -> None:
 
 
 def test_nothing_is_linked_where_no_ranks_are_drawn() -> None:
-    bare = Links(msgspec.structs.replace(HANG, views=Views()))
-    assert bare.text("rank 3 on node0001") == "rank 3 on node0001" == Links(None).text("rank 3 on node0001")
+    bare = Links(msgspec.structs.replace(HANG, views=Views()), str)
+    assert bare.text("rank 3 on node0001") == "rank 3 on node0001" == Links(None, str).text("rank 3 on node0001")
 
 
 def test_a_place_in_a_file_opens_its_lines() -> None:

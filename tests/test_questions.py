@@ -129,3 +129,17 @@ def test_help_groups_commands_by_task_and_each_has_an_example() -> None:
     for name, command in cli.commands.items():
         assert "Example" in (command.epilog or "") or name == "show"
     assert ask("-V")[1][0].startswith("forensics")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain", "tied_explanations"], "tied_explanations: Several explanations fit equally well."),  # once
+        (["explain", "gpu_oom", "--lang", "zh"], "gpu_oom：该 rank 显存不足。"),
+        (["explain", "rank", "5", STALL, "--lang", "zh"], "  fr/comm_lib_trace_rank_5:0  rank 5: group default_pg: last enqueued 24, last completed 24"),
+        (["inspect", STALL], "  elastic                   1 file          20 records"),
+        (["stacks", STALL], "     1  data_loading  [rank 5]"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_told_once_and_with_its_plurals(words: list[str], said: str) -> None:
+    assert said in ask(*words)[1]

@@ -89,3 +89,17 @@ def test_a_tie_of_two_causes_has_none_and_says_both() -> None:
     found = _of_two(candidate(ranks=(3,), **NAMED), candidate(ranks=(5,), cause="rank_died")).finding
     assert (found.cause, found.undecided) == (None, ("tied_explanations",))
     assert found.summary.startswith("Two explanations fit.")
+
+
+def _sources(*lines: int, second: int = 1) -> list[str]:
+    """Who stands behind a slow rank: a tool's word in line 1, and times of rank 3 in another line, or in the same."""
+    said = [{"kind": "straggler", "names_ranks": [3], "names_rank_space": "global", "severity": "warning"}]
+    times = [{"rank": 3, "phase": "all", "value_ms": 9.0, "step": 4, "file": "a.log", "line": second}]
+    claims = tuple(Claim("so it says", "for", (Ref(file="a.log", line=line, text=""),)) for line in lines)
+    found = Finding(detector="any", cause="straggler_compute", ranks=(3,), claims=claims, summary="")
+    return Observers(case(said, timings=times), [found]).categories(found)
+
+
+def test_one_line_that_was_read_into_two_tables_is_one_observer() -> None:
+    assert len(_sources(1)) == 1
+    assert len(_sources(1, 2, second=2)) == 2

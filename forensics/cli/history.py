@@ -28,7 +28,9 @@ def default_file() -> str:
 
 def _file(command: Callable[..., Any]) -> Callable[..., Any]:
     where = f"The history; else ${VARIABLE}, else {Path('~/.local/share/forensics/history.sqlite')}."
-    return click.option("--file", "file", metavar="FILE", envvar=VARIABLE, default=default_file, help=where)(command)
+    return click.option(
+        "--file", "--history", "file", metavar="FILE", envvar=VARIABLE, default=default_file, help=where
+    )(command)
 
 
 def past_of(file: str) -> "Past":

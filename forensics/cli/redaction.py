@@ -34,7 +34,8 @@ def redact(bundle: str, out: str, names: str | None) -> None:
         outputs.write(names, msgspec.json.format(msgspec.json.encode(renaming)) + b"\n")
     click.echo(f"{written.files} files written to {out}")
     for kind, count in renaming.counts():
-        click.echo(f"  {count:>6} {kind} replaced")
+        if count:
+            click.echo(f"  {count:>6} {kind} replaced")
     for name in renaming.kept:
         click.echo(f"  kept: {name} is a host, and a word of log lines: it cannot be told apart")
     for path, reason in written.left_out.items():

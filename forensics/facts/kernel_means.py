@@ -1,7 +1,8 @@
 """Whose kernels take longer than its peers', by gauges that are a mean over many kernels: they tell no step.
 
 The ranks of one pipeline stage are compared, kind by kind of kernel. A rank stands apart if its median over the moments is
-away from that of its peers by what matters and by far more than their spread, and in every single moment on the same side.
+away from that of its peers by what matters and by far more than their spread, and in every single moment on the same side. Of
+several classes of one kind in a moment the fastest counts: not every rank has every class.
 """
 
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ def kernel_means(timings: pl.DataFrame, roles: Roles) -> list[Mean]:
     )  # fmt: skip
     if rows.is_empty():
         return []
+    rows = rows.sort("value_ms", "line").unique(["rank", "phase", "name", "file"], keep="first", maintain_order=True)
     stages = roles.stages(rows["rank"].unique().to_list())
     rows = rows.with_columns(stage=pl.col("rank").replace_strict(stages, return_dtype=pl.Int64))
     return [one for _, part in rows.group_by("stage", "phase", "name", maintain_order=True) for one in _of_kind(part)]
@@ -63,7 +65,7 @@ def _of_kind(rows: pl.DataFrame) -> Iterator[Mean]:
         away = (own["value_ms"] - centre) * (1 if is_work else -1)
         if (value - centre) * (1 if is_work else -1) >= least and float(away.min()) > least / 2:
             refs = tuple(
-                Ref(file=file, line=line, text="AVG_LATENCY")
+                Ref(file=file, line=line, text=str(rows["name"][0]))
                 for file, line in own.select("file", "line").head(2).iter_rows()
             )
             peers = tuple(other for other in ranks["rank"].to_list() if other != rank)

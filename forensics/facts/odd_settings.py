@@ -19,12 +19,13 @@ from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.texts import ranks_text
+from parsers.patterns import regex
 
 _FEWEST = 2  # others that tell their value
 _LESS = 0.95  # of the least of the others: figures that are measured differ a little
 _SHOWN = 3
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_NUMBER = regex(r"\d+(?:\.\d+)?")
+_VERSION = regex(r"\d+(?:\.\d+)+")
 _ERRORS = ("cuda_error", "exception", "completion_error")
 
 

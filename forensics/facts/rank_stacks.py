@@ -72,7 +72,7 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if stacks.height else None
     )
     peers = others.height if others is not None else 0
-    beside = f"; {peers} other {'rank is' if peers == 1 else 'ranks are'}" if peers else ""
+    beside = f"; {peers} other {'rank is' if peers == 1 else 'ranks are'} in communication" if peers else ""
     for site, rows in sorted(by_site.items()):
         who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
@@ -81,6 +81,6 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         elif site == "unknown":
             claims.append(Claim(f"the stack of {who} is not in communication{beside}", "for", refs))
         else:
-            text = f"the stack shows {who} {SITE[site]}, not in communication{beside}"
+            text = f"the stack shows {who} {SITE[site]}{beside or ', not in communication'}"
             claims.append(Claim(text, "for", refs))
     return claims

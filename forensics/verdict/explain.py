@@ -1,5 +1,8 @@
 """Which symptoms a finding explains. Whoever waits in an operation explains no wait in it, unless its device, its link or
-the call itself is what is wrong."""
+the call itself is what is wrong.
+
+A job of thousands of ranks brings a symptom for each, and findings about each: what a finding says is looked up once, and
+what leads to its subjects is one walk against the edges, so that a question costs the same however many there are."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -7,8 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics.case import Case
-from forensics.graph.hang.roots import walk
-from forensics.graph.hang.waits import OpNode
+from forensics.graph.hang.roots import Node, walk
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES
@@ -19,48 +21,73 @@ STOPS = ("preempted", "stopped_by_hand", "time_limit")
 _AS_LATE = 1  # a log counts a step one further than the tensors in it
 
 
+class _Said:
+    """What a finding says, made once for all symptoms."""
+
+    def __init__(self, finding: Finding, observers: Observers) -> None:
+        self.finding = finding  # which lives as long, so that its identity stands for it
+        self._observers = observers
+        self.subjects, self.places = finding.subjects, finding.places
+        self.holds = CAUSES[finding.cause].holds if finding.cause is not None else None
+        self.within = self.holds in ("device", "link", "call", None) or not self.subjects
+        self.ends = frozenset(end for link in finding.links for end in link if isinstance(end, int))
+        self.leading: set[Node] | None = None  # nodes from which a walk leads to a subject
+
+    @cached_property
+    def step(self) -> int | None:
+        return self._observers.step(self.finding)
+
+    @cached_property
+    def cited(self) -> set[tuple[str, int | None]]:
+        return _places(ref for claim in self.finding.claims for ref in claim.refs)
+
+
 class Explainer:
     """Answers for one case; what needs a walk over the graph is walked once."""
 
     def __init__(self, case: Case, observers: Observers) -> None:
         self._case = case
         self._observers = observers
-        self._reached: dict[OpNode, set[tuple[str, object]]] = {}
+        self._known: dict[int, _Said] = {}
+
+    def _said(self, finding: Finding) -> _Said:
+        if id(finding) not in self._known:
+            self._known[id(finding)] = _Said(finding, self._observers)
+        return self._known[id(finding)]
 
     def explains(self, finding: Finding, symptom: Symptom) -> bool:
         """Does this cause, on these subjects, account for the symptom?"""
+        said = self._said(finding)
         if finding.cause is not None and CAUSES[finding.cause].kinds == ("slow",) and symptom.kind != "slow":
-            waits = self._holds(finding) == "process" and symptom.kind == "waiting"
+            waits = said.holds == "process" and symptom.kind == "waiting"
             is_slow = waits and not self._case.has_waited  # a time-out ends slowness: then it is a hang
-            return is_slow and self._wait(finding, symptom)
+            return is_slow and self._wait(said, symptom)
         if symptom.kind == "bad_value":
-            return self._values(finding, symptom)
+            return self._values(said, symptom)
         if symptom.kind == "slow":
             return finding.cause is not None and "slow" in CAUSES[finding.cause].kinds
         if symptom.kind == "never_started":
             return self._start(finding)
         if symptom.kind == "ended":
-            return self._end(finding, symptom)
-        return self._wait(finding, symptom)
+            return self._end(said, symptom)
+        return self._wait(said, symptom)
 
     def leads_to_lost(self, symptom: Symptom) -> bool:
         """Does this wait lead to a rank that left no record? It may be a victim itself, of whatever stopped the others."""
-        if symptom.node is None or self._case.waits is None:
-            return False
-        status = self._case.waits.status
-        return any(kind == "rank" and status.get(rank) == "lost" for kind, rank in self._walk(symptom.node))  # type: ignore[call-overload]
+        return symptom.node is not None and self._case.waits is not None and symptom.node in self._before_lost
 
-    def _walk(self, node: OpNode) -> set[tuple[str, object]]:
-        """Everything that an operation waits for, near or far."""
-        if node not in self._reached:
-            assert self._case.waits is not None
-            self._reached[node] = walk(self._case.waits.graph.successors, [node])
-        return self._reached[node]
+    @cached_property
+    def _before_lost(self) -> set[Node]:
+        assert self._case.waits is not None
+        return self._before(("rank", rank) for rank, status in self._case.waits.status.items() if status == "lost")
+
+    def _before(self, nodes: Iterable[Node]) -> set[Node]:
+        """Everything that waits for one of these, near or far."""
+        assert self._case.waits is not None
+        graph = self._case.waits.graph
+        return walk(graph.predecessors, [node for node in nodes if node in graph])
 
     # --- what a finding is about ---------------------------------------------------------------------------------
-
-    def _holds(self, finding: Finding) -> str | None:
-        return CAUSES[finding.cause].holds if finding.cause is not None else None
 
     @cached_property
     def _on_host(self) -> Mapping[str, frozenset[int]]:
@@ -70,41 +97,36 @@ class Explainer:
         placed = identity.select("host", "rank").drop_nulls().group_by("host").agg("rank")
         return {host: frozenset(ranks) for host, ranks in placed.iter_rows()}
 
-    def _ranks_there(self, finding: Finding) -> frozenset[int]:
+    def _ranks_there(self, said: _Said) -> frozenset[int]:
         """Ranks on the hosts that it is about, where it names no rank."""
-        found = frozenset(rank for host in finding.places for rank in self._on_host.get(host, ()))
-        ends = frozenset(end for link in finding.links for end in link if isinstance(end, int))
-        return found | ends
+        return frozenset(rank for host in said.places for rank in self._on_host.get(host, ())) | said.ends
 
     # --- waits ---------------------------------------------------------------------------------------------------
 
-    def _wait(self, finding: Finding, symptom: Symptom) -> bool:
-        holds = self._holds(finding)
-        if holds == "value":  # bad values hold nobody up, but the check that found them ends its process
-            ended = {rank for rank, end in self._case.ends.items() if end.how == "bad_loss"}
-            return bool(ended) and not ended & symptom.ranks
-        if holds == "job":
-            return finding.cause not in STOPS
-        subjects = finding.subjects
-        there = subjects or self._ranks_there(finding)
-        within = holds in ("device", "link", "call", None) or not subjects
+    def _wait(self, said: _Said, symptom: Symptom) -> bool:
+        if said.holds == "value":  # bad values hold nobody up, but the check that found them ends its process
+            return bool(self._bad_losses) and not self._bad_losses & symptom.ranks
+        if said.holds == "job":
+            return said.finding.cause not in STOPS
+        there = said.subjects or self._ranks_there(said)
         if symptom.node is not None:
-            return self._in_graph(symptom.node, there, within) if there else bool(finding.places)
+            return symptom.node in self._leading(said, there) if there else bool(said.places)
         if not there:
-            return bool(finding.places) or self._is_cited(finding, symptom)
-        if not within or holds == "process":
-            return bool(there - symptom.ranks)
+            return bool(said.places) or self._is_cited(said, symptom)
+        if not said.within or said.holds == "process":
+            return not there <= symptom.ranks
         return True
 
-    def _in_graph(self, node: OpNode, subjects: frozenset[int], within: bool) -> bool:
-        """Does the walk from this operation lead to a subject, or to an operation that a subject may hold from within?"""
-        reached = self._walk(node)
-        if any(("rank", rank) in reached for rank in subjects):
-            return True
-        if not within:
-            return False
-        ends = [("op", op) for op in self._terminal if ("op", op) in reached]
-        return any(self._terminal[op] & subjects for _, op in ends)
+    @cached_property
+    def _bad_losses(self) -> frozenset[int]:
+        return frozenset(rank for rank, end in self._case.ends.items() if end.how == "bad_loss")
+
+    def _leading(self, said: _Said, subjects: frozenset[int]) -> set[Node]:
+        """From where the walk leads to a subject, or to an operation that a subject may hold from within."""
+        if said.leading is None:
+            held = [op for op, inside in self._terminal.items() if said.within and inside & subjects]
+            said.leading = self._before([*(("rank", rank) for rank in subjects), *(("op", op) for op in held)])
+        return said.leading
 
     @cached_property
     def _terminal(self) -> dict[str, frozenset[int]]:
@@ -128,47 +150,48 @@ class Explainer:
 
     # --- ends, starts, values ------------------------------------------------------------------------------------
 
-    def _end(self, finding: Finding, symptom: Symptom) -> bool:
+    def _end(self, said: _Said, symptom: Symptom) -> bool:
+        finding = said.finding
         if symptom.key == STOPPED:  # a job that hangs or fails is stopped for that
-            told = finding.cause is not None or bool(finding.subjects) or self._case.has_waited
+            told = finding.cause is not None or bool(said.subjects) or self._case.has_waited
             return told and finding.cause != "throughput_drop"
         if finding.cause in STOPS:
             return bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
-        if self._holds(finding) == "job":
+        if said.holds == "job":
             return finding.cause not in ("store_timeout", "throughput_drop")
-        if symptom.ranks & finding.subjects:
+        if symptom.ranks & said.subjects:
             return True
         if symptom.ranks and finding.domain == "workload" and not finding.is_named:
-            return self._is_cited(finding, symptom) or self._holds(finding) == "process"
-        if self._holds(finding) == "value":
+            return self._is_cited(said, symptom) or said.holds == "process"
+        if said.holds == "value":
             ends = [self._case.ends.get(rank) for rank in symptom.ranks]
             return bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
-        if symptom.ranks and self._is_after(finding, symptom):
+        if symptom.ranks and self._is_after(said, symptom):
             return True
         if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
-            return bool(finding.subjects or finding.places or finding.links) or self._is_cited(finding, symptom)
-        there = self._ranks_there(finding) if not finding.subjects else frozenset()
-        if symptom.ranks & there or symptom.hosts & finding.places:
+            return bool(said.subjects or said.places or finding.links) or self._is_cited(said, symptom)
+        there = self._ranks_there(said) if not said.subjects else frozenset()
+        if symptom.ranks & there or symptom.hosts & said.places:
             return True
-        return self._is_cited(finding, symptom) or symptom.key.startswith("hosts,")
+        return self._is_cited(said, symptom) or symptom.key.startswith("hosts,")
 
     def _is_stopped(self, rank: int) -> bool:
         end = self._case.ends.get(rank)
         return end is not None and end.code in ("SIGTERM", "SIGKILL", "SIGINT")
 
-    def _is_after(self, finding: Finding, symptom: Symptom) -> bool:
+    def _is_after(self, said: _Said, symptom: Symptom) -> bool:
         """Did these ranks wait, by their own records, in what the finding explains? Then their ends followed."""
         if self._case.waits is None:
             return False
         graph = self._case.waits.graph
         for rank in symptom.ranks:
             held = list(graph.successors(("rank", rank))) if ("rank", rank) in graph else []
-            if not any(self._wait(finding, Symptom("waiting", "", frozenset((rank,)), node=op)) for op in held):
+            if not any(self._wait(said, Symptom("waiting", "", frozenset((rank,)), node=op)) for op in held):
                 return False
         return True
 
-    def _is_cited(self, finding: Finding, symptom: Symptom) -> bool:
-        return bool(_places(ref for claim in finding.claims for ref in claim.refs) & _places(symptom.refs))
+    def _is_cited(self, said: _Said, symptom: Symptom) -> bool:
+        return not said.cited.isdisjoint(_places(symptom.refs))
 
     def _start(self, finding: Finding) -> bool:
         if finding.cause is None:
@@ -176,11 +199,11 @@ class Explainer:
         row = CAUSES[finding.cause]
         return "launch" in row.kinds or row.kinds == ("crash",) or row.holds in ("device", "process")
 
-    def _values(self, finding: Finding, symptom: Symptom) -> bool:
+    def _values(self, said: _Said, symptom: Symptom) -> bool:
         """The first anomaly explains what went bad at its step and later."""
-        if finding.severity in (None, "minor") or self._holds(finding) not in ("value", None):
+        if said.finding.severity in (None, "minor") or said.holds not in ("value", None):
             return False
-        own, at = self._observers.step(finding), symptom.step
+        own, at = said.step, symptom.step
         return own is None or at is None or own <= at + _AS_LATE
 
 

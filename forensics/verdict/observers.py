@@ -99,8 +99,13 @@ class Observers:
     def categories(self, finding: Finding, direction: str = "for") -> list[str]:
         """How many that could have disagreed stand behind a finding, told from its subject, ascending."""
         subjects, places = finding.subjects, finding.places
-        named = {_category(one, subjects, places) for one in self.backing(finding, direction)}
-        return sorted(named - {""})
+        refs = {(ref.file, ref.line) for claim in finding.claims if claim.direction == direction for ref in claim.refs}
+        shown = [{_category(one, subjects, places) for one in self._at.get(ref, ())} - {""} for ref in refs]
+        named = {category for there in shown if len(there) == 1 for category in there}
+        for there in sorted(map(sorted, shown)):  # one line has one printer, also where it was read into two tables
+            if there and not named & {*there}:
+                named.add(there[0])
+        return sorted(named)
 
     def basis(self, finding: Finding) -> Basis:
         """What the claims for a finding rest on, at best."""

@@ -37,7 +37,7 @@ def compared(whole: Mapping[str, Any], settings: Mapping[str, str | None] | None
             "first anomaly": verdict["first_anomaly"]["time_utc"],
             "step": verdict["first_anomaly"]["step"],
             "last step": lost["last_completed_step"],
-            "stood still, s": lost["stalled_s"],
+            "stalled, s": lost["stalled_s"],
         }
         return Compared(signature_of(verdict), _texts(where), _texts(timing), settings)
     except (LookupError, TypeError, AttributeError) as error:

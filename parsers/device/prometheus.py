@@ -6,8 +6,8 @@
 
 A metric is the name, with the labels that do not say who (sorted) in braces. Labels that say who fill host, rank,
 device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
-DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds; the means of its products and collectives are
-rows of timings instead. The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
+DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds; the means of its products and collectives, and the
+rates of its products, are rows of timings instead. The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
 shorter.
 
 Printed by: dcgm-exporter, node-exporter, xpu_timer, or curl of any such end point.

@@ -39,8 +39,9 @@ _HEADS = ("To our best knowledge", "Snapshot of ranks")
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events desync, one per report: names_ranks lag; detail: op, count, lagging, snapshot, reported_by."""
+    begun = lines.filter(pl.col("text").str.contains(f"Timeout at collective: |{_HEADS[0]}"))["file"].unique()
     reader = _Reader()
-    for stream in streams(_with_carried_rank(lines)):
+    for stream in streams(_with_carried_rank(lines.filter(pl.col("file").is_in(begun.implode())))):
         reader.read(stream)
     return {"events": table("events", reader.events), "claimed": claimed(reader.claimed)}
 

@@ -54,6 +54,7 @@ MAX_MEMBERS = 8_000_000  # of all groups of one dump together …
 FREE_MEMBERS = 300_000  # … and as many as the dump has bytes, beyond these: one text may stand for many groups
 LONG = 512  # members of a group that only one of many dumps spells out
 MAX_TEXT = 1_000
+SMALL = 64 << 10  # bytes of a dump in which few entries repeat a form
 
 _NAME = regex(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
 _KEYS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"profiling_name", b"entries")
@@ -126,12 +127,15 @@ def _read(source: Source) -> _Dump:
     document, problem = _decode(data)
     if document is None:
         raise _Unread(len(data), problem or "not a flight recorder dump")
-    return _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
+    dump = _dump(source, document, len(data), [note for note in (problem, source.read_error) if note])
+    rows = flight_rows.apart(dump.entries)
+    dump.rows = rows if is_bearable(rows) else None
+    return dump
 
 
 def _by_forms(source: Source, data: bytes) -> _Dump | None:
     """A whole pickle whose entries repeat a few forms; None where it is not known to be one."""
-    if source.read_error:
+    if source.read_error or len(data) < SMALL:
         return None
     try:
         rows = flight_rows.read(data, OPERATION_KEYS, MAX_ENTRIES)
@@ -248,11 +252,11 @@ def _shorten(groups: Sequence[dict[str, Any]]) -> None:
 
 
 def _operations(dumps: Sequence[_Dump]) -> Iterator[pl.DataFrame]:
-    """Entries of dumps by forms in one frame, and of each other dump in one of its own."""
-    by_forms = [(dump, dump.rows) for dump in dumps if dump.rows is not None]
-    if by_forms:
-        columns = picked_columns([rows for _, rows in by_forms])
-        yield _placed(columns, [(dump, len(rows.picks)) for dump, rows in by_forms])
+    """Entries of dumps in one frame, and of each that holds too many frames in one of its own."""
+    bearable = [(dump, dump.rows) for dump in dumps if dump.rows is not None and dump.entries]
+    if bearable:
+        columns = picked_columns([rows for _, rows in bearable])
+        yield _placed(columns, [(dump, len(rows.picks)) for dump, rows in bearable])
     for dump in dumps:
         if dump.rows is None and dump.entries:
             columns, notes = operation_columns(dump.entries)

@@ -19,10 +19,9 @@ from forensics.model.drawn import Views
 from forensics.model.incident import Incident, Report
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
-from reports.html import folding
+from reports.html import folding, links
 from reports.html.drawings import graph, numbers, phases, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
-from reports.html.links import Links
 from reports.language import Language
 from reports.layout import count, cut_left, duration, size
 from reports.sanitize import clean
@@ -35,9 +34,10 @@ _EMBEDDED_BYTES = 300_000
 def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
     incident, voice = summary.primary(report), voice_of(language)
+    anchors = _Anchors(incident)
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
-    return _environment().get_template("page.html.j2").render(
+    return _environment(language).get_template("page.html.j2").render(
         report=report,
         incident=incident,
         voice=voice,
@@ -49,8 +49,8 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         summary_text=terminal.render(report, color=False, width=100, language=language),
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
-        anchors=_Anchors(incident),
-        links=Links(incident),
+        anchors=anchors,
+        links=links.Links(incident, anchors),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -145,9 +145,9 @@ class _Anchors:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(language: Language = "en") -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(_asset if language == "en" else _in_chinese),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -166,10 +166,23 @@ def _environment() -> Environment:
     environment.globals |= {
         "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
-        "FILES": _FILES, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
-        "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,
+        "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
+        "numbers": _numbers,
     }  # fmt: skip
+    if language == "zh":
+        from reports import chinese, ledger_zh, words_zh
+
+        environment.globals |= {
+            "words": words_zh, "sites": words_zh.SITE, "ledger": ledger_zh, "todo": chinese.todo,
+        }  # fmt: skip
     return environment
+
+
+def _in_chinese(name: str) -> str:
+    from reports.html.page_zh import translated
+    from reports.words_zh import HEADING
+
+    return translated(_asset(name), HEADING)
 
 
 def _asset(name: str) -> str:

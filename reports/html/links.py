@@ -1,7 +1,8 @@
-"""Ranks and hosts in texts lead to where the page draws them: #rank=17, #rank=0-7,9, #host=node0004."""
+"""Ranks, hosts and places in the program lead to where the page shows them: #rank=17, #rank=0-7, #host=node0004, and the
+class of stacks that stands at loop.py:251."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -16,20 +17,26 @@ _RANKS = re.compile(
     rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?!-)|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I
 )
 _PIECE = re.compile(_RUN)
+_PLACE = re.compile(r"[^\s()\[\],;]+:\d+")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+STACKS = 40  # classes that the page lists
 _SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might be a word of the sentence
 
 
 class Links:
-    """Of one incident. Nothing is linked where the page draws no ranks."""
+    """Of one incident. Nothing is linked where the page draws no ranks. `anchor`: of a class of stacks."""
 
-    def __init__(self, incident: Incident | None) -> None:
+    def __init__(self, incident: Incident | None, anchor: Callable[[object], str]) -> None:
         views = incident.views if incident else None
         self._is_drawn = views is not None and bool(views.grid)
         self._hosts = frozenset(host.host for host in views.hosts) if views and self._is_drawn else frozenset()
+        self._places: dict[str, str] = {}
+        for stack in sorted(views.stacks[:STACKS], key=lambda stack: stack.count) if views else ():
+            for place in _PLACE.findall(" ".join(stack.frames)):
+                self._places.setdefault(place, anchor(stack))
 
     def text(self, text: str) -> Markup:
-        """A sentence with each rank, each run of ranks and each host as a link."""
+        """A sentence with each rank, each run of ranks, each host and each place in a stack as a link."""
         text = clean(text)
         out, end = Markup(), 0
         for begin, stop, address in self._found(text):
@@ -46,18 +53,25 @@ class Links:
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Begin, end and address of each link, in order."""
-        if not self._is_drawn:
-            return
-        ranks = [(begin, end, f"rank={ranks}") for begin, end, ranks in _runs(text)]
-        taken = {at for begin, end, _ in ranks for at in range(begin, end)}
-        hosts = [
-            (found.start(), found.start() + len(name), f"host={quote(name, safe='')}")
-            for found in _NAME.finditer(text)
-            if (name := self._host_in(found[0]))
-            and found.start() not in taken
-            and (re.search(r"\d", name) or text.endswith(_SAYS_HOST, 0, found.start()) or found.start() == 0)
-        ]
-        yield from sorted([*ranks, *hosts])
+        end = 0
+        for link in sorted([*self._in_program(text), *(self._of_job(text) if self._is_drawn else ())]):
+            if link[0] >= end:  # a name that holds another one stays whole
+                yield link
+                end = link[1]
+
+    def _in_program(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for found in _PLACE.finditer(text):
+            if found[0] in self._places:
+                yield *found.span(), self._places[found[0]]
+
+    def _of_job(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for begin, end, ranks in _runs(text):
+            yield begin, end, f"rank={ranks}"
+        for found in _NAME.finditer(text):
+            name = self._host_in(found[0])
+            says = re.search(r"\d", name) or text.endswith(_SAYS_HOST, 0, found.start()) or found.start() == 0
+            if name and says:
+                yield found.start(), found.start() + len(name), f"host={quote(name, safe='')}"
 
     def _host_in(self, word: str) -> str:
         return next((name for name in (word, word.rstrip(".-")) if name in self._hosts), "")

@@ -1,7 +1,7 @@
 """When the device itself is suspected of a first bad value: its peers computed the same operation well, and on values no
 smaller than its own. No error record is asked for: what a faulty unit computes wrong, no driver reports.
 
-Not where the operation takes exponents or leaves values out (softmax and attention make NaN of what they are given), nor where
+Not where a scale has no finite value, which loses what is multiplied by it; nor where the operation takes exponents or leaves values out (softmax and attention make NaN of what they are given), nor where
 what went in was not observed or was larger than at any peer: then the values may be why. A test is asked for in any case.
 """
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
@@ -32,6 +33,9 @@ def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
     """`row`: the first bad one, of an operation whose inputs were clean, on the one rank that is named."""
     peers = _peers(births, row)
     if row["rank"] < 0 or not _are_well(peers) or (row["op"] or "").lower() in MASK_CONSUMERS:
+        return NO_DEVICE
+    here = (pl.col("rank") == row["rank"]) & (pl.col("step") == row["step"])
+    if bad_scales(births.rows.filter(here)).height:
         return NO_DEVICE
     own = _given(births, row, (pl.col("rank") == row["rank"]) & (pl.col("place") <= row["place"]))
     most = _given(births, row, pl.col("rank") != row["rank"])

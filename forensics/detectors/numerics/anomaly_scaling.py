@@ -7,6 +7,7 @@ from math import isfinite
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
@@ -15,8 +16,10 @@ _FEW_DIGITS = ("float8", "e4m3", "e5m2", "float16", "half", "bfloat16", "fp8", "
 _SHOWN = 3
 
 
-def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
-    """`row`: the first bad one. Formats, amax and scales of the tensors of its operation up to it."""
+def scaling_claims(tensors: pl.DataFrame, births: Births, row: Row) -> Iterator[Claim]:
+    """`row`: the first bad one. Formats, amax and scales of the tensors of its operation up to it; the first bad scale of
+    all is told as a finding of its own."""
+    first = [ref(one) for one in bad_scales(tensors).head(1).iter_rows(named=True)]
     same = births.rows.filter(
         (pl.col("rank") == row["rank"])
         & (pl.col("step") == row["step"])
@@ -25,7 +28,8 @@ def scaling_claims(births: Births, row: Row) -> Iterator[Claim]:
         & (pl.col("format").is_not_null() | pl.col("scale").is_not_null())
     )
     for one in same.tail(_SHOWN).iter_rows(named=True):
-        yield Claim(_scaled(one), "for", (ref(one),))
+        if ref(one) not in first:
+            yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
         yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))

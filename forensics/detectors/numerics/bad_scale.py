@@ -10,6 +10,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import ref, where
+from forensics.facts.scales import bad_scales
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.texts import ranks_text
@@ -20,7 +21,7 @@ _MANY = 0.5  # of the ranks that report scales, and more than two
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the ranks whose scales were bad first, by step."""
     told = case.tables["tensors"].filter(pl.col("scale").is_not_null() & pl.col("rank").is_not_null())
-    bad = told.filter(~pl.col("scale").is_finite()).sort("step", "rank", "seq", "file", "line", nulls_last=True)
+    bad = bad_scales(told)
     if not bad.height:
         return ()
     first = bad.filter(pl.col("step").eq_missing(bad["step"][0]))

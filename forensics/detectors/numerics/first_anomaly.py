@@ -127,7 +127,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         undecided=answer.undecided,
         claims=(
             *_claims(births, roots, answer, row, clean),
-            *scaling_claims(births, row),
+            *scaling_claims(case.tables["tensors"], births, row),
             *growth_claims(births, row),
             *repeat_claims(case, births),
             *step_claims(case, births, row),

@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.stacks import to_frames
-from forensics.model.texts import ranges
+from forensics.model.texts import ranks_text
 
 
 class _Node(msgspec.Struct):
@@ -30,7 +30,7 @@ def _tree(stacks: pl.DataFrame) -> _Node:
 
 def _walk(node: _Node, depth: int, whole: int) -> Iterator[str]:
     for name, child in sorted(node.children.items(), key=lambda item: (-item[1].count, item[0])):
-        who = f"ranks {ranges(child.ranks)}" if child.ranks else f"{child.count} processes"
+        who = ranks_text(child.ranks) if child.ranks else f"{child.count} processes"
         rare = "  ◀" if child.count < whole / 3 and node.count != child.count else ""
         yield f"{'  ' * depth}{child.count:>6}  {name}  [{who}]{rare}"
         yield from _walk(child, depth + (len(node.children) > 1), whole)
@@ -51,6 +51,6 @@ def lines(stacks: pl.DataFrame) -> Iterator[str]:
     yield f"{root.count} main threads, {classes.height} classes by what they do"
     for row in classes.iter_rows(named=True):
         what = row["site"] + (f" ({row['op']})" if row["op"] else "")
-        yield f"{row['count']:>6}  {what}" + (f"  [ranks {ranges(row['rank'])}]" if row["rank"] else "")
+        yield f"{row['count']:>6}  {what}" + (f"  [{ranks_text(row['rank'])}]" if row["rank"] else "")
     yield ""
     yield from _walk(root, 0, root.count)
