@@ -16,7 +16,7 @@
 #   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
 #                CASES=torchrun for some of them
 #                The last four have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
-#   make words   what the terminal and Markdown say of every sample and situation, in demo/words.txt (minutes)
+#   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
 #   make fuzz    spoiled lines and documents through every parser, INPUTS=1000000 of each family or what SECONDS=600 of
 #                each allow; FAMILY=comm for one, SEED=1 for the same ones again
 #   make fuzz-guided       the same parsers, inputs led by coverage, SECONDS of each family (atheris, in an environment of

@@ -15,6 +15,7 @@ from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
 from forensics.facts.surroundings import surroundings
 from forensics.model.commands import Surroundings
+from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.model.past import Past, origin_of
@@ -61,6 +62,7 @@ def conclude_evidence(
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
     tolerances: Tolerances = BUILT_IN,
+    wanted: Expected = NOTHING_EXPECTED,
     past: Past = NO_PAST,
     detectors: Sequence[Detector] = DETECTORS,
     step: Step = unwatched,
@@ -75,6 +77,7 @@ def conclude_evidence(
     learnt: str | None = None
     arounds: list[Surroundings] = []
     spans: list[Told] = []
+    paces: tuple[str, ...] = ()
     known_lines: frozenset[str] = frozenset()
     stale: list[str] = []
     hosts: dict[int, frozenset[str]] = {}
@@ -85,7 +88,7 @@ def conclude_evidence(
     for attempt, tables in split.items():
         with step("facts"):
             case = case_of(tables, attempt, expected, known_bad, topology, hung, tolerances)
-        case = replace(case, has_baseline=bool(incidents), known_lines=known_lines)
+        case = replace(case, wanted=wanted, has_baseline=bool(incidents), known_lines=known_lines)
         with step("detectors"):
             findings, missing = detect(case, detectors)
         with step("verdict"):
@@ -93,6 +96,7 @@ def conclude_evidence(
             found = conclude(case, conclusion, partial(views, case))
         primary = len(incidents)
         incidents += map(attempts.mark, found)
+        paces = case.pace
         spans.append(told(case, incidents[primary]))
         hosts[attempt] = spans[-1].hosts
         listed += rows(conclusion.choice.candidates, missing)
@@ -122,7 +126,7 @@ def conclude_evidence(
             *_marked_hosts(known_bad, members.hosts_seen),
         ],
         files=files,
-        ledger=ledger(spans),
+        ledger=ledger(spans, paces),
     )
 
 
@@ -142,6 +146,7 @@ def analyze(
     topology: Mapping[str, int] | None = None,
     hung: bool = False,
     tolerances: Mapping[str, str | float] | None = None,
+    expect: Mapping[str, str | float] | None = None,
     past: Past = NO_PAST,
     parsers: Sequence[Parser] = PARSERS,
     detectors: Sequence[Detector] = DETECTORS,
@@ -157,7 +162,8 @@ def analyze(
     `expected_ranks`: how many ranks the job has. `known_bad`: hosts already known to be bad. `topology`: sizes, as
     {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken. `past`: what a history
     holds (forensics.history.recall). `tolerances`: by how much figures may differ by design, as {"loss": "100%",
-    "replicas": 0.01} (forensics.model.tolerances).
+    "replicas": 0.01} (forensics.model.tolerances). `expect`: what a step should take or reach, as {"step": 2.1}, in seconds
+    (forensics.model.expected).
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
     where nothing can be read."""
     evidence = joined([read(str(one), parsers=parsers, progress=progress) for one in (bundle, *more)])
@@ -168,6 +174,7 @@ def analyze(
         topology=topology,
         hung=hung,
         tolerances=Tolerances.of(tolerances or {}),
+        wanted=Expected.of(expect or {}),
         past=past,
         detectors=detectors,
     )

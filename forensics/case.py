@@ -20,6 +20,7 @@ from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
 from forensics.facts.own_values import is_data_parallel
+from forensics.facts.pace import pace
 from forensics.facts.pair_links import PairLinks
 from forensics.facts.phase_times import phase_times
 from forensics.facts.places import is_only_about_hosts, job_hosts
@@ -36,6 +37,7 @@ from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
 from forensics.graph.hang.roots import Roots, find
 from forensics.graph.hang.waits import Waits, build
+from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
@@ -60,6 +62,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
     tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ
+    wanted: Expected = NOTHING_EXPECTED  # what the person expects of a step
     known_lines: frozenset[str] = frozenset()  # templates of lines that earlier attempts printed, too
 
     @property
@@ -168,6 +171,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def spent(self) -> Spent:
         """Where the time went (facts/spent.py)."""
         return spent(self.tables, self.events, self.attempt)
+
+    @cached_property
+    def pace(self) -> tuple[str, ...]:
+        """How long a step takes, beside what it should (facts/pace.py)."""
+        return tuple(pace(self.tables, len(self.expected) if self.is_world_told else 0, self.spent, self.wanted))
 
     @cached_property
     def memberships(self) -> Memberships:

@@ -54,7 +54,7 @@ class DenseReader:
         self._path = dict(path)
         self._year = year
         self._habits: prefixes.Habits | None = None
-        self.heads: list[prefixes.Line] = []  # beginnings of lines that were looked at, each once
+        self.heads: list[prefixes.Line] = []  # distinct beginnings of lines that print a task (tasks.py)
         self._forms = [_Form(form, form.start(self._decorate)) for form in forms]
 
     def wants(self, block: bytes | bytearray, end: int) -> bool:
@@ -95,7 +95,7 @@ class DenseReader:
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
         habits = self._habits or prefixes.Habits()
         stripped = [prefixes.strip(head, habits) for head in heads.to_list()]
-        self.heads += stripped
+        self.heads += [line for line in stripped if line.task is not None]
         said = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
         columns: dict[str, Any] = {name: [getattr(line, name) for line in stripped] for name in said}
         columns |= {"line": range(len(stripped)), "raw": heads, "hit": [True] * len(stripped)}

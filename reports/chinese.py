@@ -261,15 +261,17 @@ def coverage(report: Report) -> list[str]:
     seen = report.coverage
     number = count(",".join(seen.ranks_seen))
     parts = [
-        f"{number:,}{f'/{seen.ranks_expected:,}' if seen.ranks_expected else ''} 个 rank",
-        f"{len(seen.hosts_seen):,} 个节点",
+        f"{number:,}{f'/{seen.ranks_expected:,}' if seen.ranks_expected else ''} 个 rank"
+        if number or seen.ranks_expected
+        else "rank 未知",
+        f"{len(seen.hosts_seen):,} 个节点" if seen.hosts_seen else "节点未知",
     ]
     for name, source in seen.sources.items():
         ranks = count(",".join(source.ranks))
         what = f"{ranks:,} 个 rank" if ranks else f"{source.files:,} 个文件"
         parts.append(f"{name.replace('_', ' ')}：{what}")
     bound = seen.clock.skew_bound_s
-    parts.append("时钟误差未知" if bound is None or bound != bound else f"时钟误差 ≤ {bound * 1000:,.0f} ms")
+    parts.append("时钟误差未知" if bound is None or bound != bound else f"时钟误差 ≤ {max(bound * 1000, 1):,.0f} ms")
     if seen.lines.total:
         parts.append(f"{100 * seen.lines.unrecognised / seen.lines.total:.1f}% 的行未识别")
     return [*parts, f"{len(seen.unreadable):,} 个文件未能读取"] if seen.unreadable else parts

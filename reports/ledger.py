@@ -30,6 +30,7 @@ def totals(report: Report) -> list[Row]:
     ledger = report.ledger
     rows = [Row("recovery", chained(one)) for one in ledger.attempts[-SHOWN:]]
     rows += [Row("goodput", kept(report)), Row("save every", advice(ledger.interval))]
+    rows += [Row("step time", text) for text in ledger.pace]
     return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
 
 

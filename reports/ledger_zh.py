@@ -1,11 +1,15 @@
 """The ledger in Chinese: what ledger.py says in English. Notes on checkpoints have no Chinese form."""
 
+from collections.abc import Sequence
+
 from forensics.model.incident import Report
 from forensics.model.ledger import AttemptRow, Interval
 from reports import words_zh as words
 from reports.layout import duration
 from reports.ledger import SHOWN, TENTH, told_phases
 from reports.summary import Row
+
+HEADINGS = ("启动", "结束原因", "故障方", "step", "损失", "节点", "耗时")
 
 
 def facts(report: Report) -> list[Row]:
@@ -17,6 +21,20 @@ def facts(report: Report) -> list[Row]:
         rows += [Row("attempts" if not number else "", _line(one)) for number, one in enumerate(shown)]
     rows += [Row("goodput", _kept(report)), Row("save every", _advice(ledger.interval))]
     return [row for row in rows if row.text]
+
+
+def totals(report: Report) -> list[Row]:
+    """What holds for all attempts together, under Chinese labels."""
+    rows = [Row("goodput", _kept(report)), Row("save every", _advice(report.ledger.interval))]
+    return [Row(words.LABEL[row.label], row.text) for row in rows if row.text]
+
+
+def table(attempts: Sequence[AttemptRow]) -> list[tuple[str, ...]]:
+    """A row per attempt, under HEADINGS."""
+    return [
+        (str(one.attempt), _ended_by(one), _accused(one), _steps(one), _lost(one), _hosts(one), phases(one))
+        for one in attempts
+    ]
 
 
 def phases(one: AttemptRow) -> str:
@@ -31,12 +49,20 @@ def phases(one: AttemptRow) -> str:
 def _line(one: AttemptRow) -> str:
     parts = [
         f"第 {one.attempt} 次启动：{_ended_by(one)}",
-        "、".join(name.replace("host ", "节点 ") for name in one.accused),
-        "" if one.first_step is None else f"step {one.first_step}-{one.last_step}",
+        _accused(one),
+        _steps(one),
         _lost(one),
         _hosts(one),
     ]
     return "；".join(part for part in parts if part)
+
+
+def _accused(one: AttemptRow) -> str:
+    return "、".join(name.replace("host ", "节点 ") for name in one.accused)
+
+
+def _steps(one: AttemptRow) -> str:
+    return "" if one.first_step is None else f"step {one.first_step}-{one.last_step}"
 
 
 def _ended_by(one: AttemptRow) -> str:

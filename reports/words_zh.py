@@ -166,6 +166,14 @@ STATE: Mapping[str, str] = {
     "dead": "已退出",
     "no_data": "无记录",
 }
+ROLE: Mapping[str, str] = {"root": "首个", "echo": "重现", "infected": "扩散"}
+LANE: Mapping[str, str] = {"culprit": "故障 rank", "peers": "其他 rank", "system": "硬件与系统"}
+VOTES: Mapping[str, str] = {
+    "slower": "耗时更长",
+    "late": "等待最少：其他 rank 都在等它",
+    "whole": "step 更长",
+    "waits": "等待更久",
+}
 SENTENCE: Mapping[Cause, tuple[str, ...]] = {
     "rank_absent": ("{R} {A}（{C}），未进入 {O}", "{R} {A}（{C}）", "{R} {A}，未进入 {O}", "{R} 未进入 {O}", "{R} 未进入集合通信"),
     "rank_died": ("{R} 在 {O} 之前退出", "{R} 已退出"),
@@ -228,7 +236,7 @@ LABEL: Mapping[str, str] = {  # of rows
     "never entered": "未进入", "differs in": "不一致处", "stuck in": "卡在", "waiting in": "等待于", "missed in": "缺席于",
     "operation": "操作", "was": "当时", "runs on": "运行于", "bad value": "异常值", "finite until": "此前正常",
     "first anomaly": "首个异常", "affected": "影响范围", "progress": "训练进度", "decision": "建议", "suspects": "可疑", "": "",
-    "may be": "可能原因", "time": "耗时", "attempts": "历次启动", "goodput": "有效训练", "save every": "保存间隔", "checkpoint": "检查点",
+    "may be": "可能原因", "time": "耗时", "attempts": "历次启动", "goodput": "有效训练", "save every": "保存间隔", "step time": "每步耗时", "checkpoint": "检查点",
 }  # fmt: skip
 HEADING: Mapping[str, str] = {
     "Where the suspects are": "可疑 rank 的位置", "Where in the job": "在作业中的位置", "When it stopped": "何时停止", "When": "何时",

@@ -1,4 +1,5 @@
-"""Everything that a reader can be told, in one file: the terminal's answer and the Markdown of every sample and situation.
+"""Everything that a reader can be told, in one file: the terminal's answer and the Markdown of every sample and situation,
+and the same answer in Chinese.
 
 Run by `make words`; the file is read as a text, and corrected where it does not read well.
 """
@@ -29,7 +30,8 @@ def answers(only: str = "") -> Iterator[tuple[str, Report]]:
 def main(target: str, only: str = "") -> None:
     with Path(target).open("w") as stream:
         for name, report in answers(only):
-            shown = terminal.render(report, color=False), markdown.render(report)
+            chinese = terminal.render(report, color=False, width=None, language="zh")
+            shown = terminal.render(report, color=False), markdown.render(report), chinese
             stream.write("\n".join([f"{'=' * 20} {name}", "", *shown]))
 
 

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -12,6 +13,7 @@ from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind,
 from reports import html, markdown, meanings, meanings_zh, terminal, words, words_zh
 from reports.chinese import fill
 from reports.explanations import WORDS, of_rank, of_word
+from reports.html import page_zh
 from reports.language import of_environment
 from reports.layout import cells, wrap
 from samples.words import SAMPLES
@@ -123,9 +125,49 @@ def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
         ("logs_hf_nan_gradient", ["待收集        收集所有 rank 的张量统计。"]),
         ("data_exception", ["耗时          启动 12.0 s，训练 1.8 s，停滞 2.4 s", "有效训练      1.8 s / 16.2 s（11%）"]),
         ("nan_birth", ["数值异常  rank 1（localhost）输入正常却产生 NaN：blocks.1.attend 的 output，Attend，前向，step 1，micro-batch 1。"]),
+        ("logs_hf_healthy", ["已读取        rank 未知，节点未知，hf trainer：1 个文件，steps：1 个文件，时钟误差未知，6.7% 的行未识别"]),
         ("healthy_dp", ["正常  未发现故障：作业正常结束，最后完成 step 7。"]),
     ],
 )  # fmt: skip
 def test_it_says_who_what_and_what_to_do_as_the_english_does(name: str, lines: list[str]) -> None:
     text = terminal.render(report(name), color=False, width=None, language="zh")
     assert [line for line in lines if line not in text.splitlines()] == []
+
+
+TEMPLATES = sorted(
+    [
+        *(SAMPLES.parent / "reports" / "html" / "parts").glob("*.j2"),
+        SAMPLES.parent / "reports" / "html" / "page.html.j2",
+    ]
+)
+CODE = {"#incident-json"}
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name.partition(".")[0])
+def test_every_word_of_the_page_itself_has_its_chinese(path: Path) -> None:
+    source = path.read_text()
+    named = re.findall(r'\bm\.(?:more|scroll|folded)\([^\n]*?"([^"]+)"', source)
+    titles = [
+        word for call in re.findall(r"voice\.title\(([^)]*)\)", source) for word in re.findall(r'"([^"]+)"', call)
+    ]
+    assert set(page_zh.texts_of(source)) - set(page_zh.TEXTS) - CODE == set()
+    assert set(named) - {*page_zh.TEXTS, *page_zh.MACROS, *words_zh.HEADING} == set()
+    assert set(titles) - set(words_zh.HEADING) == set()
+
+
+def test_a_template_is_translated_before_anything_of_a_bundle_is_in_it() -> None:
+    source = '<th title="not observed">who</th><td>{{ row.who }}</td>{% call m.folded("Stacks") %}<p>Copy that</p>'
+    assert page_zh.translated(source, words_zh.HEADING) == (
+        '<th title="未观测">对象</th><td>{{ row.who }}</td>{% call m.folded("调用栈") %}<p>Copy that</p>'
+    )
+
+
+@pytest.mark.parametrize("name", ["data_loader_stall", "inf_in_mlp", "slow_compute", "rank_killed", "healthy_dp"])
+def test_the_body_of_the_page_is_chinese(name: str) -> None:
+    page = re.sub(r"<(script|style|pre|code|title).*?</\1>", "", html.render(report(name), language="zh"), flags=re.S)
+    heads = re.findall(r"<(?:h[1-4]|th|summary)\b[^>]*>(.*?)</", page, flags=re.S)
+    plain = [re.sub("<[^>]*>", "", head).strip() for head in heads]
+    own = {"micro-batch", "rank", "step"}  # words that Chinese engineers write so
+    assert [head for head in plain if re.search("[A-Za-z]{3}", re.sub(r"rank \d+", "", head)) and not CHINESE.search(head)
+            and head not in own] == []  # fmt: skip

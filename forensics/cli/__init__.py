@@ -24,8 +24,10 @@ from forensics.cli import history, keeping, questions, redaction
 from forensics.cli.reading import (
     BUNDLE_HELP,
     ENGINE,
+    EXPECT,
     LIMIT,
     TOLERANCE,
+    expected_of,
     loading,
     read_bundle,
     report_of,
@@ -207,6 +209,7 @@ def _primary(report: "Report") -> "Incident":
 )
 @click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
 @TOLERANCE
+@EXPECT
 @LIMIT
 @ENGINE
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
@@ -235,6 +238,7 @@ def analyze(
     kept: str | None,
     hung: bool,
     tolerances: tuple[str, ...],
+    expectations: tuple[str, ...],
     limits: tuple[str, ...],
     engine: str | None,
     opened: bool,
@@ -267,7 +271,7 @@ def analyze(
     for bundle in bundles:
         if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
             raise click.UsageError(why)
-    allowed = tolerances_of(tolerances)
+    allowed, wanted = tolerances_of(tolerances), expected_of(expectations)
     outputs.check(files)
     with loading():
         from forensics.analyze import conclude_evidence
@@ -285,6 +289,7 @@ def analyze(
         topology=topology,
         hung=hung,
         tolerances=allowed,
+        wanted=wanted,
         past=past,
         step=told(steps),
     )

@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from forensics.case import Case
+    from forensics.model.expected import Expected
     from forensics.model.incident import Report
     from forensics.model.steps import Step
     from forensics.model.tolerances import Tolerances
@@ -40,6 +41,15 @@ TOLERANCE = click.option(
     multiple=True,
     metavar="NAME=SHARE",
     help="How far figures may differ by design: loss (built in: 50%), replicas (0); may be repeated.",
+)
+
+
+EXPECT = click.option(
+    "--expect",
+    "expectations",
+    multiple=True,
+    metavar="NAME=N",
+    help="What a step should reach: step (seconds), tflops, rate, as the log prints them; may be repeated.",
 )
 
 
@@ -208,6 +218,16 @@ def tolerances_of(tolerances: tuple[str, ...]) -> "Tolerances":
         return Tolerances.of(dict(one.partition("=")[::2] for one in tolerances))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--tolerance") from error
+
+
+def expected_of(expectations: tuple[str, ...]) -> "Expected":
+    """What was asked for by --expect."""
+    from forensics.model.expected import Expected
+
+    try:
+        return Expected.of(dict(one.partition("=")[::2] for one in expectations))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--expect") from error
 
 
 def report_of(bundle: str) -> "Report":

@@ -45,7 +45,7 @@ def positions(
     tables: Mapping[TableName, pl.DataFrame],
     events: pl.DataFrame,
     expected: frozenset[int],
-    states: States | None,
+    states: States,
     stacks: pl.DataFrame,
     memberships: Memberships,
 ) -> pl.DataFrame:
@@ -63,9 +63,9 @@ def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=SCHEMA)
 
 
-def _recorded(states: States | None) -> pl.DataFrame:
+def _recorded(states: States) -> pl.DataFrame:
     """Members of each open collective, as the flight records show them."""
-    if states is None or not states.open.height:
+    if not states.open.height:
         return _frame(())
     opened = states.open.filter(~pl.col("is_p2p"))
     root = pl.when(pl.col("kind").is_in(["broadcast", "reduce"])).then("root")

@@ -36,7 +36,7 @@ class _Library(NamedTuple):
     source: str
 
 
-def unrecorded(stacks: pl.DataFrame, states: States | None) -> list[Unrecorded]:
+def unrecorded(stacks: pl.DataFrame, states: States) -> list[Unrecorded]:
     """Main stacks and the states of open operations → ranks that communicate, or may, where no record sees it."""
     if not stacks.height:
         return []
@@ -59,10 +59,8 @@ _NAMED = "its kernels communicate outside every process group, so flight records
 _UNNAMED = "what runs there was launched by no process group: a computation, or communication inside a kernel, which no record sees"
 
 
-def _closed(states: States | None) -> set[int]:
+def _closed(states: States) -> set[int]:
     """Ranks with a whole record in which nothing is open."""
-    if states is None:
-        return set()
     doubtful = states.partial | states.blind | states.wrapped | states.stale
     return set(states.recorded) - doubtful - set(states.open["rank"].to_list())
 

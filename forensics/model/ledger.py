@@ -70,4 +70,5 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     effective_s: float | None = None
     lost_gpu_hours: dict[str, float] = {}  # cause → hours
     interval: Interval | None = None
+    pace: list[str] = []  # of the newest attempt: how long a step takes, beside what it should
     notes: list[str] = []

@@ -201,7 +201,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
 def _known(case: Case, verdict: Verdict) -> Known:
     """What commands need."""
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
-    has_records = case.states is not None and case.tables["operations"].height > 0
+    has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
     return Known(

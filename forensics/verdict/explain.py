@@ -74,16 +74,14 @@ class Explainer:
 
     def leads_to_lost(self, symptom: Symptom) -> bool:
         """Does this wait lead to a rank that left no record? It may be a victim itself, of whatever stopped the others."""
-        return symptom.node is not None and self._case.waits is not None and symptom.node in self._before_lost
+        return symptom.node is not None and symptom.node in self._before_lost
 
     @cached_property
     def _before_lost(self) -> set[Node]:
-        assert self._case.waits is not None
         return self._before(("rank", rank) for rank, status in self._case.waits.status.items() if status == "lost")
 
     def _before(self, nodes: Iterable[Node]) -> set[Node]:
         """Everything that waits for one of these, near or far."""
-        assert self._case.waits is not None
         graph = self._case.waits.graph
         return walk(graph.predecessors, [node for node in nodes if node in graph])
 
@@ -131,7 +129,6 @@ class Explainer:
     @cached_property
     def _terminal(self) -> dict[str, frozenset[int]]:
         """Operations that wait for nobody who is outside → the ranks inside: below the ranks something is wrong."""
-        assert self._case.waits is not None and self._case.states is not None
         graph = self._case.waits.graph
         mixed = self._mixed
         return {
@@ -143,7 +140,6 @@ class Explainer:
     @cached_property
     def _mixed(self) -> frozenset[str]:
         """Operations in which members bring different calls."""
-        assert self._case.states is not None
         opened = self._case.states.open.filter(~pl.col("is_p2p"))
         kinds = opened.group_by("op").agg(pl.struct("kind", "dtype", "root", "numel").n_unique().alias("kinds"))
         return frozenset(kinds.filter(pl.col("kinds") > 1)["op"].to_list())
@@ -181,8 +177,6 @@ class Explainer:
 
     def _is_after(self, said: _Said, symptom: Symptom) -> bool:
         """Did these ranks wait, by their own records, in what the finding explains? Then their ends followed."""
-        if self._case.waits is None:
-            return False
         graph = self._case.waits.graph
         for rank in symptom.ranks:
             held = list(graph.successors(("rank", rank))) if ("rank", rank) in graph else []

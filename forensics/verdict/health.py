@@ -82,7 +82,7 @@ def _completions(case: Case) -> dict[str, Claim]:
         place = Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
         text = f"all ranks that print steps completed step {last[0]}"
         claims[f"last step {last[0]}"] = Claim(text, "for", (place,))
-    if case.states is not None and case.states.counters.height and not case.states.open.height:
+    if case.states.counters.height and not case.states.open.height:
         agree = case.states.counters.group_by("gid").agg(
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
         )
@@ -108,8 +108,6 @@ def _records(case: Case) -> tuple[Ref, ...]:
 def _is_held(case: Case) -> bool:
     """Whether a record shows that somebody waits. A stack in communication is a moment of a running job, unless the
     backend keeps no record of sends and receives."""
-    if case.waits is None or case.states is None:
-        return False
     blind = bool(case.states.groups["backend"].is_in(UNRECORDED_P2P).any())
     waiting = {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}
     ended = any(end.how == "ended" for end in case.ends.values())

@@ -31,7 +31,7 @@ def timed(case: Case, one: Candidate) -> Candidate:
         return replace(one, finding=nobody, kind="unknown")
     if witness.stood:
         return one
-    reason: Reason = "no_time_witness" if case.states is not None and case.states.open.height else "single_snapshot"
+    reason: Reason = "no_time_witness" if case.states.open.height else "single_snapshot"
     suspects = tuple(sorted({*finding.ranks, *finding.cycle, *finding.suspect_ranks}))
     words = (
         f"If the job stands still, {_inside(finding.summary)} Nothing in the bundle shows that it does; a second dump a minute "

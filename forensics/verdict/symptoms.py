@@ -72,8 +72,6 @@ def symptoms(
 
 def _open(case: Case) -> Iterator[Symptom]:
     """Operations that flight records show as open."""
-    if case.waits is None:
-        return
     graph = case.waits.graph
     for node in graph:
         if node[0] == "op" and (inside := frozenset(rank for _, rank in graph.predecessors(node))):
@@ -81,7 +79,7 @@ def _open(case: Case) -> Iterator[Symptom]:
 
 
 def _held(case: Case) -> frozenset[int]:
-    return frozenset(case.states.open["rank"].to_list()) if case.states is not None else frozenset()
+    return frozenset(case.states.open["rank"].to_list())
 
 
 def _timed_out(case: Case) -> Iterator[Symptom]:

@@ -13,7 +13,7 @@ _ROWS = 200
 def collectives(case: Case) -> list[CollectiveRow]:
     """Per group: classes of ranks by how far they came, groups with disagreement or open operations first."""
     states = case.states
-    if states is None or not states.counters.height:
+    if not states.counters.height:
         return []
     names = {
         row["gid"]: (group_name(row["group"], row["desc"]), ranges(row["members"]))

@@ -23,7 +23,7 @@ def _base(label: str) -> str:
 def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge], list[str]]:
     """Classes of ranks and of operations: operations alike in kind, group description and the roots that they need; where
     these would be many, in the states of the roots that they need."""
-    if case.waits is None or case.states is None or not case.states.open.height:
+    if not case.states.open.height:
         return [], [], []
     graph = case.waits.graph
     states = {node[1]: state_of(case, finding, node[1]) for node in graph if node[0] == "rank"}

@@ -17,7 +17,7 @@ def state_of(case: Case, finding: Finding, rank: int) -> RankState:
         return "suspect"
     if rank not in case.seen:
         return "no_data"
-    if case.waits is not None and case.waits.status.get(rank) in ("held", "vague"):
+    if case.waits.status.get(rank) in ("held", "vague"):
         return "waiting"
     return "ok"
 

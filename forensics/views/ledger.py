@@ -74,7 +74,7 @@ def _raised(case: Case, ranks: Sequence[int]) -> str:
     return "".join(f"; rank {rank} printed: {text}" for rank, text in told)
 
 
-def ledger(attempts: Sequence[Told]) -> Ledger:
+def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
     """Attempts in their order → the ledger."""
     rows = [_row(number, one, attempts) for number, one in enumerate(attempts)]
     bases = {one.spent.basis for one in attempts}
@@ -88,6 +88,7 @@ def ledger(attempts: Sequence[Told]) -> Ledger:
         effective_s=round(sum(known), 3) if wall is not None and len(known) == len(kept) else None,
         lost_gpu_hours=_by_cause(rows),
         interval=_interval(attempts, rows, wall),
+        pace=list(pace),
         notes=[note for one in attempts for note in one.notes],
     )
 

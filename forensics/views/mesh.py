@@ -37,7 +37,7 @@ def _printed(places: Mapping[int, Mapping[str, int]], world: int) -> list[MeshAx
 
 
 def _grouped(case: Case, world: int) -> list[MeshAxis]:
-    if case.states is None or not case.states.groups.height:
+    if not case.states.groups.height:
         return []
     groups = case.states.groups.filter(pl.col("whole") & pl.col("desc").is_not_null())
     calls = dict(case.states.entries.group_by("gid").len().iter_rows())

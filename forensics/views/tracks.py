@@ -42,7 +42,7 @@ def tracks(case: Case, finding: Finding) -> list[Track]:
 
 def _held(case: Case) -> dict[int, str]:
     """Rank → "all_reduce of dp", the sort of operation that holds it."""
-    if case.states is None or not case.states.open.height:
+    if not case.states.open.height:
         return {}
     first = case.states.open.unique("rank", keep="first", maintain_order=True).select("rank", "op")
     operations = describe(case.states, first["op"].to_list())
@@ -56,7 +56,6 @@ def _held(case: Case) -> dict[int, str]:
 
 def _recorded(case: Case, ranks: Iterable[int]) -> pl.DataFrame:
     """Completed and open operations of these ranks with a time: rank, record, begin, end, seq, kind, gid, done."""
-    assert case.states is not None
     rows = case.states.entries.filter(pl.col("rank").is_in(list(ranks)))
     times = case.tables["operations"].select("time_created_ns", "time_started_ns", "time_completed_ns")
     return rows.hstack(times[rows["row"]] if rows.height else times.clear()).select(
@@ -66,8 +65,6 @@ def _recorded(case: Case, ranks: Iterable[int]) -> pl.DataFrame:
 
 
 def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
-    if case.states is None:
-        return {}
     groups = {row["gid"]: row["desc"] or row["group"] or "?" for row in case.states.groups.iter_rows(named=True)}
     found: dict[int, list[Span]] = {}
     rows = _recorded(case, ranks).sort("rank", "record")
@@ -86,8 +83,9 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
 
 def _last_signs(case: Case, ranks: Iterable[int]) -> dict[int, int]:
     """Rank of these → when it last completed a step or an operation, nanoseconds since 1970."""
-    told = [case.tables["steps"].select("rank", at=pl.col("time_ns"))]
-    if case.states is not None:
-        told.append(_recorded(case, ranks).filter("done").select("rank", at=pl.coalesce("end", "begin")))
+    told = [
+        case.tables["steps"].select("rank", at=pl.col("time_ns")),
+        _recorded(case, ranks).filter("done").select("rank", at=pl.coalesce("end", "begin")),
+    ]
     rows = pl.concat(told).drop_nulls().group_by("rank").agg(pl.col("at").max())
     return dict(rows.iter_rows())

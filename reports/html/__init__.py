@@ -37,7 +37,7 @@ def render(report: Report, *, generated: str | None = None, language: Language =
     anchors = _Anchors(incident)
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
-    return _environment().get_template("page.html.j2").render(
+    return _environment(language).get_template("page.html.j2").render(
         report=report,
         incident=incident,
         voice=voice,
@@ -145,9 +145,9 @@ class _Anchors:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(language: Language = "en") -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(_asset if language == "en" else _in_chinese),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -167,9 +167,22 @@ def _environment() -> Environment:
         "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
-        "missing": summary.missing, "nobody_missing": summary.nobody_missing, "numbers": _numbers,
+        "numbers": _numbers,
     }  # fmt: skip
+    if language == "zh":
+        from reports import chinese, ledger_zh, words_zh
+
+        environment.globals |= {
+            "words": words_zh, "sites": words_zh.SITE, "ledger": ledger_zh, "todo": chinese.todo,
+        }  # fmt: skip
     return environment
+
+
+def _in_chinese(name: str) -> str:
+    from reports.html.page_zh import translated
+    from reports.words_zh import HEADING
+
+    return translated(_asset(name), HEADING)
 
 
 def _asset(name: str) -> str:

@@ -32,8 +32,8 @@ def _may_be_its(case: Case, rank: int) -> bool:
     end = case.ends.get(rank)
     if end is not None and end.how not in ("died", "failed", "followed"):
         return end.how == "gave_up" and _everybody_waits(case)
-    held = case.waits is not None and case.waits.status.get(rank) in ("held", "vague")
-    return not held or all_entered(case.roots) or (case.roots is not None and rank in case.roots.stuck)
+    held = case.waits.status.get(rank) in ("held", "vague")
+    return not held or all_entered(case.roots) or (rank in case.roots.stuck)
 
 
 def _everybody_waits(case: Case) -> bool:

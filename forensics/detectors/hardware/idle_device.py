@@ -75,7 +75,7 @@ def _finding(
 ) -> tuple[Finding, ...]:
     """`words`: what is odd about the device of a rank, and about one whose rank is not known."""
     rank, host, pci, index = device
-    if rank is not None and case.waits is not None and case.waits.status.get(rank) in ("held", "vague"):
+    if rank is not None and case.waits.status.get(rank) in ("held", "vague"):
         return ()
     sure = moments > 1 or case.has_waited
     ranks = () if rank is None else (rank,)

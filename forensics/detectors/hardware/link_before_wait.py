@@ -47,7 +47,7 @@ def _passes_through(case: Case, host: str) -> bool:
     """Does every stalled call join this host to another one?"""
     place = case.host_of_rank
     if case.has_open_operations:
-        if not all_entered(case.roots) or case.states is None or case.roots is None:
+        if not all_entered(case.roots):
             return False
         members = [operation.all_ranks for operation in describe(case.states, case.roots.entered).values()]
     else:

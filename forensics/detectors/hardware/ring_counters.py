@@ -41,7 +41,7 @@ class _Vote(msgspec.Struct, frozen=True):
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the edge that most channels of the largest such collective point at."""
     roots, states = case.roots, case.states
-    if roots is None or states is None or not roots.entered or roots.free or roots.cycles or roots.stuck:
+    if not roots.entered or roots.free or roots.cycles or roots.stuck:
         return ()
     found = []
     for op, operation in describe(states, roots.entered).items():
@@ -60,7 +60,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _counters(case: Case, operation: Operation, members: tuple[int, ...]) -> pl.DataFrame:
     """Rows of `transfers` of this operation with counts, the newest of each rank, channel, way and peer."""
-    assert case.states is not None and case.roots is not None
     gid = case.states.open.filter(pl.col("op") == operation.op)["gid"][0]
     group = case.states.groups.row(by_predicate=pl.col("gid") == gid, named=True)
     alike = case.states.open.filter((pl.col("seq") == operation.seq) & ~pl.col("is_p2p"))["op"].n_unique()
@@ -77,7 +76,6 @@ def _counters(case: Case, operation: Operation, members: tuple[int, ...]) -> pl.
 
 
 def _votes(case: Case, operation: Operation) -> list[_Vote]:
-    assert case.states is not None
     gid = case.states.open.filter(pl.col("op") == operation.op)["gid"][0]
     group = case.states.groups.row(by_predicate=pl.col("gid") == gid, named=True)
     members = tuple(group["members"])

@@ -23,8 +23,6 @@ from forensics.model.texts import ranks_text
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding for all such ranks."""
-    if case.roots is None or case.states is None:
-        return ()
     stuck = dict(case.roots.stuck) or _not_started(case)
     operations = describe(case.states, stuck.values())
     if any(one.backend in UNRECORDED_P2P for one in operations.values()):
@@ -58,7 +56,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _not_started(case: Case) -> dict[int, str]:
     """rank → the operation that all its members are in and that its device alone has not begun, by records of start times."""
-    assert case.roots is not None and case.states is not None
     opened = case.states.open.filter(pl.col("op").is_in(list(case.roots.entered)) & ~pl.col("is_p2p"))
     begun = pl.col("state") == "started"
     lonely = opened.filter(

@@ -33,7 +33,7 @@ def _links(operations: Iterable[Operation]) -> tuple[tuple[int | str, int | str]
 
 def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
     """Only where every member's record shows it in: one that is not may have stopped, and so stall the others' calls."""
-    if not case.identity.height or case.roots is None or case.roots.lost:
+    if not case.identity.height or case.roots.lost:
         return None
     if any(operation.members.get("unknown") for operation in operations):
         return None
@@ -55,7 +55,7 @@ def _shared_claims(operations: list[Operation], shared: Overlap | None) -> tuple
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all such operations, where no other root exists."""
     roots, states = case.roots, case.states
-    if roots is None or states is None or not roots.entered or roots.free or roots.cycles or roots.stuck:
+    if not roots.entered or roots.free or roots.cycles or roots.stuck:
         return ()
     operations = [op for op in describe(states, roots.entered).values() if not _is_told_apart(op)]
     if not operations:

@@ -26,9 +26,7 @@ def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim,
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding per closed component (disjoint ones are several deadlocks)."""
-    roots, states, waits = case.roots, case.states, case.waits
-    if roots is None or states is None or waits is None:
-        return ()
+    roots, states = case.roots, case.states
     findings = []
     for ranks, ops in roots.cycles:
         operations = sorted(describe(states, ops).values(), key=lambda op: op.op)

@@ -223,8 +223,8 @@ def _anomaly(
 
 
 def _blast(case: Case, call: _Call, few: tuple[int, ...], many: tuple[int, ...], first: _Row) -> BlastRadius:
-    recorded = call.source == "flight_record" and case.roots is not None
-    waiting = len(case.roots.waiters - {*few}) if recorded and case.roots is not None else len(many)
+    recorded = call.source == "flight_record"
+    waiting = len(case.roots.waiters - {*few}) if recorded else len(many)
     return BlastRadius(ranks_waiting=waiting, groups=[first["label"]])
 
 

@@ -25,8 +25,8 @@ from forensics.model.texts import SITE, ranks_text
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the absent ranks, or the list that must hold them."""
-    roots, waits, states = case.roots, case.waits, case.states
-    if roots is None or waits is None or states is None or not roots.waiters:
+    roots, waits = case.roots, case.waits
+    if not roots.waiters:
         return ()
     named = tuple(rank for rank in roots.free if waits.status[rank] == "free")
     if named:
@@ -39,7 +39,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
     """The operations that need these ranks, the one with most waiting members first."""
-    assert case.waits is not None and case.states is not None
     ops = {op for rank in ranks for kind, op in case.waits.graph.predecessors(("rank", rank)) if kind == "op"}
     return sorted(describe(case.states, ops).values(), key=lambda op: (-len(op.members.get("in", ())), op.op))
 
@@ -72,13 +71,11 @@ def _anomaly(case: Case, rank: int | None, operation: Operation | None) -> First
 
 
 def _blast(case: Case, operations: list[Operation]) -> BlastRadius:
-    assert case.roots is not None
     return BlastRadius(ranks_waiting=len(case.roots.waiters), groups=sorted({op.group for op in operations}))
 
 
 def _named(case: Case, named: tuple[int, ...]) -> Finding:
     roots, waits = case.roots, case.waits
-    assert roots is not None and waits is not None
     operations = _needing(case, named)
     main = operations[0]
     loose = [rank for rank in named if rank in waits.loose]
@@ -132,7 +129,6 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
 
 def _further(case: Case) -> tuple[int, ...]:
     """Lost ranks that may be culprits beside the named ones; whether those hold them up, no record tells."""
-    assert case.roots is not None and case.states is not None and case.waits is not None
     if not case.roots.lost or not case.roots.unexplained:
         return ()
     logged = logged_waits(case.events, case.states)
@@ -171,7 +167,6 @@ def _members(count: int) -> str:
 
 def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
-    assert case.roots is not None and case.waits is not None
     total = len(case.roots.waiters)
     text = f"{f'{explained} of {total}' if explained < total else f'all {total}'} waiting ranks {'waits' if explained == 1 else 'wait'} for {ranks_text(named)}, directly or through others"
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
@@ -201,8 +196,7 @@ def _ran_through(case: Case, ranks: list[int]) -> bool:
 
 def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Finding:
     """Several ranks look absent and the records do not tell which of them holds the others up."""
-    roots, waits = case.roots, case.waits
-    assert roots is not None and waits is not None
+    waits = case.waits
     main = operations[0]
     blind = any(rank in waits.loose for rank in named)
     extra = not blind
@@ -242,7 +236,7 @@ def _shared_host(case: Case, ranks: tuple[int, ...], *, whole: bool) -> tuple[st
 
 def _why_unknown(case: Case, suspects: tuple[int, ...]) -> tuple[Reason, ...]:
     """A ring that lost its entries is another reason than a dump that is missing, and asks for another remedy."""
-    wrapped = case.states.wrapped if case.states is not None else frozenset()
+    wrapped = case.states.wrapped
     reasons: list[Reason] = ["ring_buffer_wrapped"] if wrapped & set(suspects) else []
     return (*reasons, "culprit_among_missing") if set(suspects) - wrapped else tuple(reasons)
 
@@ -259,7 +253,6 @@ def _lost_claims(
     if lonely:
         text = "may have a stopped device: the other members of the call that it is in left no record"
         yield Claim(f"{ranks_text(lonely)} {text}", "unseen")
-    assert case.roots is not None
     others = case.roots.lost - set(silent)
     if waited := sorted(others & logged.keys()):
         text = f"{ranks_text(waited)} left no flight record, but timed out in calls that others had not ended"
@@ -271,7 +264,6 @@ def _lost_claims(
 
 def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
     """Where all ranks of one host are lost, and nobody else is, it is the host that died, not one of them that stopped."""
-    assert case.roots is not None and case.states is not None and case.waits is not None
     gone = tuple(sorted(rank for rank, status in case.waits.status.items() if status == "lost"))
     if _shared_host(case, gone, whole=True):
         return frozenset(gone)
@@ -280,7 +272,6 @@ def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
 
 def _among_lost(case: Case) -> Finding:
     roots = case.roots
-    assert roots is not None and case.states is not None
     logged = logged_waits(case.events, case.states)
     possible = _possible(case, logged)
     lonely = tuple(sorted(possible & roots.lonely))

@@ -25,7 +25,7 @@ def _code(row: dict[str, Any]) -> Code | None:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
-    if case.states is not None and case.states.open.height:
+    if case.states.open.height:
         return ()
     seen = places(case.stacks, case.waited_ranks, case.expected)
     waiting, odd = seen.waiting, seen.outside

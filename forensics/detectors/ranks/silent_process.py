@@ -46,7 +46,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _may_live(case: Case, rank: int) -> bool:
     """No record says how its process ended, or that it waited."""
-    return rank not in case.ends and (case.waits is None or case.waits.status.get(rank) not in ("held", "dead"))
+    return rank not in case.ends and (case.waits.status.get(rank) not in ("held", "dead"))
 
 
 def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.DataFrame) -> Finding:

@@ -147,6 +147,6 @@ def find(waits: Waits) -> Roots:
     )
 
 
-def all_entered(roots: Roots | None) -> bool:
+def all_entered(roots: Roots) -> bool:
     """Do the records show every member in the calls that never ended, and nobody to blame for it?"""
-    return roots is not None and bool(roots.entered) and not (roots.free or roots.cycles or roots.stuck or roots.lost)
+    return bool(roots.entered) and not (roots.free or roots.cycles or roots.stuck or roots.lost)

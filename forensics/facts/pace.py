@@ -1,0 +1,131 @@
+"""How long a step takes, beside what it should: by the person's word, and by the arguments and the devices that are printed.
+
+The operations of a step are those of Megatron-LM's own count for a dense transformer: matrix products of attention (with
+grouped queries) and of the feed-forward layers, the logits, forward and backward (three times the forward pass), and once more
+the forward pass where all of it is recomputed. The devices' peak is that of the data sheet, for dense 16-bit products
+(forensics/data/device_peaks.csv). Nothing is computed where an argument lacks or differs, of experts and other models, of a
+batch that grows, or where more than the peak would come out: then the arguments are not those of these steps.
+
+These are facts beside a verdict and never one: no job reaches the peak, and what is usual differs from model to model.
+"""
+
+import csv
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+import polars as pl
+
+from forensics.facts.spent import Spent
+from forensics.model.expected import Expected
+from parsers.tables import TableName
+
+_OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
+_RECOMPUTED = 4 / 3  # the forward pass is done twice
+_OTHERWISE = (
+    "num_experts",
+    "multi_latent_attention",
+    "is_hybrid_model",
+    "rampup_batch_size",
+    "hybrid_override_pattern",
+)
+_PLAIN = (None, "None", "False", "0", "1")  # values of these that leave a dense transformer and one size of a batch
+_FEWEST = 3  # printed figures of which a median is told
+
+
+def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[str]:
+    """Tables of one attempt → sentences; none where the log prints no step."""
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True))
+    took = spent.step_s
+    notes = [
+        *_beside("a step takes {} s", took, expected.step, "s", longer_is="longer than"),
+        *_beside("the log prints {} TFLOPS", _middle(steps["tflops"]), expected.tflops, "TFLOPS"),
+        *_beside("the log prints {} per second", _middle(steps["per_s"]), expected.rate, "per second"),
+    ]
+    return [*notes, *_by_arguments(tables["settings"], world, took)]
+
+
+def _middle(figures: pl.Series) -> float | None:
+    told = figures.filter(figures.is_finite()) if figures.dtype.is_float() else figures
+    value = told.median() if len(told) >= _FEWEST else None
+    return value if isinstance(value, float) and value > 0 else None
+
+
+def _beside(words: str, told: float | None, wanted: float | None, unit: str, longer_is: str = "more than") -> list[str]:
+    if told is None or wanted is None:
+        return []
+    share = 100 * (told / wanted - 1)
+    less = "shorter than" if longer_is == "longer than" else "less than"
+    apart = f"{abs(share):.0f} % {longer_is if share > 0 else less}" if abs(share) >= 0.5 else "as"
+    return [f"{words.format(f'{told:.4g}')} at the median, {apart} the {wanted:.4g} {unit} that you expect"]
+
+
+def _by_arguments(settings: pl.DataFrame, world: int, took: float | None) -> list[str]:
+    operations, peak = _operations(settings), _peak(settings)
+    size = _number(settings, "world_size") or world
+    if operations is None or not size or took is None:
+        return []
+    reached = operations / took / size / 1e12
+    text = f"by the printed arguments a step is {operations / 1e15:.4g} PFLOP: {reached:.4g} TFLOPS on each of {size} devices"
+    if peak is None:
+        return [f"{text}, at {took:.4g} s a step"]
+    name, most = peak
+    if reached > most:
+        return []
+    return [
+        f"{text}, {100 * reached / most:.0f} % of the peak of {name} ({most:.4g} in 16 bits); at the peak it would take "
+        f"{operations / size / most / 1e12:.3g} s instead of {took:.4g} s"
+    ]
+
+
+def _operations(settings: pl.DataFrame) -> float | None:
+    """Floating-point operations of a step, those of recomputation included."""
+    names = ("num_layers", "hidden_size", "seq_length", "global_batch_size", "num_attention_heads")
+    told = [_number(settings, name) for name in names]
+    if any(value is None for value in told) or any(_text(settings, name) not in _PLAIN for name in _OTHERWISE):
+        return None
+    layers, hidden, length, batch, heads = (float(value or 0) for value in told)
+    inner = _number(settings, "ffn_hidden_size") or 4 * hidden
+    groups = (
+        (_number(settings, "num_query_groups") or heads)
+        if _text(settings, "group_query_attention") == "True"
+        else heads
+    )
+    across = (_number(settings, "kv_channels") or hidden / heads) * heads / hidden
+    gated = 1.5 if _text(settings, "swiglu") == "True" else 1.0
+    attention = (1 + groups / heads + length / hidden / 2) * across  # half of the scores: no token sees later ones
+    logits = (_number(settings, "padded_vocab_size") or 0) / (2 * layers * hidden)
+    per_layer = attention + inner / hidden * gated
+    again = _RECOMPUTED if _text(settings, "recompute_granularity") == "full" else 1.0
+    return _OPS * batch * length * layers * hidden**2 * (per_layer * again + logits)
+
+
+def _text(settings: pl.DataFrame, name: str) -> str | None:
+    """The one value that is printed under a name; null where they differ."""
+    values = settings.filter(pl.col("name") == name)["value"].drop_nulls().unique().to_list()
+    return str(values[0]) if len(values) == 1 else None
+
+
+def _number(settings: pl.DataFrame, name: str) -> int | None:
+    text = _text(settings, name) or ""
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 else None
+
+
+def _peak(settings: pl.DataFrame) -> tuple[str, float] | None:
+    """(name, TFLOPS) of the devices, where all are of one kind that is listed."""
+    names = settings.filter(pl.col("name") == "gpu_name")["value"].drop_nulls().unique().to_list()
+    found = {_listed(name) for name in names}
+    return found.pop() if len(found) == 1 else None
+
+
+@cache
+def _rows() -> tuple[tuple[str, str, float], ...]:
+    text = files("forensics.data").joinpath("device_peaks.csv").read_text(encoding="utf-8")
+    return tuple((row["pattern"], row["name"], float(row["tflops"])) for row in csv.DictReader(text.splitlines()))
+
+
+def _listed(name: str) -> tuple[str, float] | None:
+    words = name.replace("-", " ")
+    rows = ((called, most) for pattern, called, most in _rows() if re.search(rf"\b{pattern}\b", words, re.IGNORECASE))
+    return next(rows, None)
