@@ -46,7 +46,7 @@ def failure(bundle: Path) -> str | None:
         document.render(report)
         html.render(report, generated="2026-01-01 00:00 UTC")
         markdown.render(report)
-        terminal.render(report)
+        terminal.render(report, color=True)
     except parsers.BundleError:
         return None
     except (Exception, pl.exceptions.PanicException) as error:
