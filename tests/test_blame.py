@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from forensics.graph.hang.blame import Blame, canonical, find_root
+from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, canonical, find_root
 
 
 def ring(size: int, dead: int) -> list[Blame]:
@@ -24,12 +24,13 @@ def ring(size: int, dead: int) -> list[Blame]:
         ([Blame("a", "x"), Blame("b", "x")], "host", ("x",)),
         (ring(64, 17), "host", ("n17",)),
         ([Blame("a", "x"), Blame("b", "x"), Blame("x", "a"), Blame("x", "b")], "host", ("x",)),
-        ([Blame("x", "a"), Blame("x", "b")], "network", ()),
+        ([Blame("x", "a"), Blame("x", "b")], "reporter", ("x",)),
+        ([Blame(UNKNOWN_HOST, "a"), Blame(UNKNOWN_HOST, "b")], "network", ()),
         ([Blame("a", "b", "3"), Blame("c", "d", "3"), Blame("e", "f", "3")], "rail", ()),
         ([Blame("a", "b", "3"), Blame("c", "d", "4"), Blame("e", "f", "3")], "network", ()),
         ([Blame("a", "b", "3"), Blame("c", "d", "3")], "network", ()),
     ],
-    ids=["none", "itself", "pair", "mutual pair", "many name one", "ring", "star", "one names many", "rail",
+    ids=["none", "itself", "pair", "mutual pair", "many name one", "ring", "star", "one names many", "nobody knows who names many", "rail",
          "two rails", "too few for a rail"],
 )  # fmt: skip
 def test_root(blames: list[Blame], where: str | None, hosts: tuple[str, ...]) -> None:

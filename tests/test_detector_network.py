@@ -52,6 +52,18 @@ def test_a_port_that_reports_itself_is_surer_than_addresses() -> None:
     assert found.hosts == ("n2",)
 
 
+def test_the_only_one_that_reports_is_a_suspect_and_its_peers_are_none() -> None:
+    found = judged(case([failed("n3", "n1"), failed("n3", "n2"), failed("n3", "n4")]), DETECTOR)
+    assert (found.hosts, found.suspect_hosts, found.is_proven) == ((), ("n3",), False)
+    assert "no host in common" not in found.finding.summary
+
+
+def test_several_hosts_whose_ports_report_themselves_are_the_suspects() -> None:
+    pairs = [failed("n1", "n5"), failed("n1", "n8"), failed("n4", "n8"), failed("n2", "n6")]
+    found = judged(case([port("n5"), port("n6"), *pairs]), DETECTOR)
+    assert (found.hosts, found.suspect_hosts, found.finding.links) == ((), ("n5", "n6"), ())
+
+
 def test_with_time_outs_it_is_a_hang() -> None:
     found = judged(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]), DETECTOR)
     assert found.kind == "hang"

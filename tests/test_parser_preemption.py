@@ -19,6 +19,7 @@ from tests.lines import lines
         ),
         ('{"EventId": "0A1B", "EventType": "Freeze", "Resources": ["gpu-3"]}', []),
         ("node gpu-3: the instance was preempted", [("scheduler", "preemption", None, None)]),
+        ("Normal TaintManagerEviction pod/tr-2 Marking for deletion Pod default/tr-2", []),
         ("Preempted in order to admit a workload", [("scheduler", "preemption", None, None)]),
         (
             "Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3",

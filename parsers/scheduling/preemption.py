@@ -3,13 +3,14 @@
     Spot instance interruption notice: instance i-0a1 will be terminated at 2026-01-31T10:13:12Z
     {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
-    Preempted in order to admit a workload  ·  pod worker-3 Evicted by TaintManagerEviction
+    Preempted in order to admit a workload
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
     The node: 3 is timed out. It may exit with exception, please check this node's log.                                 MindSpore
 
-A preemption is an event `scheduler` with code preemption: an order from outside, no fault. Paddle's rank is the container's
+A preemption is an event `scheduler` with code preemption: an order from outside, no fault. Kubernetes' TaintManagerEviction is
+none: it follows a node that is not ready. Paddle's rank is the container's
 in its pod (`local_rank` by its log's name), MindSpore's node is a process of the job.
 
 Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
@@ -47,7 +48,7 @@ RULES = (
     Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
     Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
-    Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bTaintManagerEviction\b|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
+    Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
          refine=lambda groups: {"code": "preemption" if groups["how"] == "preempted" else "time_limit", "detail": {"how": None}}),
@@ -71,7 +72,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="preemption",
     anchors=(
-        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"reemption notice", b"TaintManagerEviction",
+        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"reemption notice",
         b"Container rank ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,

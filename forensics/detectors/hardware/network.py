@@ -59,8 +59,15 @@ def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ..
 
 def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence[Row]) -> Finding:
     hosts = _hosts(root, local, case)
-    ends = tuple(host for host in root.hosts if host != UNKNOWN_HOST) if root and root.where == "link" else ()
-    links = ((ends[0], ends[1]),) if len(ends) == 2 and not hosts else ()
+    ends = (
+        tuple(host for host in root.hosts if host != UNKNOWN_HOST)
+        if root and root.where in ("link", "reporter")
+        else ()
+    )
+    own = sorted({host for row in local if (host := host_of(case.identity, row))})
+    if not ends and 1 < len(own) < len(case.job_hosts):
+        ends = tuple(own)
+    links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
     if failed:
         text = f"{len(failed)} transfers failed after all retries: {_words(root)}"
@@ -99,6 +106,8 @@ def _words(root: Root | None) -> str:
         return "connections whose ends are not named"
     if root.where == "host":
         return f"{root.hosts[0]} is an end of every report ({root.reporters} hosts report)"
+    if root.where == "reporter":
+        return f"{root.hosts[0]} is one end of every report and the only one that reports: its own adapter, or what it reaches"
     if root.where == "link" and UNKNOWN_HOST in root.hosts:
         return f"the way to {next((host for host in root.hosts if host != UNKNOWN_HOST), 'a host')}"
     if root.where == "link":

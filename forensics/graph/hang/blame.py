@@ -16,7 +16,7 @@ from forensics.facts.event_rows import Row, detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.tables import TableName
 
-Where = Literal["host", "link", "rail", "network"]
+Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"
 _ADAPTER_NAMES = ("ib", "eth", "hsn", "roce", "bond", "rdma")
 
@@ -30,7 +30,8 @@ class Blame(NamedTuple):
 
 
 class Root(msgspec.Struct, frozen=True):
-    """`host`: hosts[0] is where the blame ends. `link`: hosts are its two ends. `rail`, `network`: no host stands out."""
+    """`host`: hosts[0] is where the blame ends. `reporter`: hosts[0] is an end of every report, and the only one that reports.
+    `link`: hosts are its two ends. `rail`, `network`: no host stands out."""
 
     where: Where
     hosts: tuple[str, ...] = ()
@@ -63,8 +64,9 @@ def find_root(blames: Sequence[Blame]) -> Root | None:
         return Root("host", tuple(sinks[0]), reporters)
     common = [node for node in nodes if all(node in edge for edge in edges)]
     # Whoever complains about many that say nothing may have lost its own adapter, or be the last one alive to speak.
-    if len(common) == 1 and any(named == common[0] for _, named in edges):
-        return Root("host", (common[0],), reporters)
+    if len(common) == 1 and common[0] != UNKNOWN_HOST:
+        is_named = any(named == common[0] for _, named in edges)
+        return Root("host" if is_named else "reporter", (common[0],), reporters)
     if len(sinks) == 1 and len(sinks[0]) == 2:
         return Root("link", tuple(sorted(sinks[0])), reporters)
     rails = {b.rail for b in blames if b.reporter != b.named}
