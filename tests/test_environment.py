@@ -32,6 +32,12 @@ def test_nothing_set_is_nothing_listed() -> None:
     assert _listed(_of_ranks("NCCL_DEBUG", "INFO", "INFO")) == []
 
 
+def test_a_version_with_and_without_its_build_is_one() -> None:
+    assert _listed(_of_hosts("nccl", "2.26.5+cuda12.4", "2.26.5", "2.26.5")) == []
+    (row,) = _listed(_of_hosts("nccl", "2.26.5+cuda12.4", "2.26.5+cuda12.4", "2.26.5+cuda12.8", "2.26.5"))
+    assert set(row.values) == {"2.26.5+cuda12.4", "2.26.5+cuda12.8", "2.26.5"}
+
+
 def test_the_odd_one_comes_first_in_the_list_and_in_its_row() -> None:
     rows = _listed(
         [

@@ -135,7 +135,17 @@ def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, st
         if who is None and not place:
             place = file
         held[name][("" if who is None else str(who), place, device)] = _SAME.get(value.strip().lower(), value.strip())
-    return dict(held)
+    return {name: _with_build(values) for name, values in held.items()}
+
+
+def _with_build(values: Mapping[Holder, str]) -> dict[Holder, str]:
+    """A version printed with and without its build (2.26.5, 2.26.5+cuda12.4) is one, where there is one build."""
+    builds: dict[str, set[str]] = defaultdict(set)
+    for value in {value for value in values.values() if "+" in value}:
+        builds[value.partition("+")[0]].add(value)
+    return {
+        who: min(found) if len(found := builds.get(value, {value})) == 1 else value for who, value in values.items()
+    }
 
 
 def _telling(settings: pl.DataFrame) -> pl.DataFrame:
