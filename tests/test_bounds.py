@@ -116,6 +116,23 @@ def test_a_time_beyond_all_measure_costs_no_more_than_itself(tmp_path: Path, lin
     assert not tables["unread"].filter(pl.col("reason").str.contains("failed"))["reason"].to_list()
 
 
+def test_steps_that_fall_in_every_row_are_no_attempts(tmp_path: Path) -> None:
+    rows = [
+        {"rank": 0, "step": 3000 - at, "module": "m", "tensor": "o", "role": "out", "absmax": 1.0} for at in range(3000)
+    ]
+    report = analyze(_bundle(tmp_path, "stats_rank_0.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
+    assert len(report.incidents) == 1
+    assert any("begin anew 2999 times" in limit for limit in report.limits)
+
+
+def test_the_highest_rank_that_is_believed_costs_what_its_ranks_do(tmp_path: Path) -> None:
+    row = f"rank,step,module,op,tensor,nan_count\n{RANKS - 1},{RANKS - 1},m,o,output,{RANKS - 1}\n"
+    report = analyze(
+        _bundle(tmp_path, "stats_rank_0.csv", row)
+    )  # in the square of its ranks this takes more than an hour
+    assert report.coverage.ranks_expected == RANKS
+
+
 def test_cells_that_no_column_can_hold_become_null_or_a_question_mark() -> None:
     row = {"file": "a\ud800", "rank": 10**30, "members": [1, -(2**70)], "size": 2}
     assert table("groups", [row]).select("file", "rank", "members", "size").row(0) == ("a?", None, [1, None], 2)

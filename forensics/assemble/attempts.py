@@ -23,6 +23,7 @@ from forensics.model.incident import Incident
 from parsers.tables import TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
+_RESTARTS = 400  # of one log; months of training with several a day
 _SLACK_NS = 600 * 1_000_000_000  # how much later than a time-out a log may end
 _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
 
@@ -58,7 +59,8 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     tables = with_hosts_of_paths(tables)
     found, doubts = launches(tables)
     numbers, cuts = _by_folder(tables, found)
-    begun = restarts(tables)
+    begun, wild = _believable(restarts(tables))
+    doubts = (*doubts, *wild)
     dumped: list[int] = []
     if len(numbers) < 2:
         dumped = [] if begun else _restarts_of_dumps(tables)
@@ -70,6 +72,15 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
             cuts[file] = _numbered([0, *lines])
     cuts, more = _placed(tables, cuts, len(numbers), spans_of(tables), begun, dumped)
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
+
+
+def _believable(begun: Mapping[str, list[int]]) -> tuple[dict[str, list[int]], tuple[str, ...]]:
+    """Restarts of the files that have no more than a job may have; (…, doubts about the others)."""
+    wild = sorted(file for file, lines in begun.items() if len(lines) > _RESTARTS)
+    kept = {file: lines for file, lines in begun.items() if len(lines) <= _RESTARTS}
+    return kept, tuple(
+        f"{file} seems to begin anew {len(begun[file])} times: that is not read as attempts" for file in wild[:3]
+    )
 
 
 # file → (first line, attempt), ascending; attempts are counted from 0 here.

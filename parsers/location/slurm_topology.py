@@ -28,7 +28,7 @@ from parsers.tables import Tables, table
 _ROW = regex(r"^\s*(?P<sort>Switch|Block)Name=(?P<name>\S{1,200})(?P<rest>(?:\s+\w+=\S*)*)\s*(?:#.*)?$")
 _FIELD = regex(r"(\w+)=(\S*)")
 _DEPTH = 16  # switches above switches
-_ROWS = 1_000_000  # of one file
+_ROWS = 100_000  # of one file
 
 
 class _Place:

@@ -328,7 +328,8 @@ def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
     found, todo = set(suspects), list(suspects & births.silent)
     while todo:
         here = todo.pop()
-        new = {here - ahead for ahead in distances} & births.silent - found
+        senders = {here - ahead for ahead in distances}
+        new = {rank for rank in senders if rank in births.silent and rank not in found}
         found |= new
         todo += new
     return frozenset(found)
