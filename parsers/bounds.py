@@ -3,7 +3,7 @@
 One number in one line must not cost what a real job of that size would: a world of 999,999,999 ranks is a set of that
 many numbers. So the tables of every parser come through here before anybody counts with them. A row that names an
 impossible rank or size is refused whole, as nothing else in it can be trusted to belong to whom it then seems to; a
-time that cannot be is null.
+time that cannot be is null. A name is cut where no name is so long; texts are their parsers' business.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +22,18 @@ _RANKED: Mapping[TableName, tuple[str, ...]] = {
 _LISTED: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(schema.keys() & {"members", "names_ranks"}) for name, schema in SCHEMAS.items()
 }
+_TEXTS = {"detail", "file", "reason", "stack", "text", "value"} | {"input_sizes", "output_sizes", "group_ranks"}
 _TIMED: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(column for column in schema if column.endswith("_ns")) for name, schema in SCHEMAS.items()
+}
+_NAME = 4096  # bytes
+_NAMES: Mapping[TableName, tuple[str, ...]] = {
+    name: tuple(
+        column
+        for column, kind in schema.items()
+        if isinstance(kind, pl.String | pl.Categorical) and column not in _TEXTS
+    )
+    for name, schema in SCHEMAS.items()
 }
 _REASON = f"names a rank or a size beyond {RANKS:,} ranks, which is not believed"
 
@@ -32,7 +42,8 @@ def bounded(tables: Tables) -> Tables:
     """The same tables without rows of impossible ranks, each of which becomes a row of `unread`."""
     kept: dict[TableName, pl.DataFrame] = dict(tables)
     refused: list[pl.DataFrame] = []
-    for name, frame in tables.items():
+    for name, whole in tables.items():
+        frame = kept[name] = _with_short_names(name, whole)
         tests, times = list(_impossible(name)), _TIMED[name]
         if not frame.height or not (tests or times):
             continue
@@ -49,6 +60,22 @@ def bounded(tables: Tables) -> Tables:
             maintain_order=True
         )
     return kept
+
+
+def _with_short_names(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with names cut where they are beyond all measure."""
+    if not (frame.height and _NAMES[name]):
+        return frame
+    lengths = frame.select(_bytes(frame, column).max() for column in _NAMES[name]).row(0)
+    long = [column for column, length in zip(_NAMES[name], lengths, strict=True) if (length or 0) > _NAME]
+    return frame.with_columns(
+        pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(frame.schema[column]) for column in long
+    )
+
+
+def _bytes(frame: pl.DataFrame, column: str) -> pl.Expr:
+    is_text = frame.schema[column] == pl.String
+    return pl.col(column).str.len_bytes() if is_text else pl.col(column).cat.len_bytes()
 
 
 def _impossible(name: TableName) -> Iterator[pl.Expr]:
