@@ -39,25 +39,27 @@ def silence() -> None:
 
 
 def refusal(bundle: str, targets: Iterable[str]) -> str | None:
-    """Why one of the outputs must not be written: it is the evidence, or would lie in it; a folder stands there."""
+    """Why one of the outputs must not be written: it is the evidence, would lie in it or leads into it; a folder stands
+    there; one name was given to two."""
     evidence = os.path.realpath(bundle)
+    taken: set[str] = set()
     for target in targets:
         place = _place(target)
-        if bundle != STANDARD and os.path.commonpath((evidence, place)) == evidence:
-            return f"{target} lies in the bundle, which is never written to"
+        for reached in (place, os.path.realpath(target)):
+            if bundle != STANDARD and os.path.commonpath((evidence, reached)) == evidence:
+                return f"{target} lies in the bundle, which is never written to"
         if os.path.isdir(place):
             return f"{target} is a folder"
+        if place in taken and not _stands(target):
+            return f"{target} is named for two outputs"
+        taken.add(place)
     return None
 
 
 def check(targets: Iterable[str]) -> None:
-    """Raises CannotWrite before hours of work: no such folder, a closed one, one name for two outputs."""
-    taken: set[str] = set()
+    """Raises CannotWrite before hours of work: no such folder, a closed one."""
     for target in targets:
-        place = _place(target)
-        folder = os.path.dirname(place)
-        if place in taken:
-            raise CannotWrite(f"{target} is named for two outputs")
+        folder = os.path.dirname(_place(target))
         if _stands(target):
             if not os.access(target, os.W_OK):
                 raise CannotWrite(f"cannot write {target}: it may not be written to")
@@ -66,7 +68,6 @@ def check(targets: Iterable[str]) -> None:
             raise CannotWrite(f"cannot write {target}: there is no folder {os.path.dirname(target)}")
         if not os.access(folder, os.W_OK):
             raise CannotWrite(f"cannot write {target}: its folder may not be written to")
-        taken.add(place)
 
 
 def _place(target: str) -> str:

@@ -48,14 +48,19 @@ def _files(folder: Path) -> list[str]:
         ("bundle", "-o", "bundle"),
         ("bundle", "-o", "."),
         ("bundle", "-o", "-", "--json", "-"),
+        ("bundle", "-o", "x", "--json", "./x"),
+        ("bundle", "-o", "into"),
+        ("bundle", "-o", "dangling"),
     ],
     ids=" ".join,
 )
 def test_no_output_goes_into_the_evidence_or_over_it(where: Path, args: tuple[str, ...]) -> None:
     (where / "link").symlink_to("bundle")
+    (where / "into").symlink_to("bundle/rank_0.log")
+    (where / "dangling").symlink_to("bundle/new.html")
     status, said = _run("analyze", *args)
     assert status == 2 and "Error" in said
-    assert _files(where) == ["bundle/rank_0.log"]
+    assert _files(where) == ["bundle/rank_0.log", "into"]
     assert (where / "bundle" / "rank_0.log").read_text() == "[rank0]: RuntimeError: x\n"
 
 
@@ -67,6 +72,11 @@ def test_outputs_beside_the_evidence_are_written(where: Path) -> None:
     assert (where / "old.html").read_text() == "old"  # the link was replaced, not followed
     assert (where / "link.html").read_bytes().rstrip().endswith(b"</html>")
     assert (where / "t" / "events.parquet").exists()
+
+
+def test_what_is_shown_to_others_and_its_names_are_two_files(where: Path) -> None:
+    status, said = _run("redact", "bundle", "--out", "x.tar.zst", "--names", "x.tar.zst")
+    assert status == 2 and "named for two outputs" in said
 
 
 @pytest.mark.parametrize("option", ["-o", "--json", "--markdown", "--tables"])
