@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ COMMAND = f"{sys.executable} -m forensics"
 
 
 @pytest.fixture
-def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "rank_0.log").write_text("[rank0]: RuntimeError: x\n")
     monkeypatch.chdir(tmp_path)
