@@ -1,25 +1,33 @@
 """Evidence tables kept in a folder: a Parquet file per table, and a manifest that says of what they were made.
 
 Whoever wants to ask again reads them in place of the bundle, and gets the same answers. The manifest is written last and
-taken away first, so a folder is kept evidence whole or not at all. Tables of another layout are refused.
+taken away first, so a folder is kept evidence whole or not at all. Tables of another layout are refused, and so are those
+that hold what no parser delivers: whoever hands on a folder may have written anything into it.
 """
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import BinaryIO
 
 import msgspec
 import polars as pl
 
+from parsers.bounds import bounded
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.evidence import Evidence
 from parsers.limits import Limits
 from parsers.literals import slim
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
+from parsers.rank_list import RANKS
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, stack_frames
 
 MANIFEST = "evidence.json"
 FORMAT = "forensics evidence 1"
 _CHUNK = 1 << 20
+_MANIFEST_BYTES = 1 << 28  # a file beyond is no manifest: it has some hundred bytes per member
 
 
 class Read(msgspec.Struct):
@@ -75,8 +83,8 @@ def file_of(name: TableName) -> str:
 def kept(folder: str) -> Evidence | None:
     """The evidence kept in `folder`; None where none is. Raises BundleError where it cannot be used."""
     try:
-        with open(os.path.join(folder, MANIFEST), "rb") as stream:
-            said = msgspec.json.decode(stream.read(), type=Manifest)
+        with _plain(os.path.join(folder, MANIFEST)) as stream:
+            said = msgspec.json.decode(stream.read(_MANIFEST_BYTES), type=Manifest)
     except (OSError, msgspec.DecodeError):
         return None
     if said.format != FORMAT:
@@ -86,11 +94,71 @@ def kept(folder: str) -> Evidence | None:
     return Evidence(said.bundle, {name: _table(folder, name) for name in TABLE_NAMES})
 
 
+@contextmanager
+def _plain(path: str) -> Iterator[BinaryIO]:
+    """A file, opened; a pipe, for which one would wait, and a device, which need not end, are OSError."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError("not a plain file")
+        yield stream
+
+
 def _table(folder: str, name: TableName) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(os.path.join(folder, file_of(name)), glob=False, hive_partitioning=False)
+        with _plain(os.path.join(folder, file_of(name))) as stream:
+            frame = pl.read_parquet(stream, glob=False, hive_partitioning=False)
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise BundleError(f"{folder}: the table {name} cannot be read: {str(error).splitlines()[0]}") from error
     if dict(frame.schema) != dict(SCHEMAS[name]):
         raise BundleError(f"{folder}: the table {name} has not the declared columns: parse again")
+    if (why := _forged(name, frame)) is not None:
+        raise BundleError(f"{folder}: the table {name} cannot be used, {why}: parse again")
     return slim(frame)
+
+
+def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
+    """What the table holds that no parser delivers; None where it is as one was written."""
+    if bounded({name: frame})[name] is not frame:
+        return "it has ranks, sizes or times beyond all measure"
+    for column, kind in frame.schema.items():
+        if isinstance(kind, pl.List):
+            lengths, gaps = pl.col(column).list.len().max(), pl.col(column).list.eval(pl.element().is_null()).list.any()
+            longest, is_gapped = frame.select(lengths, gaps.any().alias("_gaps")).row(0)
+            if is_gapped or (longest or 0) > RANKS:
+                return f"its column {column} has lists beyond all measure, or with gaps"
+        elif (reads := _FORMS.get(column)) is not None:
+            texts = frame[column].drop_nulls().unique().cast(pl.String)
+            if not all(_is_read(reads, text) for text in texts):
+                return f"its column {column} is not as it is written"
+    return None
+
+
+def _is_read(reads: Callable[[str], object], text: str) -> bool:
+    try:
+        return bool(reads(text))
+    except (ValueError, RecursionError, msgspec.DecodeError):
+        return False
+
+
+def _is_stack(text: str) -> bool:
+    return isinstance(stack_frames(text), list)
+
+
+def _is_list(text: str) -> bool:
+    return isinstance(json.loads(text), list)
+
+
+def _is_object(text: str) -> bool:
+    return isinstance(json.loads(text), dict)
+
+
+# Texts of a form that is read again without asking whether it is one.
+_FORMS: Mapping[str, Callable[[str], object]] = {
+    "stack": _is_stack,
+    "detail": _is_object,
+    "shape": _is_list,
+    "input_sizes": _is_list,
+    "output_sizes": _is_list,
+    "input_dtypes": _is_list,
+    "output_dtypes": _is_list,
+}

@@ -1,8 +1,11 @@
-"""Where results go: files that appear whole or not at all, never into the evidence; standard streams that may be closed."""
+"""Where results go: files that appear whole or not at all, never into the evidence; standard streams that may be closed;
+devices and pipes, which are written to as they stand."""
 
+import errno
 import fcntl
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -36,30 +39,35 @@ def silence() -> None:
 
 
 def refusal(bundle: str, targets: Iterable[str]) -> str | None:
-    """Why one of the outputs must not be written: it is the evidence, or would lie in it; a folder stands there."""
+    """Why one of the outputs must not be written: it is the evidence, would lie in it or leads into it; a folder stands
+    there; one name was given to two."""
     evidence = os.path.realpath(bundle)
+    taken: set[str] = set()
     for target in targets:
         place = _place(target)
-        if bundle != STANDARD and os.path.commonpath((evidence, place)) == evidence:
-            return f"{target} lies in the bundle, which is never written to"
+        for reached in (place, os.path.realpath(target)):
+            if bundle != STANDARD and os.path.commonpath((evidence, reached)) == evidence:
+                return f"{target} lies in the bundle, which is never written to"
         if os.path.isdir(place):
             return f"{target} is a folder"
+        if place in taken and not _stands(target):
+            return f"{target} is named for two outputs"
+        taken.add(place)
     return None
 
 
 def check(targets: Iterable[str]) -> None:
-    """Raises CannotWrite before hours of work: no such folder, a closed one, one name for two outputs."""
-    taken: set[str] = set()
+    """Raises CannotWrite before hours of work: no such folder, a closed one."""
     for target in targets:
-        place = _place(target)
-        folder = os.path.dirname(place)
-        if place in taken:
-            raise CannotWrite(f"{target} is named for two outputs")
+        folder = os.path.dirname(_place(target))
+        if _stands(target):
+            if not os.access(target, os.W_OK):
+                raise CannotWrite(f"cannot write {target}: it may not be written to")
+            continue
         if not os.path.isdir(folder):
             raise CannotWrite(f"cannot write {target}: there is no folder {os.path.dirname(target)}")
         if not os.access(folder, os.W_OK):
             raise CannotWrite(f"cannot write {target}: its folder may not be written to")
-        taken.add(place)
 
 
 def _place(target: str) -> str:
@@ -84,9 +92,48 @@ def write(target: str, content: bytes) -> None:
         raise CannotWrite(f"cannot write to standard output: {error.strerror}") from error
 
 
+def _stands(target: str) -> bool:
+    """Whether a device, a pipe or a standard stream of this process goes by that name: no file may take its place."""
+    try:
+        there = os.stat(target)
+    except OSError:
+        return False
+    return not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)) or _stream_of(there) is not None
+
+
+def _stream_of(there: os.stat_result) -> int | None:
+    """The number of the standard stream that leads to the same place: /dev/stdout is one, also where it is a file."""
+    return next((number for number in (1, 2) if os.path.samestat(there, os.fstat(number))), None)
+
+
 @contextmanager
 def replacing(target: str) -> Iterator[BinaryIO]:
-    """A stream whose content becomes the file `target` at the end; whatever fails, nothing of it is left."""
+    """A stream whose content becomes the file `target` at the end; whatever fails, nothing of it is left. A device or a
+    pipe gets the content as it comes."""
+    try:
+        with _straight(target) if _stands(target) else _fresh(target) as stream:
+            yield stream
+    except OSError as error:
+        raise CannotWrite(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def _straight(target: str) -> BinaryIO:
+    """What stands there, opened; a pipe that nobody reads is an error, as opening it would wait for a reader."""
+    if (number := _stream_of(os.stat(target))) is not None:
+        sys.stdout.flush()
+        return os.fdopen(os.dup(number), "wb")
+    try:
+        handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise OSError(error.errno, "nobody reads it") from error
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "wb")
+
+
+@contextmanager
+def _fresh(target: str) -> Iterator[BinaryIO]:
     name = None
     try:
         # As the target is named, not by its whole path: folders above it may be closed to whoever runs this.
@@ -98,8 +145,6 @@ def replacing(target: str) -> Iterator[BinaryIO]:
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
         name = None
-    except OSError as error:
-        raise CannotWrite(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         if name is not None:
             with suppress(OSError):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from forensics.facts.hardware import is_same_device
 from forensics.model.finding import Finding
 from forensics.views.hardware import hardware
 from tests.log_cases import case
@@ -46,3 +47,8 @@ def test_the_only_process_that_failed_ran_on_the_only_device_that_did() -> None:
 )  # fmt: skip
 def test_where_more_than_one_failed_no_device_is_anybodys(changed: dict[str, object]) -> None:
     assert _failed(**changed) is None  # type: ignore[arg-type]
+
+
+def test_addresses_are_compared_whatever_their_text() -> None:
+    assert is_same_device("0000:17:00.0", "17:00.1")
+    assert not is_same_device("[x](javascript:alert(1)) ![x](http", "0000:17:00.0")

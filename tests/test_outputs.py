@@ -3,9 +3,10 @@ and nothing left behind."""
 
 import os
 import signal
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ COMMAND = f"{sys.executable} -m forensics"
 
 
 @pytest.fixture
-def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "rank_0.log").write_text("[rank0]: RuntimeError: x\n")
     monkeypatch.chdir(tmp_path)
@@ -46,14 +47,19 @@ def _files(folder: Path) -> list[str]:
         ("bundle", "-o", "bundle"),
         ("bundle", "-o", "."),
         ("bundle", "-o", "-", "--json", "-"),
+        ("bundle", "-o", "x", "--json", "./x"),
+        ("bundle", "-o", "into"),
+        ("bundle", "-o", "dangling"),
     ],
     ids=" ".join,
 )
 def test_no_output_goes_into_the_evidence_or_over_it(where: Path, args: tuple[str, ...]) -> None:
     (where / "link").symlink_to("bundle")
+    (where / "into").symlink_to("bundle/rank_0.log")
+    (where / "dangling").symlink_to("bundle/new.html")
     status, said = _run("analyze", *args)
     assert status == 2 and "Error" in said
-    assert _files(where) == ["bundle/rank_0.log"]
+    assert _files(where) == ["bundle/rank_0.log", "into"]
     assert (where / "bundle" / "rank_0.log").read_text() == "[rank0]: RuntimeError: x\n"
 
 
@@ -65,6 +71,11 @@ def test_outputs_beside_the_evidence_are_written(where: Path) -> None:
     assert (where / "old.html").read_text() == "old"  # the link was replaced, not followed
     assert (where / "link.html").read_bytes().rstrip().endswith(b"</html>")
     assert (where / "t" / "events.parquet").exists()
+
+
+def test_what_is_shown_to_others_and_its_names_are_two_files(where: Path) -> None:
+    status, said = _run("redact", "bundle", "--out", "x.tar.zst", "--names", "x.tar.zst")
+    assert status == 2 and "named for two outputs" in said
 
 
 @pytest.mark.parametrize("option", ["-o", "--json", "--markdown", "--tables"])
@@ -87,6 +98,58 @@ def test_a_failure_in_the_middle_leaves_what_was_there(where: Path) -> None:
         raise KeyboardInterrupt
     assert (where / "x").read_text() == "old"
     assert _files(where) == ["bundle/rank_0.log", "x"]
+
+
+def _device(path: Path, minor: int) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
+        path.open("wb").close()
+    except OSError:
+        pytest.skip("devices cannot be made here")
+
+
+@pytest.mark.parametrize("option", ["-o", "--json", "--trace"])
+def test_a_device_is_written_to_and_stays(where: Path, option: str) -> None:
+    _device(where / "full", 7)
+    with pytest.raises(outputs.CannotWrite, match="cannot write full: No space left on device"):
+        CliRunner().invoke(cli, ["analyze", "bundle", option, "full"], catch_exceptions=False)
+    assert stat.S_ISCHR((where / "full").stat().st_mode)
+    _device(where / "null", 3)
+    assert _run("analyze", "bundle", "-o", "null", "--json", "null")[0] == 0
+    assert stat.S_ISCHR((where / "null").stat().st_mode)
+    assert _files(where) == ["bundle/rank_0.log"]
+
+
+def test_a_pipe_that_nobody_reads_is_an_error_and_stays(where: Path) -> None:
+    os.mkfifo(where / "pipe")
+    with pytest.raises(outputs.CannotWrite, match="cannot write pipe: nobody reads it"):
+        CliRunner().invoke(cli, ["analyze", "bundle", "-o", "pipe"], catch_exceptions=False)
+    assert stat.S_ISFIFO((where / "pipe").stat().st_mode)
+
+
+def test_a_pipe_with_a_reader_gets_the_whole(where: Path) -> None:
+    os.mkfifo(where / "pipe")
+    got: list[bytes] = []
+    handle = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    with os.fdopen(handle, "rb") as source:
+        reader = threading.Thread(target=lambda: got.append(source.read()))
+        with outputs.replacing("pipe") as stream:
+            reader.start()
+            stream.write(b"x" * 1_000_000)
+        reader.join(10)
+    assert [len(one) for one in got] == [1_000_000] and stat.S_ISFIFO((where / "pipe").stat().st_mode)
+
+
+def test_a_reader_that_goes_away_is_an_error(where: Path) -> None:
+    os.mkfifo(where / "pipe")
+    handle = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with (
+        pytest.raises(outputs.CannotWrite, match="cannot write pipe: Broken pipe"),
+        outputs.replacing("pipe") as stream,
+    ):
+        os.close(handle)
+        stream.write(b"x" * 1_000_000)
 
 
 @pytest.mark.parametrize("epoch", ["9" * 30, "²", "", "-1", "1e3", "99999999999"])
@@ -118,6 +181,8 @@ SHELL = {
     "{} analyze bundle -o x.html >&-": 0,
     "{} analyze bundle -o x.html 2>&-": 0,
     "{} analyze - <&-": 3,
+    "{} analyze bundle -o >(cat >caught); wait $!; grep -q '</html>' caught": 0,
+    "{} analyze bundle --json /proc/self/fd/1 >caught; grep -q schema_version caught": 0,
 }
 
 
@@ -129,7 +194,7 @@ def test_streams_that_are_closed_or_full(where: Path, line: str) -> None:
     )
     assert done.returncode == SHELL[line], done.stderr
     assert len(done.stderr.splitlines()) <= 1 and "Traceback" not in done.stderr
-    assert _files(where) == ["bundle/rank_0.log", *(["x.html"] if "x.html" in line else [])]
+    assert _files(where) == ["bundle/rank_0.log", *(name for name in ("caught", "x.html") if name in line)]
 
 
 def test_a_termination_leaves_nothing(where: Path) -> None:

@@ -26,7 +26,6 @@ def test_a_log_file_gets_a_line_each_ten_seconds() -> None:
     ("targets", "why"),
     [
         (["a.html", "b.json"], None),
-        (["a.html", "./a.html"], "named for two outputs"),
         (["nowhere/a.html"], "there is no folder nowhere"),
     ],
 )

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,6 +14,8 @@ import parsers
 from forensics.analyze import conclude_evidence
 from forensics.cli import cli
 from parsers import store
+from parsers.rank_list import RANKS
+from parsers.tables import TableName, table
 from reports import json as document
 
 SAMPLES = sorted((Path(__file__).resolve().parent.parent / "samples").glob("*/bundle"))
@@ -82,3 +86,39 @@ def test_nothing_is_kept_inside_the_bundle(bundle: Path) -> None:
     found = CliRunner().invoke(cli, ["parse", str(bundle), "--out", str(bundle / "kept")])
     assert found.exit_code == 2 and "never written to" in found.output
     assert [path.name for path in bundle.iterdir()] == ["rank_3.log"]
+
+
+FORGED: dict[str, tuple[TableName, dict[str, Any]]] = {
+    "a rank": ("events", {"rank": 10**12}),
+    "a world": ("ranks", {"rank": 0, "world_size": 10**12}),
+    "a member": ("groups", {"members": [0, 10**12]}),
+    "members without number": ("groups", {"members": [None, 1, None]}),
+    "members in excess": ("groups", {"members": [0] * (RANKS + 1)}),
+    "a time": ("events", {"time_ns": 2**63 - 1}),
+    "a stack": ("operations", {"stack": "[x](y)"}),
+    "a stack of another form": ("operations", {"stack": '{"a": 1}'}),
+    "a detail": ("events", {"detail": "<b>"}),
+    "a detail without end": ("events", {"detail": "[" * 100_000}),
+    "a shape": ("tensors", {"shape": "2x3"}),
+}
+
+
+@pytest.mark.parametrize(("name", "row"), FORGED.values(), ids=FORGED)
+def test_what_no_parser_delivers_is_refused(bundle: Path, tmp_path: Path, name: TableName, row: dict[str, Any]) -> None:
+    folder = keep(bundle, tmp_path / "kept")
+    table(name, [row]).write_parquet(folder / store.file_of(name))
+    with pytest.raises(parsers.BundleError, match=f"table {name} cannot be used, .*: parse again"):
+        parsers.read(str(folder))
+    found = CliRunner().invoke(cli, ["analyze", str(folder)])
+    assert found.exit_code == 3 and len(found.output.splitlines()) == 1
+
+
+def test_a_pipe_is_no_table_and_no_manifest(bundle: Path, tmp_path: Path) -> None:
+    folder = keep(bundle, tmp_path / "kept")
+    (folder / "events.parquet").unlink()
+    os.mkfifo(folder / "events.parquet")
+    with pytest.raises(parsers.BundleError, match="events cannot be read: not a plain file"):
+        parsers.read(str(folder))
+    (folder / store.MANIFEST).unlink()
+    os.mkfifo(folder / store.MANIFEST)
+    assert store.kept(str(folder)) is None

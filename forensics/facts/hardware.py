@@ -211,10 +211,10 @@ def is_same_device(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and _whole(one) == _whole(other)
 
 
-def _whole(pci: str) -> tuple[int, str]:
+def _whole(pci: str) -> tuple[str, str]:
     domain, _, rest = pci.lower().rpartition(":")
     domain, _, bus = domain.rpartition(":")
-    return int(domain or "0", 16), f"{bus}:{rest.split('.')[0]}"
+    return domain.lstrip("0"), f"{bus}:{rest.split('.')[0]}"
 
 
 def device_records(records: Iterable[Record], rank: int) -> list[Record]:
