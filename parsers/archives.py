@@ -56,8 +56,8 @@ def kind(head: bytes) -> str | None:
 
 
 def is_tar(head: bytes) -> bool:
-    """A tar header with a right checksum."""
-    if len(head) < 512 or not head[0]:
+    """A tar header with a right checksum; its name may be empty."""
+    if len(head) < 512:
         return False
     try:
         tarfile.TarInfo.frombuf(head[:512], "utf-8", "surrogateescape")

@@ -216,6 +216,38 @@ def test_a_size_beyond_all_measure_in_a_header_costs_what_follows_it(
     assert str(size) in _reasons(path)["x"]
 
 
+def _header(name: bytes, size: int = 0, kind: bytes = b"0", odd: bytes = b"") -> bytes:
+    """A tar header written by hand; `odd` fills mode, owners, time and devices."""
+    numbers = (odd * 8)[:8] or b"0000644\0"
+    block = name.ljust(100, b"\0") + numbers * 3 + b"%011o\0" % size + ((odd * 12)[:12] or b"%011o\0" % 0)
+    block = (block + b" " * 8 + kind + b"target".ljust(100, b"\0") + b"ustar\x0000" + bytes(64) + numbers * 2).ljust(
+        512, b"\0"
+    )
+    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
+
+
+def _entry(name: bytes, data: bytes, kind: bytes = b"0", odd: bytes = b"") -> bytes:
+    return _header(name, len(data), kind, odd) + data + bytes(-len(data) % 512)
+
+
+END = bytes(1024)  # of a tar
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+@pytest.mark.parametrize(
+    ("blocks", "read"),
+    [
+        pytest.param(_entry(b"", b"1"), {"unnamed": b"1"}, id="an empty name first"),
+    ],
+)
+def test_an_odd_header_costs_nothing_that_stands_behind_it(
+    tmp_path: Path, compress: Callable[[bytes], bytes], blocks: bytes, read: dict[str, bytes]
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(compress(blocks + _entry(b"z.log", b"needle\n") + END))
+    assert _contents(str(path)) == read | {"z.log": b"needle\n"}
+
+
 def test_archives_inside_become_folders(tmp_path: Path) -> None:
     inner = {"n1.tgz": gzip.compress(_tar()), "n2.tar": _tar(), "n3.zip": _zip({"in.tar": _tar(), "in.zip": _zip()})}
     got = _contents(str(_folder(tmp_path, inner)))
