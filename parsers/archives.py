@@ -27,6 +27,7 @@ MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an o
 _MAGIC = (
     (b"\x1f\x8b\x08", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
+    *((bytes((number, 0x2A, 0x4D, 0x18)), "zstd") for number in range(0x50, 0x60)),  # a frame to skip (RFC 8878, 3.1.2)
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"PK\x03\x04", "zip"),

@@ -84,6 +84,7 @@ PACKED: dict[str, Callable[[], bytes]] = {
     "tar.gz": lambda: gzip.compress(_tar()),
     "tar.zst": lambda: _zst(_tar()),
     "tar.zst in frames": lambda: _zst(_tar()[:700]) + _zst(_tar()[700:]),
+    "tar.zst behind a frame to skip": lambda: b"\x5f*M\x18\t\0\0\0not a tar" + _zst(_tar()),
     "tar.bz2": lambda: bz2.compress(_tar()),
     "tar.xz": lambda: lzma.compress(_tar()),
     "zip": _zip,
