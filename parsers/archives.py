@@ -35,6 +35,14 @@ _MAGIC = (
 )
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_BODILESS = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+)
 COMPRESSED = ("gzip", "zstd", "bzip2", "xz")
 
 
@@ -61,8 +69,8 @@ def is_tar(head: bytes) -> bool:
     if len(head) < 512:
         return False
     try:
-        tarfile.TarInfo.frombuf(head[:512], "utf-8", "surrogateescape")
-    except tarfile.HeaderError:
+        _header(head[:512])
+    except ValueError:
         return False
     return True
 
@@ -297,9 +305,12 @@ class Forward:
 def walk_tar(stream: Forward) -> Iterator[Entry]:
     """Headers in order. The caller may read the bytes of an entry through `stream` before asking for the next.
 
+    Links, folders, pipes and devices have no bytes, whatever size they claim; GNU tar skips that much, libarchive does
+    not. Here it is skipped where no header follows.
+
     Raises TarError where the stream is damaged or cut; what came before is good.
     """
-    at = 0
+    at = claimed = 0
     pax: dict[str, str] = {}
     while True:
         stream.go(at)
@@ -309,21 +320,57 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
         if len(block) < 512:
             raise stream.cut()
         try:
-            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.HeaderError as error:
+            info = _header(block)
+        except ValueError as error:
+            if claimed:
+                at, claimed = at + claimed, 0
+                continue
             raise TarError(f"damaged header at byte {at}: {error}") from error
         if not 0 <= info.size <= MEMBER_LIMIT:
             raise TarError(f"damaged header at byte {at}: a size of {info.size} bytes")
-        at += 512
+        at, claimed = at + 512, 0
         if info.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE):
             _extend(pax, info, stream.read(min(info.size, HEADER_LIMIT)))
-            at += -(-info.size // 512) * 512
+            at += _padded(info.size)
             continue
         entry = _entry(info, pax, at)
         pax = {key: value for key, value in pax.items() if key.startswith("global ")}
         yield entry
-        if entry.kind in ("file", "special"):
-            at += -(-entry.size // 512) * 512
+        if info.type in _BODILESS:
+            claimed = _padded(entry.size)
+        else:
+            at += _padded(entry.size)
+
+
+def _padded(size: int) -> int:
+    return -(-size // 512) * 512
+
+
+def _header(block: bytes) -> tarfile.TarInfo:
+    """What is needed of a header; ValueError where it is none. Its sum decides: owner, mode, time and device may be odd."""
+    told, others = _number(block[148:156]), block[:148] + b" " * 8 + block[156:]
+    if told != sum(others) and told != sum(others) - 256 * sum(
+        byte > 127 for byte in others
+    ):  # old ones add signed bytes
+        raise ValueError("bad checksum")
+    info = tarfile.TarInfo(_text(block[:100]))
+    info.size, info.type, info.linkname = _number(block[124:136]), block[156:157], _text(block[157:257])
+    if info.type == tarfile.AREGTYPE and info.name.endswith("/"):  # as before there was a type for it
+        info.type = tarfile.DIRTYPE
+    if (prefix := _text(block[345:500])) and info.type not in tarfile.GNU_TYPES:
+        info.name = f"{prefix}/{info.name}"
+    return info
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\x00")[0].decode("utf-8", "surrogateescape")
+
+
+def _number(field: bytes) -> int:
+    """Octal digits, or base 256 where the first byte says so. Raises ValueError."""
+    if field[0] in (0x80, 0xFF):
+        return int.from_bytes(field[1:] if field[0] == 0x80 else field, "big", signed=field[0] == 0xFF)
+    return int(field.partition(b"\x00")[0].strip() or b"0", 8)
 
 
 def _extend(pax: dict[str, str], info: tarfile.TarInfo, data: bytes) -> None:

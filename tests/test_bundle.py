@@ -239,6 +239,16 @@ END = bytes(1024)  # of a tar
     ("blocks", "read"),
     [
         pytest.param(_entry(b"", b"1"), {"unnamed": b"1"}, id="an empty name first"),
+        pytest.param(_entry(b"a", b"1", odd=b"z"), {"a": b"1"}, id="letters for owner and time"),
+        pytest.param(_entry(b"a", b"1", odd=b"\xff"), {"a": b"1"}, id="negative owner and time"),
+        *(
+            pytest.param(stretch, {}, id=f"type {kind}, {what}")
+            for kind in "123456"
+            for what, stretch in {
+                "with bytes": _entry(b"d/", b"no header\n" * 99, kind.encode()),
+                "with a size only": _header(b"d/", 700, kind.encode()),
+            }.items()
+        ),
     ],
 )
 def test_an_odd_header_costs_nothing_that_stands_behind_it(
