@@ -22,6 +22,7 @@ BLOCK = 1 << 20
 RATIO = 1000  # unfolded : folded bytes …
 RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
 HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
+BEHIND = 64 << 20  # bytes behind a tar's end marker that are looked at
 MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an offset in a file
 
 _MAGIC = (
@@ -301,6 +302,19 @@ class Forward:
         self.at += len(data)
         return data
 
+    def behind(self) -> str:
+        """How many bytes are left, zeros before them aside; "" where none are. Reads BEHIND bytes at most."""
+        stop, begin = self.at + BEHIND, None
+        while self.at < stop and (data := self.read(BLOCK)):
+            if begin is None and (rest := data.lstrip(b"\x00")):
+                begin = self.at - len(rest)
+            if begin is not None and self._start is not None:
+                break
+        begin = self.at if begin is None else begin
+        end = self.at if self._start is None else self._stream.seek(0, io.SEEK_END) - self._start
+        more = "at least " if self._start is None and self.at >= stop else ""
+        return f"{more}{end - begin} bytes" if more or end > begin else ""
+
 
 def walk_tar(stream: Forward) -> Iterator[Entry]:
     """Headers in order. The caller may read the bytes of an entry through `stream` before asking for the next.
@@ -316,6 +330,8 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
         stream.go(at)
         block = stream.read(512)
         if len(block) == 512 and not any(block):
+            if left := stream.behind():
+                raise TarError(f"{left} behind its end marker are not read")
             return
         if len(block) < 512:
             raise stream.cut()

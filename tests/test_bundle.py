@@ -259,6 +259,32 @@ def test_an_odd_header_costs_nothing_that_stands_behind_it(
     assert _contents(str(path)) == read | {"z.log": b"needle\n"}
 
 
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+@pytest.mark.parametrize(
+    ("behind", "said"),
+    [
+        (bytes(20_000), None),
+        (_entry(b"second.log", b"needle\n") + END, "2048 bytes behind its end marker are not read"),
+        (bytes(9_000) + b"\xfe" * 3_000_000, "3000000 bytes behind its end marker are not read"),
+    ],
+    ids=["zeros", "a second tar", "noise"],
+)
+def test_what_stands_behind_the_end_of_a_tar_is_listed(
+    tmp_path: Path, compress: Callable[[bytes], bytes], behind: bytes, said: str | None
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(compress(_entry(b"a.log", b"needle\n") + END + behind))
+    assert _contents(str(path)) == {"a.log": b"needle\n"}
+    assert _reasons(path) == ({"x": said} if said else {})
+
+
+def test_what_stands_behind_the_end_of_a_tar_is_counted_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "BEHIND", 1 << 20)
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(_entry(b"a.log", b"needle\n") + END + b"\xfe" * (5 << 20)))
+    assert _reasons(path)["x"].startswith("at least ")
+
+
 def test_archives_inside_become_folders(tmp_path: Path) -> None:
     inner = {"n1.tgz": gzip.compress(_tar()), "n2.tar": _tar(), "n3.zip": _zip({"in.tar": _tar(), "in.zip": _zip()})}
     got = _contents(str(_folder(tmp_path, inner)))
