@@ -35,6 +35,7 @@ _MAGIC = (
     (b"PK\x05\x06", "zip"),
 )
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
+ZIP_END = 22  # bytes of the end record before its comment
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _BODILESS = (
     tarfile.LNKTYPE,
@@ -246,6 +247,16 @@ def _other(name: str, source: _Counting) -> Iterator[bytes]:
 def unfold(name: str, folded: BinaryIO, share: Share | None = None) -> io.BufferedReader:
     """A buffered reader of the unfolded bytes; its `raw` is an Unfolded with `loss`."""
     return io.BufferedReader(Unfolded(name, folded, share), BLOCK)
+
+
+def ends_as_zip(stream: BinaryIO) -> bool:
+    """Whether a zip's end record ends this: what unpacks itself begins with its program. Looks at 64 KiB at most."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - ZIP_END - 0xFFFF))
+    tail = stream.read(ZIP_END + 0xFFFF)
+    at = tail.rfind(b"PK\x05\x06")
+    comment = int.from_bytes(tail[at + ZIP_END - 2 : at + ZIP_END], "little")
+    return at >= 0 and at + ZIP_END + comment == len(tail)
 
 
 def overlapping(listed: Sequence[ZipInfo]) -> set[int]:

@@ -285,6 +285,18 @@ def test_what_stands_behind_the_end_of_a_tar_is_counted_so_far(tmp_path: Path, m
     assert _reasons(path)["x"].startswith("at least ")
 
 
+@pytest.mark.parametrize("before", [b"MZ" + b"\x90" * 200_000, b"#!/bin/sh\nexit\n"], ids=["program", "script"])
+@pytest.mark.parametrize("comment", [b"", b"made by hand"], ids=["plain", "comment"])
+def test_a_zip_that_unpacks_itself_is_a_zip(tmp_path: Path, before: bytes, comment: bytes) -> None:
+    packed = before + _zip()[:-2] + len(comment).to_bytes(2, "little") + comment
+    assert _contents(str(_folder(tmp_path, {"x.ZIP": packed}))) == {f"x.ZIP/{name}": FILES[name] for name in FILES}
+
+
+def test_a_zip_s_end_inside_a_file_makes_no_zip(tmp_path: Path) -> None:
+    files = {"x.zip": b"needle\n" + _zip() + b"junk", "y.log": b"needle\n" + _zip()}
+    assert _contents(str(_folder(tmp_path, files))) == files
+
+
 def test_archives_inside_become_folders(tmp_path: Path) -> None:
     inner = {"n1.tgz": gzip.compress(_tar()), "n2.tar": _tar(), "n3.zip": _zip({"in.tar": _tar(), "in.zip": _zip()})}
     got = _contents(str(_folder(tmp_path, inner)))
