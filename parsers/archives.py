@@ -97,7 +97,7 @@ class _Folded:
         self._rest += data
         while self._rest or self.begun:
             if self._inflate is None:
-                self._rest = self._rest.lstrip(b"\x00") if self._name == "gzip" else self._rest  # padding
+                self._rest = self._rest if self._name == "bzip2" else self._rest.lstrip(b"\x00")  # padding
                 if not self._rest:
                     return b""
                 self._inflate, self.begun = self._new(), True

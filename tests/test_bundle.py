@@ -87,6 +87,7 @@ PACKED: dict[str, Callable[[], bytes]] = {
     "tar.zst behind a frame to skip": lambda: b"\x5f*M\x18\t\0\0\0not a tar" + _zst(_tar()),
     "tar.bz2": lambda: bz2.compress(_tar()),
     "tar.xz": lambda: lzma.compress(_tar()),
+    "tar.xz in streams": lambda: _xz(_tar()[:700]) + bytes(8) + _xz(_tar()[700:]) + bytes(4),
     "zip": _zip,
 }
 
