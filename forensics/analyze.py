@@ -25,7 +25,7 @@ from forensics.model.tolerances import BUILT_IN, Tolerances
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats
-from forensics.views.coverage import coverage, file_rows
+from forensics.views.coverage import coverage, file_rows, files_left_out
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
@@ -124,6 +124,7 @@ def conclude_evidence(
             *dict.fromkeys(limits),
             *tolerances.told,
             *_marked_hosts(known_bad, members.hosts_seen),
+            *files_left_out(files, evidence.files),
         ],
         files=files,
         ledger=ledger(spans, paces),

@@ -22,18 +22,29 @@ BLOCK = 1 << 20
 RATIO = 1000  # unfolded : folded bytes …
 RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
 HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
+BEHIND = 64 << 20  # bytes behind a tar's end marker that are looked at
 MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an offset in a file
 
 _MAGIC = (
     (b"\x1f\x8b\x08", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
+    *((bytes((number, 0x2A, 0x4D, 0x18)), "zstd") for number in range(0x50, 0x60)),  # a frame to skip (RFC 8878, 3.1.2)
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
+ZIP_END = 22  # bytes of the end record before its comment
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_BODILESS = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.DIRTYPE,
+    tarfile.FIFOTYPE,
+)
 COMPRESSED = ("gzip", "zstd", "bzip2", "xz")
 
 
@@ -56,12 +67,12 @@ def kind(head: bytes) -> str | None:
 
 
 def is_tar(head: bytes) -> bool:
-    """A tar header with a right checksum."""
-    if len(head) < 512 or not head[0]:
+    """A tar header with a right checksum; its name may be empty."""
+    if len(head) < 512:
         return False
     try:
-        tarfile.TarInfo.frombuf(head[:512], "utf-8", "surrogateescape")
-    except tarfile.HeaderError:
+        _header(head[:512])
+    except ValueError:
         return False
     return True
 
@@ -86,7 +97,7 @@ class _Folded:
         self._rest += data
         while self._rest or self.begun:
             if self._inflate is None:
-                self._rest = self._rest.lstrip(b"\x00") if self._name == "gzip" else self._rest  # padding
+                self._rest = self._rest if self._name == "bzip2" else self._rest.lstrip(b"\x00")  # padding
                 if not self._rest:
                     return b""
                 self._inflate, self.begun = self._new(), True
@@ -238,6 +249,16 @@ def unfold(name: str, folded: BinaryIO, share: Share | None = None) -> io.Buffer
     return io.BufferedReader(Unfolded(name, folded, share), BLOCK)
 
 
+def ends_as_zip(stream: BinaryIO) -> bool:
+    """Whether a zip's end record ends this: what unpacks itself begins with its program. Looks at 64 KiB at most."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - ZIP_END - 0xFFFF))
+    tail = stream.read(ZIP_END + 0xFFFF)
+    at = tail.rfind(b"PK\x05\x06")
+    comment = int.from_bytes(tail[at + ZIP_END - 2 : at + ZIP_END], "little")
+    return at >= 0 and at + ZIP_END + comment == len(tail)
+
+
 def overlapping(listed: Sequence[ZipInfo]) -> set[int]:
     """Which entries of a zip's directory point into the bytes of one that begins before: many may share one bomb."""
     order = sorted(range(len(listed)), key=lambda at: listed[at].header_offset)
@@ -292,37 +313,91 @@ class Forward:
         self.at += len(data)
         return data
 
+    def behind(self) -> str:
+        """How many bytes are left, zeros before them aside; "" where none are. Reads BEHIND bytes at most."""
+        stop, begin = self.at + BEHIND, None
+        while self.at < stop and (data := self.read(BLOCK)):
+            if begin is None and (rest := data.lstrip(b"\x00")):
+                begin = self.at - len(rest)
+            if begin is not None and self._start is not None:
+                break
+        begin = self.at if begin is None else begin
+        end = self.at if self._start is None else self._stream.seek(0, io.SEEK_END) - self._start
+        more = "at least " if self._start is None and self.at >= stop else ""
+        return f"{more}{end - begin} bytes" if more or end > begin else ""
+
 
 def walk_tar(stream: Forward) -> Iterator[Entry]:
     """Headers in order. The caller may read the bytes of an entry through `stream` before asking for the next.
 
+    Links, folders, pipes and devices have no bytes, whatever size they claim; GNU tar skips that much, libarchive does
+    not. Here it is skipped where no header follows.
+
     Raises TarError where the stream is damaged or cut; what came before is good.
     """
-    at = 0
+    at = claimed = 0
     pax: dict[str, str] = {}
     while True:
         stream.go(at)
         block = stream.read(512)
         if len(block) == 512 and not any(block):
+            if left := stream.behind():
+                raise TarError(f"{left} behind its end marker are not read")
             return
         if len(block) < 512:
             raise stream.cut()
         try:
-            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.HeaderError as error:
+            info = _header(block)
+        except ValueError as error:
+            if claimed:
+                at, claimed = at + claimed, 0
+                continue
             raise TarError(f"damaged header at byte {at}: {error}") from error
         if not 0 <= info.size <= MEMBER_LIMIT:
             raise TarError(f"damaged header at byte {at}: a size of {info.size} bytes")
-        at += 512
+        at, claimed = at + 512, 0
         if info.type in (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE):
             _extend(pax, info, stream.read(min(info.size, HEADER_LIMIT)))
-            at += -(-info.size // 512) * 512
+            at += _padded(info.size)
             continue
         entry = _entry(info, pax, at)
         pax = {key: value for key, value in pax.items() if key.startswith("global ")}
         yield entry
-        if entry.kind in ("file", "special"):
-            at += -(-entry.size // 512) * 512
+        if info.type in _BODILESS:
+            claimed = _padded(entry.size)
+        else:
+            at += _padded(entry.size)
+
+
+def _padded(size: int) -> int:
+    return -(-size // 512) * 512
+
+
+def _header(block: bytes) -> tarfile.TarInfo:
+    """What is needed of a header; ValueError where it is none. Its sum decides: owner, mode, time and device may be odd."""
+    told, others = _number(block[148:156]), block[:148] + b" " * 8 + block[156:]
+    if told != sum(others) and told != sum(others) - 256 * sum(
+        byte > 127 for byte in others
+    ):  # old ones add signed bytes
+        raise ValueError("bad checksum")
+    info = tarfile.TarInfo(_text(block[:100]))
+    info.size, info.type, info.linkname = _number(block[124:136]), block[156:157], _text(block[157:257])
+    if info.type == tarfile.AREGTYPE and info.name.endswith("/"):  # as before there was a type for it
+        info.type = tarfile.DIRTYPE
+    if (prefix := _text(block[345:500])) and info.type not in tarfile.GNU_TYPES:
+        info.name = f"{prefix}/{info.name}"
+    return info
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\x00")[0].decode("utf-8", "surrogateescape")
+
+
+def _number(field: bytes) -> int:
+    """Octal digits, or base 256 where the first byte says so. Raises ValueError."""
+    if field[0] in (0x80, 0xFF):
+        return int.from_bytes(field[1:] if field[0] == 0x80 else field, "big", signed=field[0] == 0xFF)
+    return int(field.partition(b"\x00")[0].strip() or b"0", 8)
 
 
 def _extend(pax: dict[str, str], info: tarfile.TarInfo, data: bytes) -> None:

@@ -157,7 +157,7 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
     head = _head(bundle, source)
     if head is None:
         return
-    kind = archives.kind(head)
+    kind = archives.kind(head) or _unpacks_itself(source)
     prefix = "" if depth == 0 else source.path + "/"
     if depth > bundle.budget.limits.nesting or kind is None:
         bundle.sources.append(source)
@@ -170,6 +170,17 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
             (_zip_members if kind == "zip" else _tar_members)(bundle, prefix, source, depth)
     except _ARCHIVE_ERRORS as error:
         _list(bundle, source.path, str(error) or type(error).__name__, source.size)
+
+
+def _unpacks_itself(source: Source) -> str | None:
+    """zip, where a file of that name begins as something else and ends as one."""
+    if not source.path.lower().endswith(".zip"):
+        return None
+    try:
+        with source.open() as stream:
+            return "zip" if stream.seekable() and archives.ends_as_zip(stream) else None
+    except STREAM_ERRORS:  # whoever reads it will say so
+        return None
 
 
 def _in_place(bundle: Bundle, source: Source) -> Source:

@@ -84,8 +84,10 @@ PACKED: dict[str, Callable[[], bytes]] = {
     "tar.gz": lambda: gzip.compress(_tar()),
     "tar.zst": lambda: _zst(_tar()),
     "tar.zst in frames": lambda: _zst(_tar()[:700]) + _zst(_tar()[700:]),
+    "tar.zst behind a frame to skip": lambda: b"\x5f*M\x18\t\0\0\0not a tar" + _zst(_tar()),
     "tar.bz2": lambda: bz2.compress(_tar()),
     "tar.xz": lambda: lzma.compress(_tar()),
+    "tar.xz in streams": lambda: _xz(_tar()[:700]) + bytes(8) + _xz(_tar()[700:]) + bytes(4),
     "zip": _zip,
 }
 
@@ -214,6 +216,86 @@ def test_a_size_beyond_all_measure_in_a_header_costs_what_follows_it(
     path.write_bytes(compress(good[:1024] + header + good))
     assert _contents(str(path)) == {"a.log": b"needle\n"}
     assert str(size) in _reasons(path)["x"]
+
+
+def _header(name: bytes, size: int = 0, kind: bytes = b"0", odd: bytes = b"") -> bytes:
+    """A tar header written by hand; `odd` fills mode, owners, time and devices."""
+    numbers = (odd * 8)[:8] or b"0000644\0"
+    block = name.ljust(100, b"\0") + numbers * 3 + b"%011o\0" % size + ((odd * 12)[:12] or b"%011o\0" % 0)
+    block = (block + b" " * 8 + kind + b"target".ljust(100, b"\0") + b"ustar\x0000" + bytes(64) + numbers * 2).ljust(
+        512, b"\0"
+    )
+    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
+
+
+def _entry(name: bytes, data: bytes, kind: bytes = b"0", odd: bytes = b"") -> bytes:
+    return _header(name, len(data), kind, odd) + data + bytes(-len(data) % 512)
+
+
+END = bytes(1024)  # of a tar
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+@pytest.mark.parametrize(
+    ("blocks", "read"),
+    [
+        pytest.param(_entry(b"", b"1"), {"unnamed": b"1"}, id="an empty name first"),
+        pytest.param(_entry(b"a", b"1", odd=b"z"), {"a": b"1"}, id="letters for owner and time"),
+        pytest.param(_entry(b"a", b"1", odd=b"\xff"), {"a": b"1"}, id="negative owner and time"),
+        *(
+            pytest.param(stretch, {}, id=f"type {kind}, {what}")
+            for kind in "123456"
+            for what, stretch in {
+                "with bytes": _entry(b"d/", b"no header\n" * 99, kind.encode()),
+                "with a size only": _header(b"d/", 700, kind.encode()),
+            }.items()
+        ),
+    ],
+)
+def test_an_odd_header_costs_nothing_that_stands_behind_it(
+    tmp_path: Path, compress: Callable[[bytes], bytes], blocks: bytes, read: dict[str, bytes]
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(compress(blocks + _entry(b"z.log", b"needle\n") + END))
+    assert _contents(str(path)) == read | {"z.log": b"needle\n"}
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "tar.gz"])
+@pytest.mark.parametrize(
+    ("behind", "said"),
+    [
+        (bytes(20_000), None),
+        (_entry(b"second.log", b"needle\n") + END, "2048 bytes behind its end marker are not read"),
+        (bytes(9_000) + b"\xfe" * 3_000_000, "3000000 bytes behind its end marker are not read"),
+    ],
+    ids=["zeros", "a second tar", "noise"],
+)
+def test_what_stands_behind_the_end_of_a_tar_is_listed(
+    tmp_path: Path, compress: Callable[[bytes], bytes], behind: bytes, said: str | None
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(compress(_entry(b"a.log", b"needle\n") + END + behind))
+    assert _contents(str(path)) == {"a.log": b"needle\n"}
+    assert _reasons(path) == ({"x": said} if said else {})
+
+
+def test_what_stands_behind_the_end_of_a_tar_is_counted_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "BEHIND", 1 << 20)
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(_entry(b"a.log", b"needle\n") + END + b"\xfe" * (5 << 20)))
+    assert _reasons(path)["x"].startswith("at least ")
+
+
+@pytest.mark.parametrize("before", [b"MZ" + b"\x90" * 200_000, b"#!/bin/sh\nexit\n"], ids=["program", "script"])
+@pytest.mark.parametrize("comment", [b"", b"made by hand"], ids=["plain", "comment"])
+def test_a_zip_that_unpacks_itself_is_a_zip(tmp_path: Path, before: bytes, comment: bytes) -> None:
+    packed = before + _zip()[:-2] + len(comment).to_bytes(2, "little") + comment
+    assert _contents(str(_folder(tmp_path, {"x.ZIP": packed}))) == {f"x.ZIP/{name}": FILES[name] for name in FILES}
+
+
+def test_a_zip_s_end_inside_a_file_makes_no_zip(tmp_path: Path) -> None:
+    files = {"x.zip": b"needle\n" + _zip() + b"junk", "y.log": b"needle\n" + _zip()}
+    assert _contents(str(_folder(tmp_path, files))) == files
 
 
 def test_archives_inside_become_folders(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 
 import parsers
 from forensics.cli import cli
+from forensics.views import coverage
 from parsers import archives, limits, scan
 from parsers.limits import Limits
 from parsers.parser import LineParser
@@ -144,6 +146,20 @@ def test_a_member_has_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_limits_are_written_as_texts(texts: dict[str, str], made: Limits) -> None:
     assert Limits.of(texts) == made
+
+
+@pytest.mark.parametrize(("most", "said"), [(2, ["files lists 2 of 3 members, those with errors first"]), (3, [])])
+def test_members_beyond_the_rows_of_the_report_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, said: list[str]
+) -> None:
+    monkeypatch.setattr(coverage, "_MAX_FILES", most)
+    for name in "abc":
+        (tmp_path / f"{name}.log").write_bytes(b"[rank0]: RuntimeError: boom\n")
+    out = tmp_path.parent / f"{tmp_path.name}.json"
+    assert CliRunner().invoke(cli, ["analyze", str(tmp_path), "--json", str(out)]).exit_code == 0
+    report = json.loads(out.read_bytes())
+    assert len(report["files"]) == most
+    assert [limit for limit in report["limits"] if "members" in limit] == said
 
 
 @pytest.mark.parametrize(

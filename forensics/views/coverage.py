@@ -1,6 +1,6 @@
 """What was read: ranks, hosts, sources, lines, and what could not be read. A verdict is never shown without it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -124,3 +124,9 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
     ]
+
+
+def files_left_out(files: Sequence[FileRow], members: int) -> list[str]:
+    """A sentence where not every member has its row."""
+    left = len(files) < members
+    return [f"files lists {len(files):,} of {members:,} members, those with errors first"] if left else []
