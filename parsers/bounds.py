@@ -68,9 +68,8 @@ def _with_short_names(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
         return frame
     lengths = frame.select(_bytes(frame, column).max() for column in _NAMES[name]).row(0)
     long = [column for column, length in zip(_NAMES[name], lengths, strict=True) if (length or 0) > _NAME]
-    return frame.with_columns(
-        pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(frame.schema[column]) for column in long
-    )
+    short = [pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(frame.schema[column]) for column in long]
+    return frame.with_columns(short) if short else frame
 
 
 def _bytes(frame: pl.DataFrame, column: str) -> pl.Expr:

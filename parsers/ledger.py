@@ -26,7 +26,7 @@ from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
-from parsers.secrets import mask_tables
+from parsers.secrets import mask, mask_tables
 from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
@@ -92,7 +92,7 @@ def read_bundle(
         tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
-        return Evidence(bundle.name, mask_tables(tables))
+        return Evidence(mask(bundle.name), mask_tables(tables))
 
 
 def _bytes(tables: Tables) -> int:

@@ -7,19 +7,20 @@ PyPI, npm, NVIDIA), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import polars as pl
 
 from parsers.patterns import regex
-from parsers.tables import TableName
+from parsers.tables import TableName, sort_if_needed
 
 MASK = "[masked]"
 
 _KEY = r"(?:API|ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING)[_-]?KEY"
-_PREFIX = r"\b(?:[A-Za-z0-9]+[_-])*"
+_START = r"(?<![A-Za-z0-9])"  # a word of a name begins: `MY_SECRET`
 _QUOTES = r"[\\\"']{0,4}"
 _IS = rf"{_QUOTES}\s*(?:=|:)\s*{_QUOTES}"
-_VALUE = r"[^\s\"'\\,;&}\])]{4,}"
+_VALUE = r"(?!\[masked)[^\s\"'\\,;&}\])]{4,}"
 # `token` is a word of language models, too: numbers and what stands in brackets are none of ours
 _TOKEN = r"[0-9]*[A-Za-z_./+~=-][A-Za-z0-9_./+~=-]{7,}"
 _NAMES = rf"(?:{_KEY}(?:[_-]ID)?|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
@@ -30,28 +31,24 @@ _FORMS = (
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 )
 _PATTERNS = (
-    rf"(?i)({_PREFIX}{_NAMES}{_IS})({_VALUE})",
+    r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
+    rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})",
+    # an entry of a container's environment, as JSON or YAML
+    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}\s*,?\s*{_QUOTES}value{_IS})({_VALUE})",
     rf"(?i)(--[a-z0-9_-]*{_NAMES}\s+)({_VALUE})",
-    rf"(?i)({_PREFIX}TOKEN{_IS})({_TOKEN})",
+    rf"(?i)({_START}TOKEN{_IS})({_TOKEN})",
     rf"(?i)(--[a-z0-9_-]*token\s+)({_TOKEN})",
     rf"(?i)(\bauthorization{_IS}(?:Bearer|Basic|Token)\s+)({_VALUE})",
     r"(\b[a-z][a-z0-9+.-]*://[^\s:/@\"']*:)([^\s/@\"']+)(?=@)",
-    rf"(\b)({_FORMS})",
-    r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)([A-Za-z0-9+/=\s\\]+)",
+    rf"({_START})({_FORMS})",
 )
 _COMPILED = tuple(map(regex, _PATTERNS))
 _HINTS = ["key", "secret", "passw", "passphrase", "credential", "token", "authorization", "://", "ghp_", "gho_", "ghu_"]
 _HINTS += ["ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "xox", "sk-", "pypi-", "npm_"]
 _HINTS += ["nvapi-", "eyj"]  # a line without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
-_SECRET_NAME = regex(rf"(?:{_PREFIX}(?:{_NAMES}|TOKEN))\Z", re.I)
-_KEY_LINE = regex(r"\A(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}\Z")  # a line of a private key, among the commonest unknown ones
-_TEXTS: dict[TableName, tuple[str, ...]] = {
-    "events": ("text", "detail"),
-    "settings": ("value",),
-    "devices": ("text",),
-    "unread": ("reason",),
-}
+_SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
+_KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
 
 def mask(text: str) -> str:
@@ -63,34 +60,91 @@ def mask(text: str) -> str:
     return text
 
 
-def mask_tables(tables: dict[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
-    """Evidence tables whose verbatim texts hold no secret."""
+def mask_paths(paths: Iterable[str]) -> dict[str, str]:
+    """What each path of a bundle becomes, part by part. Two that would become one are numbered, in their order."""
+    made: dict[str, str] = {}
+    for path in sorted(set(paths)):
+        made[path] = path if _HINTED.search(path) is None else "/".join(map(mask, path.split("/")))
+    taken = {path for path, masked in made.items() if path == masked}
+    for path, masked in made.items():
+        number, apart = 1, masked
+        while path != masked and apart in taken:
+            number += 1
+            apart = masked.replace(MASK, f"[masked {number}]")
+        made[path] = apart
+        taken.add(apart)
+    return made
+
+
+def mask_tables(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Evidence tables none of whose texts holds a secret, those in lists and structures included; rows by place."""
+    paths = {path for frame in tables.values() for path in _suspects(frame, "file")}
+    places = {path: masked for path, masked in mask_paths(paths).items() if path != masked}
     masked = dict(tables)
-    for name, columns in _TEXTS.items():
-        frame = tables[name]
-        for column in columns:
-            frame = _masked(frame, column)
+    for name, frame in tables.items():
+        for column, kind in frame.schema.items():
+            if _has_text(kind) and (changed := places if column == "file" else _changed(frame, column)):
+                frame = frame.with_columns(_replaced(pl.col(column), kind, changed))
+        if places and frame is not tables[name]:
+            frame = sort_if_needed(frame, [key for key in ("file", "line", "record") if key in frame.columns])
         masked[name] = frame
-    settings = masked["settings"]
-    if settings.height:
-        names = [name for name in settings["name"].unique().drop_nulls() if _SECRET_NAME.search(name)]
-        hidden = pl.col("name").is_in(names) & pl.col("value").is_not_null()
-        masked["settings"] = settings.with_columns(pl.when(hidden).then(pl.lit(MASK)).otherwise("value").alias("value"))
-    files = masked["files"]
-    masked["files"] = files.with_columns(
-        pl.Series("templates", [_each(row) for row in files["templates"]], files["templates"].dtype)
-    )
+    masked["settings"] = _without_values(masked["settings"])
     return masked
 
 
-def _each(texts: list[str] | None) -> list[str] | None:
-    return None if texts is None else [mask(_KEY_LINE.sub(rf"\g<1>{MASK}", text)) for text in texts]
+def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
+    """Settings whose name says that the value is a secret lose it."""
+    names = [name for name in settings["name"].unique().drop_nulls() if _SECRET_NAME.search(name)]
+    if not names:
+        return settings
+    hidden = pl.col("name").is_in(names) & pl.col("value").is_not_null()
+    return settings.with_columns(pl.when(hidden).then(pl.lit(MASK)).otherwise("value").alias("value"))
 
 
-def _masked(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    hinted = frame[column].str.contains_any(_HINTS, ascii_case_insensitive=True).fill_null(False)
-    if not hinted.any():
-        return frame
-    changed = {text: mask(text) for text in frame[column].filter(hinted).unique()}
-    changed = {text: now for text, now in changed.items() if now != text}
-    return frame.with_columns(pl.col(column).replace(changed)) if changed else frame
+def _has_text(kind: pl.DataType) -> bool:
+    if isinstance(kind, pl.List):
+        return _has_text(kind.inner)  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return any(_has_text(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
+    return kind in (pl.String, pl.Categorical)
+
+
+def _texts(column: pl.Series) -> Iterator[pl.Series]:
+    """The different texts of a column, wherever in it they stand."""
+    if isinstance(column.dtype, pl.List):
+        yield from _texts(column.explode())
+    elif isinstance(column.dtype, pl.Struct):
+        for name in column.struct.fields:
+            yield from _texts(column.struct.field(name))
+    elif column.dtype in (pl.String, pl.Categorical):
+        yield column.unique().drop_nulls().cast(pl.String)
+
+
+def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
+    """The texts of a column that may hold a secret, told at one look."""
+    if column not in frame.columns:
+        return
+    distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
+    for texts in _texts(distinct.to_series()):
+        may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True)
+        yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
+
+
+def _changed(frame: pl.DataFrame, column: str) -> dict[str, str]:
+    """Text → masked text, of those that hold a secret."""
+    hide: Callable[[str], str] = _template if column == "templates" else mask
+    return {text: now for text in set(_suspects(frame, column)) if (now := hide(text)) != text}
+
+
+def _template(text: str) -> str:
+    return mask(_KEY_LINE.sub(rf"\g<1>{MASK}", text))
+
+
+def _replaced(texts: pl.Expr, kind: pl.DataType, changed: Mapping[str, str]) -> pl.Expr:
+    """An expression of that type with its texts replaced."""
+    if isinstance(kind, pl.List):
+        return texts.list.eval(_replaced(pl.element(), kind.inner, changed))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        fields = [field for field in kind.fields if _has_text(field.dtype)]  # type: ignore[arg-type]
+        return texts.struct.with_fields(_replaced(pl.field(f.name), f.dtype, changed) for f in fields)  # type: ignore[arg-type]
+    return texts.cast(pl.String).replace(changed).cast(kind)

@@ -22,6 +22,7 @@ from parsers.evidence import Evidence
 from parsers.limits import Limits
 from parsers.literals import slim
 from parsers.rank_list import RANKS
+from parsers.secrets import mask, mask_paths, mask_tables
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, stack_frames
 
 MANIFEST = "evidence.json"
@@ -64,6 +65,7 @@ def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None 
 
 def _digests(path: str, limits: Limits | None) -> Iterator[tuple[str, str]]:
     with open_bundle(path, limits) as bundle:
+        shown = mask_paths(source.path for source in bundle.sources)
         for source in bundle.sources:
             digest = hashlib.sha256()
             try:
@@ -72,7 +74,7 @@ def _digests(path: str, limits: Limits | None) -> Iterator[tuple[str, str]]:
                         digest.update(chunk)
             except STREAM_ERRORS:
                 continue
-            yield source.path, digest.hexdigest()
+            yield shown[source.path], digest.hexdigest()
 
 
 def file_of(name: TableName) -> str:
@@ -91,7 +93,7 @@ def kept(folder: str) -> Evidence | None:
         return None
     if said.layout != layout():
         raise BundleError(f"{folder}: its tables were written by version {said.version}, which had others: parse again")
-    return Evidence(said.bundle, {name: _table(folder, name) for name in TABLE_NAMES})
+    return Evidence(mask(said.bundle), mask_tables({name: _table(folder, name) for name in TABLE_NAMES}))
 
 
 @contextmanager

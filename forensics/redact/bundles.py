@@ -26,7 +26,7 @@ from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.limits import Limits
 from parsers.parser import Source
-from parsers.secrets import MASK
+from parsers.secrets import MASK, mask, mask_paths
 from parsers.tables import TableName
 
 PIECE = 1 << 20  # bytes of text looked at together, whole lines
@@ -72,14 +72,15 @@ def rewrite(path: str, out: BinaryIO, renaming: Renaming, limits: Limits | None 
     packer = zstandard.ZstdCompressor(level=10)
     with open_bundle(path, limits) as bundle, packer.stream_writer(out, closefd=False) as folded:
         with tarfile.open(fileobj=folded, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+            shown = mask_paths(source.path for source in bundle.sources)
             for source in bundle.sources:
-                _write(archive, source, renaming, written)
+                _write(archive, source, shown[source.path], renaming, written)
         for row in bundle.unread:
-            written.left_out[str(row["file"])] = str(row["reason"])
+            written.left_out[mask(str(row["file"]))] = mask(str(row["reason"]))
     return written
 
 
-def _write(archive: tarfile.TarFile, source: Source, renaming: Renaming, written: Written) -> None:
+def _write(archive: tarfile.TarFile, source: Source, shown: str, renaming: Renaming, written: Written) -> None:
     streams: list[BinaryIO] = []
 
     def opened() -> BinaryIO:
@@ -90,15 +91,15 @@ def _write(archive: tarfile.TarFile, source: Source, renaming: Renaming, written
         try:
             _REWRITERS[_form(source)](replace(source, open=opened), kept, renaming)
         except _Unknown as error:
-            written.left_out[source.path] = str(error)
+            written.left_out[shown] = str(error)
             return
         except STREAM_ERRORS as error:  # what stands before the damage is kept, as a reader of the original has it
             if getattr(error, "errno", None) in _NO_ROOM:
                 raise
-            written.left_out[source.path] = f"from byte {kept.tell()} on: {error or type(error).__name__}"
+            written.left_out[shown] = f"from byte {kept.tell()} on: {error or type(error).__name__}"
         for loss in filter(None, map(loss_of, streams)):
-            written.left_out[source.path] = loss
-        info = tarfile.TarInfo(renaming.text(source.path))
+            written.left_out[shown] = loss
+        info = tarfile.TarInfo(renaming.text(shown))
         info.size = kept.tell()
         kept.seek(0)
         archive.addfile(info, kept)
@@ -214,7 +215,7 @@ def _parquet(source: Source, out: BinaryIO, renaming: Renaming) -> None:
     for name, column in _text_columns(frame).items():
         texts = {text: renaming.text(text) for text in column.cast(pl.String).drop_nulls().unique()}
         frame = frame.with_columns(column.cast(pl.String).replace(texts).alias(name))
-    frame.write_parquet(out)
+    frame.rename(mask_paths(frame.columns)).write_parquet(out)
     out.seek(0, os.SEEK_END)
 
 

@@ -1,0 +1,136 @@
+"""No text of any table, no name of a file and no kept table tells a secret; where none is, nothing changes."""
+
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+from click.testing import CliRunner
+
+import parsers
+from forensics.cli import cli
+from parsers import store
+from parsers.secrets import MASK, mask_paths, mask_tables
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, conform, empty
+
+TOKEN = "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWx"
+OTHER = "ghp_" + "ZyXwVuTsRqPoNmLkJiHgFeDc"
+BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7"
+PEM = f"-----BEGIN PRIVATE KEY-----\n{BODY}\n-----END PRIVATE KEY-----\n"
+
+
+def _filled(kind: pl.DataType, text: str) -> object:
+    """A value of a column's type that says the text wherever it can."""
+    if isinstance(kind, pl.List):
+        return [_filled(kind.inner, text), None]  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return {field.name: _filled(field.dtype, text) for field in kind.fields}  # type: ignore[arg-type]
+    return text if kind in (pl.String, pl.Categorical) else None
+
+
+def _tables(text: str, rows: int = 2) -> dict[TableName, pl.DataFrame]:
+    """Every table with the text in every cell, and a row of nulls."""
+    made: dict[TableName, pl.DataFrame] = {}
+    for name in TABLE_NAMES:
+        schema = dict(SCHEMAS[name])
+        filled = {column: _filled(kind, text) for column, kind in schema.items()}
+        made[name] = pl.DataFrame([filled] * rows + [dict.fromkeys(schema)], schema=schema)
+    return made
+
+
+@pytest.mark.parametrize("secret", [f"x {TOKEN} y", "DB_PASSWORD=hunter2", PEM])
+def test_no_text_column_of_any_table_tells_a_secret(secret: str) -> None:
+    for name, frame in mask_tables(_tables(secret)).items():
+        assert frame.schema == pl.Schema(SCHEMAS[name]) and frame.height == 3, name
+        said = repr(frame.rows())
+        assert MASK in said and not [part for part in (TOKEN, "hunter2", BODY) if part in said], name
+
+
+def test_tables_without_a_secret_stay_as_they_are() -> None:
+    tables = _tables("barrier_key:1 to store for rank: 0; token: 12")
+    for name, frame in mask_tables(tables).items():
+        assert frame is tables[name], name
+
+
+def test_what_is_masked_stays_masked_as_it_is() -> None:
+    once = mask_tables(_tables(f"HF_TOKEN={TOKEN} password: hunter2 {PEM}"))
+    for name, frame in mask_tables(once).items():
+        assert frame.equals(once[name]), name
+
+
+def test_a_column_of_one_value_stays_a_literal() -> None:
+    rows = pl.DataFrame({"file": ["a.log"] * 100_000, "line": range(100_000), "module": [TOKEN] * 100_000})
+    tables = {name: empty(name) for name in TABLE_NAMES} | {"tensors": conform("tensors", rows)}
+    masked = mask_tables(tables)["tensors"]
+    assert masked["module"].unique().to_list() == [MASK]
+
+
+@pytest.mark.parametrize(
+    ("paths", "masked"),
+    [
+        (["a/rank_1.log"], ["a/rank_1.log"]),
+        ([f"run_{TOKEN}.log"], [f"run_{MASK}.log"]),
+        (["token=abcdefghij/z.log"], [f"token={MASK}/z.log"]),
+        # two files stay two
+        ([f"{OTHER}/1.log", f"{TOKEN}/1.log"], ["[masked 2]/1.log", f"{MASK}/1.log"]),
+    ],
+)  # fmt: skip
+def test_names_of_files_keep_their_parts_and_stay_apart(paths: list[str], masked: list[str]) -> None:
+    assert [mask_paths(paths)[path] for path in paths] == masked
+
+
+def _bundle(folder: Path) -> Path:
+    (folder / TOKEN).mkdir(parents=True)
+    (folder / f"run_{TOKEN}.log").write_text("[rank4]: ValueError: x\n")
+    (folder / f"run_{OTHER}.log").write_text("[rank5]: ValueError: y\n")
+    (folder / TOKEN / "rank_1.log").write_text("[rank1]: ValueError: z\n")
+    rows = {"rank": [0, 0], "step": [1, 2], "module": [TOKEN, "m"], "op": ["DB_PASSWORD=hunter2"] * 2}
+    rows |= {"tensor": ["output"] * 2, "nan_count": [0, 1], OTHER: ["x", "y"]}
+    pl.DataFrame(rows).write_parquet(folder / "stats_rank_0.parquet")
+    env = [{"name": "MY_TOKEN", "value": "s3cr3tvalue"}, {"name": "LOG_LEVEL", "value": "warning"}]
+    (folder / "pod.json").write_text(json.dumps({"kind": "Pod", "spec": {"containers": [{"name": "c", "env": env}]}}))
+    (folder / "sa.json").write_text(json.dumps({"type": "service_account", "private_key": PEM}))
+    return folder
+
+
+PLANTED = (TOKEN, OTHER, "hunter2", "s3cr3tvalue", BODY)
+
+
+def test_neither_a_report_nor_kept_tables_tell_what_names_of_files_do(tmp_path: Path) -> None:
+    bundle, kept, document = _bundle(tmp_path / "job"), tmp_path / "kept", tmp_path / "a.json"
+    for arguments in (["parse", str(bundle), "--out", str(kept)], ["analyze", str(bundle), "--json", str(document)]):
+        done = CliRunner().invoke(cli, arguments)
+        assert done.exit_code == 0, done.output
+        assert [secret for secret in PLANTED if secret in done.output] == []
+    said = document.read_text() + (kept / store.MANIFEST).read_text()
+    assert [secret for secret in PLANTED if secret in said] == []
+    assert all(row["sha256"] for row in json.loads((kept / store.MANIFEST).read_text())["read"])
+    files = parsers.read(str(bundle)).tables["files"]["file"].to_list()
+    assert files == sorted(files) and len(set(files)) == 6
+
+
+def test_kept_tables_that_somebody_filled_are_masked(tmp_path: Path) -> None:
+    bundle, kept = _bundle(tmp_path / "job"), tmp_path / "kept"
+    CliRunner().invoke(cli, ["parse", str(bundle), "--out", str(kept)])
+    for name, frame in _tables(f"{TOKEN} {PEM}").items():
+        frame.write_parquet(kept / store.file_of(name))
+    manifest = kept / store.MANIFEST
+    manifest.write_text(manifest.read_text().replace('"job"', f'"{TOKEN}"'))
+    evidence = parsers.read(str(kept))
+    said = evidence.name + "".join(repr(frame.rows()) for frame in evidence.tables.values())
+    assert MASK in evidence.name and [secret for secret in PLANTED if secret in said] == []
+
+
+def test_a_redacted_bundle_tells_none_of_them(tmp_path: Path) -> None:
+    bundle, out = _bundle(tmp_path / "job"), tmp_path / "out.tar.zst"
+    done = CliRunner().invoke(cli, ["redact", str(bundle), "--out", str(out)])
+    assert done.exit_code == 0 and "left out" not in done.output, done.output
+    with zstandard.open(out, "rb") as folded:
+        raw = folded.read()
+    assert [secret for secret in PLANTED if secret.encode() in raw] == []
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
+        names = archive.getnames()
+    assert len(names) == len(set(names)) == 6 and "warning" in raw.decode("latin-1")
