@@ -59,7 +59,7 @@ def refusal(bundle: str, targets: Iterable[str]) -> str | None:
 def check(targets: Iterable[str]) -> None:
     """Raises CannotWrite before hours of work: no such folder, a closed one."""
     for target in targets:
-        folder = os.path.dirname(_place(target))
+        folder = os.path.dirname(target) or "."  # as it is named: folders above it may be closed to whoever runs this
         if _stands(target):
             if not os.access(target, os.W_OK):
                 raise CannotWrite(f"cannot write {target}: it may not be written to")
@@ -103,7 +103,11 @@ def _stands(target: str) -> bool:
 
 def _stream_of(there: os.stat_result) -> int | None:
     """The number of the standard stream that leads to the same place: /dev/stdout is one, also where it is a file."""
-    return next((number for number in (1, 2) if os.path.samestat(there, os.fstat(number))), None)
+    for number in (1, 2):
+        with suppress(OSError):  # a stream that is closed leads nowhere
+            if os.path.samestat(there, os.fstat(number)):
+                return number
+    return None
 
 
 @contextmanager
