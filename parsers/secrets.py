@@ -41,7 +41,7 @@ _PATTERNS = (
     r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
     rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})",
     # an entry of a container's environment, as JSON or YAML
-    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}\s*,?\s*{_QUOTES}value{_IS})({_VALUE})",
+    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}(?:\s{{0,40}},)?\s{{0,40}}{_QUOTES}value{_IS})({_VALUE})",
     rf"(?i)((?<![\w-])--[a-z0-9_-]*{_NAMES}{_NEXT})({_VALUE})",
     rf"(?i)({_START}TOKEN{_IS})({_TOKEN})",
     rf"(?i)((?<![\w-])--[a-z0-9_-]*token{_NEXT})({_TOKEN})",
