@@ -3,7 +3,8 @@
 Told by what stands before a value (a name such as `HF_TOKEN`, `Authorization: Bearer`, `user:password@`) or by the form
 that its issuer gives it. In each pattern the second group is the secret.
 Source of the forms: the issuers' documentation of their tokens (GitHub, GitLab, Hugging Face, AWS, Google, Slack, OpenAI,
-PyPI, npm, NVIDIA), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
+PyPI, npm, NVIDIA, Docker, Stripe, SendGrid, DigitalOcean, HashiCorp Vault, Databricks, Tailscale, age), of signed addresses
+(Azure shared access, AWS), RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 """
 
 import re
@@ -16,36 +17,47 @@ from parsers.tables import TableName, sort_if_needed
 
 MASK = "[masked]"
 
-_KEY = r"(?:API|ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING)[_-]?KEY"
+_KEY = r"(?:API|ACCOUNT|ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING)[_-]?KEY"
 _START = r"(?<![A-Za-z0-9])"  # a word of a name begins: `MY_SECRET`
 _QUOTES = r"[\\\"']{0,4}"
-_IS = rf"{_QUOTES}\s*(?:=|:)\s*{_QUOTES}"
-_VALUE = r"(?!\[masked)[^\s\"'\\,;&}\])]{4,}"
+_IS = rf"{_QUOTES}\s*(?:=|:)\s*(?:b(?=['\"]))?{_QUOTES}"
+_NEXT = r"(?:['\"],\s*|[\s\\]+)['\"]?"  # between an argument and its value, on a command line or in a list
+_WORD = r"[^\s\"'\\,;&}\])]"
+_QUOTED = "|".join(rf"(?<=[^\\]{q}){_WORD}(?:[^{q}\\\n]|\\.){{3,}}(?={q})" for q in "'\"")  # may hold blanks
+_VALUE = rf"(?!\[masked)(?:{_QUOTED}|{_WORD}{{4,}})"
 # `token` is a word of language models, too: numbers and what stands in brackets are none of ours
 _TOKEN = r"[0-9]*[A-Za-z_./+~=-][A-Za-z0-9_./+~=-]{7,}"
-_NAMES = rf"(?:{_KEY}(?:[_-]ID)?|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
+_NAMES = rf"(?:{_KEY}(?:[_-]ID)?|SECRET|(?:[A-Z]{{1,8}})?PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
 _FORMS = (
     r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abeprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}"
     r"|pypi-[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}"
+    r"|ya29\.[A-Za-z0-9_-]{20,}|dckr_pat_[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|do[opr]_v1_[a-f0-9]{64}|hv[sbr]\.[A-Za-z0-9_-]{20,}"
+    r"|dapi[a-f0-9]{32}|tskey-[a-z]+-[A-Za-z0-9-]{10,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 )
 _PATTERNS = (
     r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
     rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})",
     # an entry of a container's environment, as JSON or YAML
-    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}\s*,?\s*{_QUOTES}value{_IS})({_VALUE})",
-    rf"(?i)(--[a-z0-9_-]*{_NAMES}\s+)({_VALUE})",
+    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}(?:\s{{0,40}},)?\s{{0,40}}{_QUOTES}value{_IS})({_VALUE})",
+    rf"(?i)((?<![\w-])--[a-z0-9_-]*{_NAMES}{_NEXT})({_VALUE})",
     rf"(?i)({_START}TOKEN{_IS})({_TOKEN})",
-    rf"(?i)(--[a-z0-9_-]*token\s+)({_TOKEN})",
+    rf"(?i)((?<![\w-])--[a-z0-9_-]*token{_NEXT})({_TOKEN})",
     rf"(?i)(\bauthorization{_IS}(?:Bearer|Basic|Token)\s+)({_VALUE})",
     r"(\b[a-z][a-z0-9+.-]*://[^\s:/@\"']*:)([^\s/@\"']+)(?=@)",
+    r"(?i)(\bhttps?://)([^\s:/@\"'?#]{16,})(?=@)",  # of the web only: elsewhere a user or a container may stand there
+    r"(\bcurl\b[^\n|]{0,200}?\s(?:-u|--user)[\s=]+['\"]?[^\s:'\"]+:)([^\s'\"]+)",
+    rf"(?i)([?&](?:sig|X-(?:Amz|Goog)-Signature)=)({_VALUE})",
+    r"(?i)(\bCookie['\"]?:\s*['\"]?)([^\s=;,'\"]+=[^\s;,'\"]*(?:;\s*[^\s=;]+=[^\s;,'\"]*)*)",
     rf"({_START})({_FORMS})",
 )
 _COMPILED = tuple(map(regex, _PATTERNS))
 _HINTS = ["key", "secret", "passw", "passphrase", "credential", "token", "authorization", "://", "ghp_", "gho_", "ghu_"]
 _HINTS += ["ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "xox", "sk-", "pypi-", "npm_"]
-_HINTS += ["nvapi-", "eyj"]  # a line without any of these, in whatever case, holds no secret
+_HINTS += ["nvapi-", "eyj", "ya29.", "dckr_pat_", "k_live_", "k_test_", "sg.", "_v1_", "hvs.", "hvb.", "hvr.", "dapi"]
+_HINTS += ["curl", "sig=", "signature=", "cookie"]  # a line without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones

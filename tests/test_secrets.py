@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import parsers
 from forensics.cli import cli
 from parsers import store
-from parsers.secrets import MASK, mask_paths, mask_tables
+from parsers.secrets import MASK, mask, mask_paths, mask_tables
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, conform, empty
 
 TOKEN = "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWx"
@@ -142,3 +142,45 @@ def test_a_redacted_bundle_tells_none_of_them(tmp_path: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
         names = archive.getnames()
     assert len(names) == len(set(names)) == 6 and "warning" in raw.decode("latin-1")
+
+
+WORD = "AbCdEfGhIjKlMnOpQrStUvWx0123456789"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("PGPASSWORD=hunter2 psql", f"PGPASSWORD={MASK} psql"),
+        ("train.py --password 'p w x' --lr 1", f"train.py --password '{MASK}' --lr 1"),
+        ("export MY_SECRET='s p x'", f"export MY_SECRET='{MASK}'"),
+        ('{"password": "a\\"b c", "x": 1}', f'{{"password": "{MASK}", "x": 1}}'),
+        (f"['--auth-token', '{WORD}']", f"['--auth-token', '{MASK}']"),
+        (f"train.py --token \\\n  {WORD} --lr 1", f"train.py --token \\\n  {MASK} --lr 1"),
+        (f"{{b'HF_TOKEN': b'{WORD}', b'A': b'x'}}", f"{{b'HF_TOKEN': b'{MASK}', b'A': b'x'}}"),
+        (f"https://{WORD}@git.example/x", f"https://{MASK}@git.example/x"),
+        ("curl -u admin:hunter2 https://x", f"curl -u admin:{MASK} https://x"),
+        ("Cookie: sid=abc; csrf=d", f"Cookie: {MASK}"),
+        ("AccountName=a;AccountKey=abc+/d==;End", f"AccountName=a;AccountKey={MASK};End"),
+        ("https://x/y?sv=2020&sig=abc%3D&z=1", f"https://x/y?sv=2020&sig={MASK}&z=1"),
+        ("https://x/y?X-Amz-Signature=0123abcd", f"https://x/y?X-Amz-Signature={MASK}"),
+        *((f"got {form} here", f"got {MASK} here") for form in (
+            f"ya29.{WORD}", f"dckr_pat_{WORD}", f"sk_live_{WORD}", f"SG.{WORD}.{WORD}", "dop_v1_" + "0a" * 32,
+            f"hvs.{WORD}", "dapi" + "0a" * 16, f"tskey-auth-{WORD}-{WORD}", "AGE-SECRET-KEY-1" + "Q" * 58,
+        )),
+    ],
+)  # fmt: skip
+def test_forms_that_are_near_standard(text: str, masked: str) -> None:
+    assert mask(text) == masked and mask(masked) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password='', user='bob'",
+        "git+ssh://git@git.example/x http://node1:29500/ abfss://container-2026-training-data@account.example",
+        "a cookie: none, msg.sig=3, signature=torch.float32",
+        "PWD=/home/x token ids: 'a b c' sk_live dapi hvs.x SG.1.2 curl -u root host:1",
+    ],
+)
+def test_words_that_are_no_secret_stay(text: str) -> None:
+    assert mask(text) == text
