@@ -38,7 +38,7 @@ _FORMS = (
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 )
 _PATTERNS = (
-    r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
+    r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
     rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})",
     # an entry of a container's environment, as JSON or YAML
     rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}(?:\s{{0,40}},)?\s{{0,40}}{_QUOTES}value{_IS})({_VALUE})",
@@ -46,7 +46,7 @@ _PATTERNS = (
     rf"(?i)({_START}TOKEN{_IS})({_TOKEN})",
     rf"(?i)((?<![\w-])--[a-z0-9_-]*token{_NEXT})({_TOKEN})",
     rf"(?i)(\bauthorization{_IS}(?:Bearer|Basic|Token)\s+)({_VALUE})",
-    r"(\b[a-z][a-z0-9+.-]*://[^\s:/@\"']*:)([^\s/@\"']+)(?=@)",
+    r"(\b[a-z][a-z0-9+.-]{0,31}://[^\s:/@\"']{0,256}:)([^\s/@\"']{1,1024})(?=@)",
     r"(?i)(\bhttps?://)([^\s:/@\"'?#]{16,})(?=@)",  # of the web only: elsewhere a user or a container may stand there
     r"(\bcurl\b[^\n|]{0,200}?\s(?:-u|--user)[\s=]+['\"]?[^\s:'\"]+:)([^\s'\"]+)",
     rf"(?i)([?&](?:sig|X-(?:Amz|Goog)-Signature)=)({_VALUE})",
