@@ -127,6 +127,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """Rank → host, of the ranks whose host is known."""
         return hosts_of_ranks(self.identity)
 
+    def hosts_of(self, finding: Finding) -> frozenset[str]:
+        """The hosts that a finding is about: as it says, else those of its ranks."""
+        place = self.host_of_rank
+        return finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+
     @cached_property
     def job_hosts(self) -> frozenset[str]:
         """Hosts that processes of the job spoke from (facts/places.py)."""

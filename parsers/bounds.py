@@ -22,7 +22,7 @@ _RANKED: Mapping[TableName, tuple[str, ...]] = {
 _LISTED: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(schema.keys() & {"members", "names_ranks"}) for name, schema in SCHEMAS.items()
 }
-_TEXTS = {"detail", "file", "reason", "stack", "text", "value"} | {"input_sizes", "output_sizes", "group_ranks"}
+_TEXTS = {"detail", "file", "group_ranks", "input_sizes", "output_sizes", "reason", "stack", "text", "value"}
 _TIMED: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(column for column in schema if column.endswith("_ns")) for name, schema in SCHEMAS.items()
 }

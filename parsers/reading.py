@@ -4,13 +4,14 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, cast
 
 import msgspec
 
 from parsers.parser import Source
+from parsers.tables import TableName, Tables, table
 
 LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
 FILE_BYTES = 1 << 30  # gzip members are read up to here only: a bomb ends
@@ -60,6 +61,16 @@ def all_bytes(source: Source, limit: int) -> bytes | None:
     return b"".join(parts)
 
 
+def whole_json(source: Source, limit: int) -> tuple[dict[str, Any] | None, Tables]:
+    """(the JSON object that the member is, no tables), or (None, `unread` with why it is none)."""
+    data = all_bytes(source, limit)
+    document = json_object(data) if data is not None else None
+    if document is not None:
+        return document, {}
+    reason = f"larger than {limit} bytes" if data is None else "not a whole JSON document"
+    return None, {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
+
+
 def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """(1-based line, the JSON object on it), None where the line is no object; empty lines are left out."""
     for number, text in text_lines(source):
@@ -85,6 +96,25 @@ def table_rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any] | None
         else:
             values = csv_cells(text[:65536])
             yield number, text, dict(zip(names, values, strict=True)) if len(values) == len(names) else None
+
+
+def read_table(
+    source: Source, name: TableName, made: Callable[[dict[str, Any], str], Iterable[dict[str, Any]]], otherwise: str
+) -> Tables:
+    """A member of table_rows → what is made of each row (row, text) in the table `name`, the line of names `claimed`, and
+    `unread`, with `otherwise` as reason, where nothing is made."""
+    rows: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for number, text, said in table_rows(source):
+        place = {"file": source.path, "line": number}
+        if said is HEADER:
+            claimed.append(place)
+        elif said is not None and (found := [place | one for one in made(said, text)]):
+            rows += found
+        else:
+            unread.append(place | {"reason": otherwise})
+    return {name: table(name, rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
 def column_names(head: bytes) -> set[str]:

@@ -52,6 +52,11 @@ def short_host(host: str) -> str:
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".", 1)[0]
 
 
+def short_hosts(column: str = "host") -> pl.Expr:
+    """The column by its first labels."""
+    return pl.col(column).map_elements(short_host, return_dtype=pl.String)
+
+
 def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
     """Rank → host, of the ranks whose host is known."""
     return dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
@@ -62,9 +67,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     claims = tables["ranks"].filter(pl.col("rank").is_not_null())
     if not claims.height:
         return pl.DataFrame(schema=SCHEMA)
-    claims = claims.with_columns(
-        pl.col("host").map_elements(short_host, return_dtype=pl.String), pl.col("pci").str.to_lowercase()
-    )
+    claims = claims.with_columns(short_hosts(), pl.col("pci").str.to_lowercase())
     result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort()).sort("rank")
     for column in COLUMNS:
         votes = (
@@ -144,7 +147,7 @@ def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = _rank_of_file(tables)
-    claims = tables["ranks"].with_columns(pl.col("host").map_elements(short_host, return_dtype=pl.String))
+    claims = tables["ranks"].with_columns(short_hosts())
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
     of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")

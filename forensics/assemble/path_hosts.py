@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import short_host, short_hosts
 from parsers.patterns import regex
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
 
@@ -101,16 +101,12 @@ def _agreeing(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) ->
     """`places` (file, _host) without the files in which a row tells another host, or has a rank that others claim for
     other hosts only."""
     claims = tables["ranks"].select("rank", pl.col("host").alias("_claimed")).drop_nulls().unique()
-    claims = claims.with_columns(_short("_claimed")).group_by("rank").agg("_claimed")
+    claims = claims.with_columns(short_hosts("_claimed")).group_by("rank").agg("_claimed")
     wrong: set[str] = set()
     for name in _SPEAKING:
         is_global = pl.col("rank_space") == "global" if name == "events" else pl.lit(True)
         said = tables[name].select("file", "host", pl.when(is_global).then("rank").alias("rank")).unique()
         rows = spelled(said).join(places, on="file", how="inner").join(claims, on="rank", how="left")
-        is_other = (_short("host") != pl.col("_host")) | ~pl.col("_claimed").list.contains(pl.col("_host"))
+        is_other = (short_hosts() != pl.col("_host")) | ~pl.col("_claimed").list.contains(pl.col("_host"))
         wrong |= set(rows.filter(is_other)["file"])
     return places.filter(~pl.col("file").is_in(list(wrong)))
-
-
-def _short(column: str) -> pl.Expr:
-    return pl.col(column).map_elements(short_host, return_dtype=pl.String)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parsers import Evidence, Limits
     from parsers.ledger import Map
 
+_Made = TypeVar("_Made")
 EXIT_UNREADABLE = 3
 BUNDLE_HELP = (
     "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, - for a tar on standard input, a URL such as s3://…, or what "
@@ -200,34 +201,33 @@ def _workers(engine: str | None) -> "Map":
         raise click.BadParameter(str(error), param_hint="--engine") from error
 
 
+def _made(make: Callable[[dict[str, str]], _Made], given: tuple[str, ...], option: str) -> _Made:
+    """What NAME=VALUE texts of an option make."""
+    try:
+        return make({name: value for name, _, value in (one.partition("=") for one in given)})
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
+
+
 def limits_of(limits: tuple[str, ...]) -> "Limits":
     """What was asked for by --limit."""
     from parsers import Limits
 
-    try:
-        return Limits.of(dict(limit.partition("=")[::2] for limit in limits))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--limit") from error
+    return _made(Limits.of, limits, "--limit")
 
 
 def tolerances_of(tolerances: tuple[str, ...]) -> "Tolerances":
     """What was asked for by --tolerance."""
     from forensics.model.tolerances import Tolerances
 
-    try:
-        return Tolerances.of(dict(one.partition("=")[::2] for one in tolerances))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--tolerance") from error
+    return _made(Tolerances.of, tolerances, "--tolerance")
 
 
 def expected_of(expectations: tuple[str, ...]) -> "Expected":
     """What was asked for by --expect."""
     from forensics.model.expected import Expected
 
-    try:
-        return Expected.of(dict(one.partition("=")[::2] for one in expectations))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--expect") from error
+    return _made(Expected.of, expectations, "--expect")
 
 
 def report_of(bundle: str) -> "Report":

@@ -15,9 +15,10 @@ from math import comb
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import short_host, short_hosts
 from forensics.facts.event_rows import refs
 from forensics.model.ref import Ref
+from forensics.model.texts import first_of
 
 _LIKELY = 0.05  # chance below which a common place is none; usual
 _NAMED = 4  # hosts, and places that hold the same ones
@@ -63,8 +64,7 @@ class Shared(msgspec.Struct, frozen=True):
 
 def listed(names: Iterable[str]) -> str:
     """The first names of many."""
-    shown = sorted(names)
-    return ", ".join(shown[:_NAMED]) + (f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else "")
+    return first_of(sorted(names), _NAMED)
 
 
 class Locations(msgspec.Struct, frozen=True, dict=True):
@@ -75,8 +75,7 @@ class Locations(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _placed(self) -> pl.DataFrame:
-        short = pl.col("host").map_elements(short_host, return_dtype=pl.String)
-        return self.rows.with_columns(host=short).filter(pl.col("host").is_in(list(self.job)))
+        return self.rows.with_columns(short_hosts()).filter(pl.col("host").is_in(list(self.job)))
 
     @cached_property
     def hosts(self) -> Mapping[Place, frozenset[Thing]]:

@@ -18,7 +18,7 @@ from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
-from forensics.model.texts import ranks_text
+from forensics.model.texts import first_of, ranks_text
 from parsers.patterns import regex
 
 _FEWEST = 2  # others that tell their value
@@ -228,5 +228,5 @@ def _names(who: Iterable[str]) -> str:
     listed = list(dict.fromkeys(who))
     ranks = [int(name.removeprefix("rank ")) for name in listed if re.fullmatch(r"rank \d+", name)]
     places = [name for name in listed if not re.fullmatch(r"rank \d+", name)]
-    parts = ([ranks_text(ranks)] if ranks else []) + places[:_SHOWN]
-    return ", ".join(parts) + (f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else "")
+    parts = ([ranks_text(ranks)] if ranks else []) + ([first_of(places, _SHOWN)] if places else [])
+    return ", ".join(parts)

@@ -13,7 +13,7 @@ from statistics import median
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import short_hosts
 from forensics.facts.event_rows import refs
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.model.ref import Ref
@@ -49,8 +49,7 @@ class PairLinks(msgspec.Struct, frozen=True, dict=True):
         parts = pl.col("metric").str.extract_groups(r"^pair/(?<a>[^-]+)-(?<b>[^/]+)/(?<what>link|gb_per_s)$").struct
         rows = self.devices.filter(pl.col("metric").str.starts_with("pair/") & pl.col("host").is_not_null())
         told = rows.with_columns(parts.field("a"), parts.field("b"), parts.field("what")).drop_nulls("what")
-        short = pl.col("host").map_elements(short_host, return_dtype=pl.String)
-        return told.with_columns(host=short).unique(["host", "a", "b", "what"], keep="first", maintain_order=True)
+        return told.with_columns(short_hosts()).unique(["host", "a", "b", "what"], keep="first", maintain_order=True)
 
     @cached_property
     def links(self) -> Mapping[str, Mapping[Pair, str]]:

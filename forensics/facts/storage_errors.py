@@ -7,12 +7,11 @@ quota has a cause of its own.
 """
 
 import errno
-import re
 from typing import NamedTuple
 
-_ERRNO = re.compile(
-    r"\[Errno (?P<number>\d{1,3})\] (?P<words>[^:'\"\n]{1,80})(?:: ['\"](?P<path>[^'\"\n]{1,300})['\"])?"
-)
+from parsers.patterns import regex
+
+_ERRNO = regex(r"\[Errno (?P<number>\d{1,3})\] (?P<words>[^:'\"\n]{1,80})(?:: ['\"](?P<path>[^'\"\n]{1,300})['\"])?")
 _ALONE = frozenset({errno.ESTALE, errno.EROFS, errno.EUCLEAN, errno.EREMOTEIO})
 _WITH_PATH = frozenset(
     {errno.EIO, errno.ENOTCONN, errno.ESHUTDOWN, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENOLINK, errno.ENXIO}

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import short_host, short_hosts
 from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
@@ -150,7 +150,7 @@ def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, ro
     """Measures with a quantity: host, pci, device_index, part, rank, model, stage, quantity, value, time_ns, place; bits of
     throttling are taken apart."""
     rows = tables["devices"].filter(pl.col("quantity").is_not_null() & pl.col("value").is_finite())
-    rows = rows.with_columns(host=pl.col("host").map_elements(short_host, return_dtype=pl.String))
+    rows = rows.with_columns(short_hosts())
     bits = rows.filter(pl.col("quantity") == "throttle_reasons").with_columns(pl.col("value").cast(pl.Int64))
     taken = [
         bits.with_columns(quantity=pl.lit(name), value=((pl.col("value") & mask) > 0).cast(pl.Float64))

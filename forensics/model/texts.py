@@ -1,6 +1,6 @@
 """How ranks, times and figures are written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 _RUNS = 8  # of ranks, in a sentence
@@ -59,6 +59,11 @@ def ranks_text(ranks: Iterable[int]) -> str:
         return f"ranks {runs[0]} and {runs[1]}"
     more = f", … ({len(known):,} in all)" if len(runs) > _RUNS else ""
     return ("rank " if len(known) == 1 else "ranks ") + ", ".join(runs[:_RUNS]) + more
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """ "node1, node2 and 3 more"."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def listed(numbers: Iterable[int]) -> str:

@@ -21,8 +21,7 @@ _SHOWN, _PLACES = 8, 4
 
 def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     """All of it, for the hosts and ranks that a finding names or suspects."""
-    place = case.host_of_rank
-    hosts = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+    hosts = case.hosts_of(finding)
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]

@@ -9,8 +9,7 @@ _ROWS, _HOSTS = 60, 40
 
 def locations(case: Case, finding: Finding) -> list[LocationRow]:
     """A row per place; places that hold the same hosts are told once, and one that holds all of them is left out."""
-    place = case.host_of_rank
-    asked = finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+    asked = case.hosts_of(finding)
     odd = {one.host for one in case.apart if one.host}
     placed = {host for things in case.locations.hosts.values() for host, _ in things}
     alike: dict[frozenset[str], list[str]] = {}

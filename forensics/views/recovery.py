@@ -5,7 +5,7 @@ stand in this order whatever the clocks of their printers say; one that no line 
 than that the job failed and began again is none: the attempts say that themselves.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -14,11 +14,11 @@ from msgspec import structs
 from forensics.case import Case
 from forensics.facts.checks import hosts_of_nodes
 from forensics.facts.event_rows import Row, detail, reference, rows
-from forensics.facts.relaunches import relaunches
+from forensics.facts.relaunches import Relaunch, relaunches
 from forensics.model.ledger import STAGES, ChainLink, Stage
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import EVENTS
-from forensics.model.texts import iso
+from forensics.model.texts import first_of, iso
 
 _SAVED: Mapping[str, str] = {"checkpoint_save": "saved", "checkpoint_persist": "stored"}
 _GONE = ("Evicted", "TaintManagerEviction", "Preempted", "node_failure")  # reasons of Kubernetes and of Slurm
@@ -71,10 +71,11 @@ def _of(row: Row) -> pl.Expr:
 
 
 def _links(events: pl.DataFrame, *more: Callable[[pl.DataFrame], ChainLink | None]) -> Iterable[ChainLink]:
-    for make in (*more, _evicted, _relaunched):
-        if (link := make(events)) is not None:
+    found = relaunches(events)
+    for link in (*(make(events) for make in more), _evicted(events, found), _relaunched(found)):
+        if link is not None:
             yield link
-    since = min((one.time_ns for one in relaunches(events) if one.time_ns is not None), default=None)
+    since = min((one.time_ns for one in found if one.time_ns is not None), default=None)
     is_late = pl.lit(False) if since is None else (pl.col("time_ns") > since).fill_null(False)
     stages: tuple[tuple[Stage, pl.Expr], ...] = (("checked", ~is_late), ("rechecked", is_late))
     for stage, those in stages:
@@ -124,10 +125,10 @@ def _whom(row: Row, names: Mapping[int, str]) -> list[str]:
     return [str(row["host"])] if row["host"] else []
 
 
-def _evicted(events: pl.DataFrame) -> ChainLink | None:
+def _evicted(events: pl.DataFrame, found: Sequence[Relaunch]) -> ChainLink | None:
     """Whom the scheduler took away, and whose place somebody else was given."""
     gone = [row for row in rows(events, "scheduler") if row["code"] in _GONE]
-    replaced = [one for one in relaunches(events) if one.new is not None]
+    replaced = [one for one in found if one.new is not None]
     names = [str(detail(row).get("object") or row["host"] or row["text"]) for row in gone]
     names += [one.old for one in replaced]
     if not names:
@@ -137,11 +138,9 @@ def _evicted(events: pl.DataFrame) -> ChainLink | None:
     return _link("evicted", _some(names), replaced[0].ref, replaced[0].time_ns)
 
 
-def _relaunched(events: pl.DataFrame) -> ChainLink | None:
-    found = relaunches(events)
+def _relaunched(found: Sequence[Relaunch]) -> ChainLink | None:
     return _link("relaunched", _some([one.text for one in found]), found[0].ref, found[0].time_ns) if found else None
 
 
 def _some(names: Iterable[str]) -> str:
-    listed = list(dict.fromkeys(names))
-    return ", ".join(listed[:_NAMES]) + (f" and {len(listed) - _NAMES} more" if len(listed) > _NAMES else "")
+    return first_of(list(dict.fromkeys(names)), _NAMES)

@@ -18,9 +18,9 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.quantities import QUANTITIES, quantity_of
-from parsers.reading import HEADER, column_names, first_told, real, table_rows, utc_ns, whole
+from parsers.reading import column_names, first_told, read_table, real, utc_ns, whole
 from parsers.rules import pci
-from parsers.tables import Tables, table
+from parsers.tables import Tables
 
 _TIME = ("time", "timestamp", "ts")
 _HOST = ("host", "node", "hostname")
@@ -48,20 +48,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """devices, a row per measure; `unread` for rows that name nobody."""
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    unread: list[dict[str, Any]] = []
-    for number, _text, said in table_rows(source):
-        place = {"file": source.path, "line": number}
-        if said is HEADER:
-            claimed.append(place)
-            continue
-        made = _measures(said, source) if said is not None else []
-        if made:
-            rows += [place | one for one in made]
-        else:
-            unread.append(place | {"reason": "no row of telemetry"})
-    return {"devices": table("devices", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+    return read_table(source, "devices", lambda said, _text: _measures(said, source), "no row of telemetry")
 
 
 def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:

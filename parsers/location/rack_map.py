@@ -16,8 +16,8 @@ from typing import Any
 
 from parsers.location.places import PLACES
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, column_names, first_told, table_rows
-from parsers.tables import Tables, table
+from parsers.reading import column_names, first_told, read_table
+from parsers.tables import Tables
 
 _HOST = ("host", "node", "hostname")
 _PART = ("port", "nic", "hca", "adapter")
@@ -32,26 +32,17 @@ def accepts(_path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """locations, a row per host and place; `unread` for rows that name no host."""
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    unread: list[dict[str, Any]] = []
-    for number, _text, cells in table_rows(source):
-        place = {"file": source.path, "line": number}
-        if cells is HEADER:
-            claimed.append(place)
-            continue
-        said = {name.lower(): value for name, value in (cells or {}).items()}
-        host, part = first_told(said, _HOST), first_told(said, _PART)
-        told = [(name, str(value)) for name, value in said.items() if name in PLACES and value not in (None, "")]
-        if host is None or not told:
-            unread.append(place | {"reason": "no row of a map of hosts"})
-        who = place | {"host": str(host), "part": str(part) if part else None}
-        rows += [who | {"sort": name, "name": value[:200]} for name, value in told if host is not None]
-    return {
-        "locations": table("locations", rows),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return read_table(source, "locations", _places, "no row of a map of hosts")
+
+
+def _places(cells: dict[str, Any], _text: str) -> list[dict[str, Any]]:
+    said = {name.lower(): value for name, value in cells.items()}
+    host, part = first_told(said, _HOST), first_told(said, _PART)
+    if host is None:
+        return []
+    who = {"host": str(host), "part": str(part) if part else None}
+    told = [(name, str(value)) for name, value in said.items() if name in PLACES and value not in (None, "")]
+    return [who | {"sort": name, "name": value[:200]} for name, value in told]
 
 
 PARSER = FileParser(name="rack_map", accepts=accepts, parse=parse)

@@ -18,7 +18,7 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
-from parsers.reading import all_bytes, json_object, text_lines
+from parsers.reading import text_lines, whole_json
 from parsers.tables import Tables, table
 
 _HEADER = regex(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
@@ -67,11 +67,9 @@ def _text(source: Source) -> Tables:
 
 
 def _json(source: Source) -> Tables:
-    data = all_bytes(source, _BYTES)
-    document = json_object(data) if data is not None else None
+    document, refused = whole_json(source, _BYTES)
     if document is None:
-        reason = f"larger than {_BYTES} bytes" if data is None else "not a whole JSON document"
-        return {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
+        return refused
     items = document.get("items", [document])
     rows = [
         {"file": source.path, "record": record} | _item(item)

@@ -28,8 +28,8 @@ import json
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, column_names, real, table_rows, utc_ns, whole
-from parsers.tables import Tables, table
+from parsers.reading import column_names, read_table, real, utc_ns, whole
+from parsers.tables import Tables
 
 _COLUMNS = {
     "host", "node", "round", "peers", "test", "ok", "seconds", "gb_per_s", "tflops", "device", "time", "message",
@@ -50,33 +50,20 @@ def accepts(_path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """events node_check: code ok | failed, host, `value` = the first measure, the rest in `detail`."""
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    unread: list[dict[str, Any]] = []
-    for number, text, said in table_rows(source):
-        place = {"file": source.path, "line": number}
-        if said is HEADER:
-            claimed.append(place)
-            continue
-        made = _event(said, text) if said is not None else None
-        if made is None:
-            unread.append(place | {"reason": "not a row of a node check"})
-        else:
-            rows.append(place | made)
-    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+    return read_table(source, "events", _events, "not a row of a node check")
 
 
-def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
+def _events(said: dict[str, Any], text: str) -> list[dict[str, Any]]:
     ok = _OK.get(str(said.get("ok")).strip().lower())
     who = said.get("host") or said.get("node")
     if ok is None or who is None or str(who) == "":
-        return None
+        return []
     host = str(said["host"]) if said.get("host") else None
     node = whole(said.get("node"))
     detail = {name: said[name] for name in _COLUMNS - {"host", "ok", "time"} if said.get(name) not in (None, "")}
     detail["peers"] = _peers(said.get("peers"))
     time_ns = utc_ns(said.get("time"))
-    return {
+    return [{
         "kind": "node_check", "code": "ok" if ok else "failed", "severity": "info" if ok else "error", "host": host,
         "names_hosts": None if ok or host is None else [host], "device_index": whole(said.get("device")),
         "names_ranks": None if host or node is None or ok else [node],
@@ -84,7 +71,7 @@ def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
         "value": next((value for name in _MEASURES if (value := real(said.get(name))) is not None), None),
         "time_ns": time_ns, "time_basis": None if time_ns is None else "utc", "text": text[:2000],
         "detail": json.dumps(detail, sort_keys=True, default=str),
-    }  # fmt: skip
+    }]  # fmt: skip
 
 
 def _peers(value: object) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
-from parsers.reading import all_bytes, csv_cells, json_object, real, text_lines, whole
+from parsers.reading import csv_cells, real, text_lines, whole, whole_json
 from parsers.tables import Tables, table
 
 _PHASES = {
@@ -73,11 +73,9 @@ def _steps(source: Source) -> Tables:
 
 
 def _communication(source: Source) -> Tables:
-    data = all_bytes(source, _BYTES)
-    document = json_object(data) if data is not None else None
+    document, refused = whole_json(source, _BYTES)
     if document is None:
-        reason = f"larger than {_BYTES} bytes" if data is None else "not a whole JSON document"
-        return {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
+        return refused
     rows: list[dict[str, Any]] = []
     for record, (step, operation, rank, times) in enumerate(_walk(document)):
         start = real(times.get("Start Timestamp(us)"))

@@ -47,9 +47,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return ()
 
 
-def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ...]:
+def _own_hosts(case: Case, local: Sequence[Row]) -> list[str]:
+    return sorted({host for row in local if (host := host_of(case.identity, row))})
+
+
+def _hosts(root: Root | None, own: Sequence[str]) -> tuple[str, ...]:
     """A port that reports itself is surer than what others say of the way to it."""
-    own = sorted({host for row in local if (host := host_of(case.identity, row))})
     if len(own) == 1 or (len(own) == 2 and root is not None and root.where == "link"):
         return tuple(own)
     if root and root.where == "host" and root.hosts[0] != UNKNOWN_HOST:
@@ -58,13 +61,13 @@ def _hosts(root: Root | None, local: Sequence[Row], case: Case) -> tuple[str, ..
 
 
 def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence[Row]) -> Finding:
-    hosts = _hosts(root, local, case)
+    own = _own_hosts(case, local)
+    hosts = _hosts(root, own)
     ends = (
         tuple(host for host in root.hosts if host != UNKNOWN_HOST)
         if root and root.where in ("link", "reporter")
         else ()
     )
-    own = sorted({host for row in local if (host := host_of(case.identity, row))})
     if not ends and 1 < len(own) < len(case.job_hosts):
         ends = tuple(own)
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
@@ -128,7 +131,7 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequenc
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
-        hosts=_hosts(None, local, case),
+        hosts=_hosts(None, _own_hosts(case, local)),
         suspect_hosts=tuple(ends[:8]),
         undecided=("tied_explanations",),
         claims=tuple(claims),
