@@ -60,7 +60,9 @@ def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> G
     hosts = {rank: short_host(host) for rank, host in hosts_of_ranks(identity).items()}
     rows = events.filter(pl.col("kind").is_in(KINDS))
     times: dict[_Clock, int] = {}
-    stamped = rows.drop_nulls("time_ns").select("rank", "rank_space", "host", "time_basis", "time_ns")
+    stamped = (
+        rows.drop_nulls("time_ns").group_by("rank", "rank_space", "host", "time_basis").agg(pl.col("time_ns").min())
+    )
     for rank, space, host, basis, time_ns in stamped.iter_rows():
         where = hosts.get(rank) if space == "global" and rank is not None else None
         clock = (where or (short_host(host) if host else None), basis or "utc")

@@ -156,7 +156,8 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
-    for (rank,), rows in told.sort("rank", "file", "line").group_by(["rank"], maintain_order=True):
+    told = _decisive(told.sort("rank", "file", "line"))
+    for (rank,), rows in told.group_by(["rank"], maintain_order=True):
         if (end := _from_lines(int(rank), rows)) is not None:
             said[end.rank].append(end)
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
@@ -165,6 +166,14 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
             ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
         )
     return {rank: tuple(listed) for rank, listed in sorted(said.items())}
+
+
+def _decisive(told: pl.DataFrame) -> pl.DataFrame:
+    """Of lines alike but for place and time the first, and the earliest of each clock: no other decides anything."""
+    alike = ["rank", "kind", "file", "detail", "time_basis", pl.col("time_ns").is_null()]
+    is_first = pl.struct(alike).is_first_distinct()
+    is_earliest = pl.col("time_ns").is_not_null() & (pl.col("time_ns") == pl.col("time_ns").min().over(alike))
+    return told.filter(is_first | is_earliest)
 
 
 def standing(said: Mapping[int, tuple[ProcessEnd, ...]]) -> dict[int, ProcessEnd]:
