@@ -16,7 +16,11 @@ MANY = 300
 
 def given_up(*ranks: int) -> list[dict[str, Any]]:
     """Each of these ranks gave up many calls, one after the other."""
-    return [{"kind": "collective_timeout", "rank": rank, "op": "all_reduce", "seq": at} for at in range(MANY) for rank in ranks]
+    return [
+        {"kind": "collective_timeout", "rank": rank, "op": "all_reduce", "seq": at}
+        for at in range(MANY)
+        for rank in ranks
+    ]
 
 
 def shown(rows: list[dict[str, Any]], *lines: int) -> list[Symptom]:
@@ -34,7 +38,7 @@ def shown(rows: list[dict[str, Any]], *lines: int) -> list[Symptom]:
         (given_up(1), (), [MANY]),
         (given_up(1), (17,), [MANY - 1, 1]),
         (given_up(1, 2), (), [MANY]),
-        (given_up(1) + [{"kind": "collective_timeout", "rank": 2, "op": "broadcast", "seq": 4}], (), [MANY, 1]),
+        ([*given_up(1), {"kind": "collective_timeout", "rank": 2, "op": "broadcast", "seq": 4}], (), [MANY, 1]),
         (given_up(1)[:4], (), [1, 1, 1, 1]),
     ],
     ids=["one rank", "one that is cited may be explained alone", "two ranks in the same calls", "another rank in a call of its own", "few"],
