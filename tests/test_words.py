@@ -10,7 +10,7 @@ from forensics import Report, analyze
 from forensics.model.texts import ranks_text
 from reports import markdown, terminal
 from reports.answer import answer
-from samples.situations import write
+from samples.situations import CASES, write
 from samples.words import SAMPLES
 
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
@@ -68,9 +68,9 @@ def test_ranks_as_words(ranks: list[int], text: str) -> None:
     assert ranks_text(ranks) == text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *CASES])
 def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(name: str) -> None:
-    report = analyze(SAMPLES / name / "bundle")
+    report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
     lines = terminal.render(report, color=False, width=80).splitlines()
     said = answer(report.incidents[report.primary])
     assert f"{said.label}  {said.sentence}" in re.sub(

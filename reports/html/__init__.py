@@ -35,7 +35,7 @@ _EMBEDDED_BYTES = 300_000
 def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
     incident, voice = summary.primary(report), voice_of(language)
-    anchors, spoken = _Anchors(incident), (zh if language == "zh" else str)
+    anchors = _Anchors(incident)
     style, script = _asset("style.css"), _asset("script.js")
     embedded, left_out = _embedded(report)
     return _environment(language).get_template("page.html.j2").render(
@@ -48,17 +48,17 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
         summary_text=terminal.render(report, color=False, width=100, language=language),
-        postmortem=markdown.postmortem(report),
+        postmortem=markdown.postmortem(report, language),
         files=folding.file_classes(report.files),
         anchors=anchors,
-        links=links.Links(incident, anchors, spoken),
+        links=links.Links(incident, anchors, voice.spoken),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
         embedded=embedded,
         left_out=left_out,
         generated=generated,
-        **(_pictures(incident, spoken) if incident else {}),
+        **(_pictures(incident, voice.spoken) if incident else {}),
     )  # fmt: skip
 
 
