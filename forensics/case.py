@@ -8,11 +8,14 @@ import polars as pl
 
 from forensics.assemble.clocks import Clocks, clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
+from forensics.facts.ended_agents import ended_agents
+from forensics.facts.event_rows import Row
 from forensics.facts.flaps import Flap, flaps
 from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.hardware import Record, hardware
@@ -67,7 +70,9 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def ended_well(self) -> bool:
-        """Whether every rank of the job says so itself."""
+        """Whether every rank of the job says so itself, or every launcher says it of all that it started."""
+        if self.ended_agents:
+            return True
         job = self.expected | self.seen
         return bool(job) and all(rank in self.ends and self.ends[rank].how == "ended" for rank in job)
 
@@ -108,6 +113,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         order = giving_up(self.events, self.identity, self.clocks)
         said = in_order(standing(process_ends(self.events)), order)
         return recorded_waiting(said, frozenset(self.states.open["rank"].to_list()), self.stacks)
+
+    @cached_property
+    def ended_agents(self) -> tuple[Row, ...]:
+        """The word of every launcher that all its processes ended well (facts/ended_agents.py)."""
+        return ended_agents(self.tables, self.events)
 
     @cached_property
     def waits(self) -> Waits:
@@ -269,7 +279,7 @@ def case_of(
     whole = globalise(tables, identity)
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_recovered(with_task_exits(whole, job, seen, identity))
+    whole = with_recovered(with_group_ends(with_task_exits(whole, job, seen, identity)))
     return Case(
         whole,
         attempt,
