@@ -35,6 +35,7 @@ from forensics.facts.roles import Roles
 from forensics.facts.spent import Spent, spent
 from forensics.facts.stacks import main_stacks
 from forensics.facts.states import States, reconcile
+from forensics.facts.storage_waits import COMPLAINTS
 from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
@@ -161,6 +162,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def hardware(self) -> tuple[Record, ...]:
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
+
+    @cached_property
+    def blocked(self) -> tuple[Row, ...]:
+        """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
+        told = (one for one in self.hardware if one.kind in COMPLAINTS and one.counts)
+        return tuple(one.row for one in told if one.severity in ("error", "fatal"))
 
     @cached_property
     def flaps(self) -> tuple[Flap, ...]:
