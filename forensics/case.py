@@ -63,6 +63,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = msgspec.field(default_factory=dict)  # user's --topology
     has_baseline: bool = False  # the bundle holds an earlier attempt
+    steps_before: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # table `steps` of the attempt before
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
     tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ

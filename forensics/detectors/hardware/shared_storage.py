@@ -34,12 +34,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         }
     if len(hosts) < _LEAST:
         return ()
-    blocked = [row for row in blocked if host_of(case.identity, row) in hosts]
+    there = [row for row in blocked if host_of(case.identity, row) in hosts]
     text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
-    if blocked:
-        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(blocked)))
+    if there:
+        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(there)))
     return (
         Finding(
             detector=DETECTOR.name,

@@ -1,6 +1,6 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -62,13 +62,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if births is None or not births.spread.roots:
         return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
-    roots = _since(births, sorted(roots, key=lambda root: order(births, root)))
+    roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
 
-def _since(births: Births, roots: Sequence[Root]) -> Sequence[Root]:
+def _ordered(births: Births, roots: Iterable[Root]) -> list[Root]:
+    return sorted(roots, key=lambda root: order(births, root))
+
+
+def _since(births: Births, roots: list[Root]) -> list[Root]:
     """The roots, or those of the first of an unbroken run of steps in which their operations bore bad values: that each was
     skipped, and left the parameters clean, does not make the fault a new one in every step."""
 
@@ -82,7 +86,7 @@ def _since(births: Births, roots: Sequence[Root]) -> Sequence[Root]:
         same = [one for one in births.spread.roots if births.ops["step"][one.at] == before and site(one) in sites]
         if not same:
             break
-        roots, step = sorted((replace(one, ended=False) for one in same), key=lambda one: order(births, one)), before
+        roots, step = _ordered(births, (replace(one, ended=False) for one in same)), before
     return roots
 
 
