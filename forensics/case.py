@@ -6,6 +6,7 @@ from functools import cached_property
 import msgspec
 import polars as pl
 
+from forensics.assemble.aborted import with_aborted
 from forensics.assemble.clocks import Clocks, clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
@@ -287,7 +288,8 @@ def case_of(
     whole = globalise(tables, identity)
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_recovered(with_group_ends(with_task_exits(whole, job, seen, identity)))
+    whole = with_aborted(with_task_exits(whole, job, seen, identity))
+    whole = with_recovered(with_group_ends(whole))
     return Case(
         whole,
         attempt,

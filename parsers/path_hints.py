@@ -2,7 +2,7 @@
 
 Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``, and ``attempt_N`` as words of a file's name; ``rank_5``, ``rank5``
 as a word of its own in a file name or a folder; flight-recorder dumps ``_dump_9``, ``trace_9``; Paddle's
-``workerlog.LOCAL_RANK``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another space
+``workerlog.LOCAL_RANK``; msrun's ``msrun_log/worker_LOCAL_RANK.log``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another space
 (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
 """
 
@@ -14,6 +14,7 @@ from parsers.patterns import regex
 
 _ATTEMPT = regex(r"attempt_(\d{1,6})")
 _ATTEMPT_FILE = regex(r"(?:^|[._-])attempt[_-]?(\d{1,6})(?=$|[._-])")
+_WORKER = regex(r"worker_(\d{1,4})\.log")  # of MindSpore's msrun, in the folder that its scripts use
 _LOCAL_RANK = regex(r"(?:^|[._-])(?:local_?rank[_-]?|workerlog\.)(\d{1,4})(?=$|[._-])(?!-\d)")
 _RANK = regex(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
 # Words before "rank" that make the number something else: a place within a group, or a size.
@@ -60,7 +61,8 @@ def _rank(parts: list[str]) -> int | None:
 
 def _launch(parts: list[str]) -> tuple[int | None, int | None, str | None]:
     """local rank, attempt, launch."""
-    local = _LOCAL_RANK.search(parts[-1])
+    of_msrun = "msrun_log" in parts[:-1]
+    local = _WORKER.fullmatch(parts[-1]) if of_msrun else _LOCAL_RANK.search(parts[-1])
     local_rank = int(local[1]) if local else None
     for at in range(len(parts) - 2, -1, -1):
         match = _ATTEMPT.fullmatch(parts[at])

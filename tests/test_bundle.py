@@ -453,6 +453,8 @@ def test_a_table_of_the_wrong_shape_is_a_failure_of_its_parser(tmp_path: Path) -
         ("logs/attempt_1.log", Hints(attempt=1)),
         ("logs/train-attempt2.rank_3.log", Hints(rank=3, attempt=2)),
         ("logs/attempts_1.log", Hints()),
+        ("output/msrun_log/worker_2.log", Hints(local_rank=2)),
+        ("pods/worker_2.log", Hints()),
         ("x/_dump_9", Hints(rank=9)),
         ("core_dump_9", Hints()),
         ("fr/trace_3", Hints(rank=3)),

@@ -1,5 +1,6 @@
 """What launchers say of all their processes: a job whose every launcher saw them end well did end well."""
 
+import json
 from typing import Any
 
 import pytest
@@ -61,3 +62,23 @@ def test_an_end_that_nobody_in_particular_tells_of() -> None:
     found = healthy(case([{"kind": "job_end", "local_rank": 0}]))
     assert found is not None
     assert found.summary == "No fault found: the job says that it ended."
+
+
+def step(job: str, state: str = "completed", code: str = "0:0") -> dict[str, Any]:
+    told = json.dumps({"JobID": job, "ExitCode": code})
+    return {"kind": "scheduler", "code": state, "severity": "info", "detail": told}
+
+
+@pytest.mark.parametrize(
+    ("events", "ended"),
+    [
+        pytest.param([step("7"), step("7.batch"), step("7.0")], True, id="all completed"),
+        pytest.param([step("7"), step("7.batch")], False, id="a script may end with 0 after what it ran had failed"),
+        pytest.param([step("7.0"), step("7.1", "failed", "1:0")], False, id="one step failed"),
+        pytest.param([step("7.0"), step("8", "running")], False, id="another job still runs"),
+        pytest.param([step("7.0"), {"kind": "exit", "code": "1", "rank": 3}], False, id="a shell hid how it ended"),
+    ],
+)
+def test_the_scheduler_says_that_all_steps_ended_well(events: list[dict[str, Any]], ended: bool) -> None:
+    found = healthy(case(events))
+    assert (found is not None) == ended

@@ -7,6 +7,7 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.ended_agents import ended_steps
 from forensics.facts.event_rows import refs
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
@@ -80,6 +81,10 @@ def _completions(case: Case) -> dict[str, Claim]:
         who = f"{len(agents)} {'launcher says' if len(agents) == 1 else 'launchers say'}"
         text = f"{who} that all processes ended normally"
         claims[text] = Claim(text, "for", refs(agents))
+    elif told := ended_steps(case.events):
+        which = "its step" if len(told) == 1 else f"all {len(told)} steps"
+        text = f"the scheduler says that {which} ended with status 0"
+        claims[text] = Claim(text, "for", refs(told))
     elif ends.height:
         claims["the job says that it ended"] = Claim(
             "a line says that the job came to its end", "for", refs(ends.iter_rows(named=True), 3)
