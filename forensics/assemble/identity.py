@@ -6,6 +6,7 @@ local rank on a single host). A number that a process group prints is a place in
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import polars as pl
 
@@ -47,6 +48,7 @@ _STREAM = r"/std(?:out|err)\.log$"
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
+@lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
 def short_host(host: str) -> str:
     """The first label alone counts as the same host; addresses are kept whole."""
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".", 1)[0]
