@@ -22,6 +22,7 @@ from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.prefixes import strip
+from parsers.secrets import mask
 
 WINDOW = 16 << 20
 LINE_BYTES = 1 << 20
@@ -146,7 +147,7 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
     example = dict(masked_lines)
     counts: Counter[str] = Counter()
     for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := strip(example[masked]).text.strip():
+        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
             counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
