@@ -18,6 +18,7 @@ import msgspec
 
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
+from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.prefixes import strip
@@ -184,15 +185,15 @@ class _Following(msgspec.Struct):
 class _Counter(msgspec.Struct):
     """Line numbers in one window, counted once from left to right."""
 
-    block: bytes | bytearray
+    ends: Newlines
     line: int
     at: int = 0
 
     def to(self, offset: int) -> int:
         """The number of the line that holds `offset`."""
         if offset < self.at:
-            return self.line - self.block.count(b"\n", offset, self.at)
-        self.line += self.block.count(b"\n", self.at, offset)
+            return self.line - self.ends.count(offset, self.at)
+        self.line += self.ends.count(self.at, offset)
         self.at = offset
         return self.line
 
@@ -270,7 +271,7 @@ class _Scanner:
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
-        counter = _Counter(block, self._line)
+        counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:

@@ -170,7 +170,7 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
     if column not in frame.columns:
         return
     distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
-    for texts in texts_of(distinct.to_series()):
+    for texts in filter(len, texts_of(distinct.to_series())):
         may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
 

@@ -117,3 +117,14 @@ def test_both_streams_of_a_process_say_whose_they_are(other: str, expected: tupl
         "file": mine,
     }
     assert _events(event, files=files, steps=[{"rank": 13, "step": 1, "file": other}]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("files", "rank"),
+    [([0, 3], 3), ([0, 1], None), ([], None)],
+    ids=["the last of as many as the world has", "another host may have the others", "nobody counts itself"],
+)
+def test_a_local_rank_of_a_world_on_one_host(files: list[int], rank: int | None) -> None:
+    logs = [{"file": f"workerlog.{n}", "local_rank": n, "bytes": 1} for n in files]
+    found = _events({"local_rank": 3}, files=logs, ranks=[{"world_size": 4, "how": "Paddle"}])
+    assert found == [(rank, "global" if rank is not None else None)]

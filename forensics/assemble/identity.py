@@ -6,6 +6,7 @@ local rank on a single host). A number that a process group prints is a place in
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import polars as pl
 
@@ -47,6 +48,7 @@ _STREAM = r"/std(?:out|err)\.log$"
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
+@lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
 def short_host(host: str) -> str:
     """The first label alone counts as the same host; addresses are kept whole."""
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".", 1)[0]
@@ -117,15 +119,18 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
-def _by_local(claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
-    """local_rank → the rank, on a single host: as stated; else the same number, where every rank of the world is known to
-    run there, since all launchers count the processes of the first host from 0."""
+def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
+    """local_rank → the rank, on a single host: as stated; else the same number, since all launchers count the processes of the
+    first host from 0, where the whole world is known to run on one: every rank is placed there, or a process counts itself the
+    last of as many as the world has."""
     stated = _unique_map(claims, ["local_rank"], "_local")
-    sizes = identity["world_size"].drop_nulls().unique()
-    placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
-    if stated.height or len(sizes) != 1 or placed != list(range(sizes[0])):
+    sizes = claims["world_size"].drop_nulls().unique()
+    if stated.height or len(sizes) != 1:
         return stated
-    return pl.DataFrame({"local_rank": placed, "_local": placed}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
+    world = list(range(min(max(sizes[0], 1), RANKS)))
+    placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
+    known = world if placed == world or tables["files"]["local_rank"].max() == world[-1] else []
+    return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -153,7 +158,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
-    by_local = _by_local(claims, identity) if hosts <= 1 else None
+    by_local = _by_local(tables, claims, identity) if hosts <= 1 else None
     result = dict(tables)
     for name in _RANKED:
         frame = tables[name]

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 
 from forensics.model.drawn import Views
 from forensics.model.incident import Incident, Report
+from forensics.model.said import Said, encoded, zh
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding, links
@@ -50,7 +51,7 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         postmortem=markdown.postmortem(report),
         files=folding.file_classes(report.files),
         anchors=anchors,
-        links=links.Links(incident, anchors),
+        links=links.Links(incident, anchors, zh if language == "zh" else str),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
@@ -135,7 +136,7 @@ class _Anchors:
 
     @staticmethod
     def _free(prefix: str, content: object, taken: set[str]) -> str:
-        digest = sha256(msgspec.json.encode(content)).hexdigest()[:8]
+        digest = sha256(msgspec.json.encode(content, enc_hook=encoded)).hexdigest()[:8]
         name, number = f"{prefix}-{digest}", 1
         while name in taken:
             number += 1
@@ -152,7 +153,7 @@ def _environment(language: Language = "en") -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_finalize,
+        finalize=_finalize if language == "en" else _finalize_in_chinese,
     )
     environment.filters |= {
         "block": _block,
@@ -191,6 +192,10 @@ def _asset(name: str) -> str:
 
 def _finalize(value: Any) -> Any:
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _finalize_in_chinese(value: Any) -> Any:
+    return _finalize(zh(value) if isinstance(value, Said) else value)
 
 
 def _block(text: str) -> Markup:

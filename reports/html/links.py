@@ -24,9 +24,13 @@ _SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might 
 
 
 class Links:
-    """Of one incident. Nothing is linked where the page draws no ranks. `anchor`: of a class of stacks."""
+    """Of one incident. Nothing is linked where the page draws no ranks. `anchor`: of a class of stacks. `spoken`: a text in
+    the language of the page."""
 
-    def __init__(self, incident: Incident | None, anchor: Callable[[object], str]) -> None:
+    def __init__(
+        self, incident: Incident | None, anchor: Callable[[object], str], spoken: Callable[[str], str] = str
+    ) -> None:
+        self._spoken = spoken
         views = incident.views if incident else None
         self._is_drawn = views is not None and bool(views.grid)
         self._hosts = frozenset(host.host for host in views.hosts) if views and self._is_drawn else frozenset()
@@ -37,7 +41,7 @@ class Links:
 
     def text(self, text: str) -> Markup:
         """A sentence with each rank, each run of ranks, each host and each place in a stack as a link."""
-        text = clean(text)
+        text = clean(self._spoken(text))
         out, end = Markup(), 0
         for begin, stop, address in self._found(text):
             out += escape(text[end:begin]) + _link(address, text[begin:stop])
