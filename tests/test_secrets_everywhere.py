@@ -197,11 +197,11 @@ def test_what_is_seen_has_its_place_in_the_text() -> None:
     assert seen.replaced([(0, 2), (1, 4)], "-") == "\x1b[1m-\x1b[0m"
 
 
-BITS = (
+BITS = [
     "mysql ", "mysql 'a -", "docker login -p", "redis-cli -a \\", "--a", "--token \\ ", "name: TOKEN,value", "://a:", "curl -u a",
     "\\", "\\u", "\\x1b[", "%4", "%41", "&#", "&#65;", "\x1b]", "\x1b[0", "\x9b0", "\u200b", "eyJa.", "SG.a", "password='\\",
     "pwd=$", "aPWD", "-----BEGIN PRIVATE KEY-----\\n", "Cookie: a=b;", "cookie:a=", "hooks.slack.com/services/", "SECRET \\'",
-)  # fmt: skip
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("bit", BITS)
