@@ -201,9 +201,11 @@ def _known(case: Case, verdict: Verdict) -> Known:
     has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
-        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
-    )
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts),
+        frozenset(twice.to_list()),
+    )  # fmt: skip
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -13,6 +13,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
+from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
@@ -23,7 +24,6 @@ from forensics.verdict.observers import Observers
 
 _REFS = 3  # lines that a symptom cites
 SHOWN = 20  # rows of symptoms in the document
-_STORAGE = ("storage_io", "checkpoint_io")
 _UNPLACED = (
     "exception",
     "gpu_oom",
@@ -146,15 +146,15 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     """Processes that stand in communication, where no record of operations tells more."""
     if _held(case) or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return
-    live = case.stacks.filter(pl.col("source") != "traceback")
+    live = live_stacks(case.stacks)
     waiting = live.filter(pl.col("site") == "communication")
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
         yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
-    storage = live.filter(pl.col("site").is_in(_STORAGE))
-    if 2 * int(storage["count"].sum() or 0) > int(live["count"].sum()):
+    storage = storage_waits(case.stacks, case.blocked)
+    if storage.height:
         yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))
 
 
