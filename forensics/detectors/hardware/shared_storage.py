@@ -13,6 +13,7 @@ from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.words import hardware as words
 
 _SITES = ("storage_io", "checkpoint_io")
 _LEAST = 2  # hosts
@@ -37,11 +38,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if len(hosts) < _LEAST:
         return ()
     blocked = [row for row in blocked if host_of(case.identity, row) in hosts]
-    text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
+    text = words.WAIT_FOR_STORAGE(number=many, total=total, hosts=len(hosts))
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
     if blocked:
-        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(blocked)))
+        claims.append(Claim(words.KERNELS_COMPLAIN, "for", refs(blocked)))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -52,10 +53,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="shared_storage"),
             blast_radius=BlastRadius(ranks_waiting=many),
             actions=(
-                Action(kind="inspect_hardware", target="shared storage", command=None, reason="many hosts wait for it"),
+                Action(
+                    kind="inspect_hardware", target=words.SHARED_STORAGE, command=None, reason=words.MANY_HOSTS_WAIT
+                ),
             ),
-            collect=("logs of the file servers, and mounts and kernel logs of all hosts",),
-            summary=f"{text}: what they share is under suspicion, no rank is.",
+            collect=(words.FILE_SERVERS,),
+            summary=words.UNDER_SUSPICION(text=text),
         ),
     )
 
