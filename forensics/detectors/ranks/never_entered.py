@@ -20,7 +20,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
-from forensics.model.said import Said, joined, sentence
+from forensics.model.said import Said, capital, joined, sentence
 from forensics.model.texts import SITE, ranks_text
 from forensics.words import ranks as words
 
@@ -104,7 +104,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     where = sites(case.stacks, named)
     site = where.get(first)
     shown = words.STACK_SHOWS(who=ranks_text(named), site=SITE[site]) if site not in (None, "unknown") else ""
-    summary = sentence(absent, words.RANKS_WAIT(number=len(roots.waiters)))
+    wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
         detector=DETECTOR.name,
         cause="rank_absent",
@@ -118,7 +118,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         claims=tuple(claims),
         blast_radius=_blast(case, operations),
         collect=(words.DUMP_AND_STACK(who=ranks_text(suspects)),) if suspects else (),
-        summary=joined((summary, sentence(shown) if shown else ""), " "),
+        summary=sentence(joined((wait, capital(shown)), ". ")),
     )
 
 
