@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", "/": "/", " ": " ",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
 }  # fmt: skip
 
 
