@@ -142,7 +142,9 @@ def _told_at_once(frame: pl.DataFrame, has_places: bool) -> dict[str, pl.DataTyp
     texts = {name: kind for name, kind in frame.schema.items() if frame.height and has_text(kind)}
     plain = [name for name, kind in texts.items() if not kind.is_nested() and name != "file"]
     if plain:
-        asked = frame.select(_may_hold(pl.col(plain).unique().cast(pl.String)).any()).row(0)
+        said = pl.col(plain).unique().cast(pl.String)
+        may = said.str.contains_any(_HINTS, ascii_case_insensitive=True) | said.str.contains(VEILED)
+        asked = frame.select(may.any()).row(0)
         texts = {name: kind for name, kind in texts.items() if name not in {*plain} or asked[plain.index(name)]}
     return {name: kind for name, kind in texts.items() if name != "file" or has_places}
 
@@ -181,13 +183,8 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
         return
     distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
     for texts in filter(len, texts_of(distinct.to_series())):
-        may = texts.to_frame().select(_may_hold(pl.first())).to_series()
+        may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
-
-
-def _may_hold(texts: pl.Expr) -> pl.Expr:
-    """Whether a text holds what stands before a secret, or what may hide one."""
-    return texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
 
 
 def _changed(frame: pl.DataFrame, column: str) -> dict[str, str]:
