@@ -19,11 +19,15 @@ import msgspec
 
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
+from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
+from parsers.pieces import Segment, has_only_lines, joined
 from parsers.prefixes import strip
+from parsers.secrets import mask
 
 WINDOW = 16 << 20
+_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
@@ -37,8 +41,6 @@ _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _RETURN = ord("\r")
 _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
-_PARTIAL = regex(rb" std(?:out|err) [PF] ")
-_CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
 
@@ -97,9 +99,14 @@ def scan(
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    head = stream.read(256)
+    head = stream.read(_SMALL)
+    while len(head) < _SMALL and (more := stream.read(_SMALL - len(head))):
+        head += more
     if encoding := _encoding(head):
         yield from _decoded(stream, head, encoding)
+        return
+    if len(head) < _SMALL:  # most files are: fresh memory for a window costs more than all else of them
+        yield from _filled(stream, bytearray(head.ljust(2 * _SMALL, b"\0")), len(head))
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -149,7 +156,7 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
     example = dict(masked_lines)
     counts: Counter[str] = Counter()
     for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := strip(example[masked]).text.strip():
+        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
             counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
@@ -187,15 +194,15 @@ class _Following(msgspec.Struct):
 class _Counter(msgspec.Struct):
     """Line numbers in one window, counted once from left to right."""
 
-    block: bytes | bytearray
+    ends: Newlines
     line: int
     at: int = 0
 
     def to(self, offset: int) -> int:
         """The number of the line that holds `offset`."""
         if offset < self.at:
-            return self.line - self.block.count(b"\n", offset, self.at)
-        self.line += self.block.count(b"\n", self.at, offset)
+            return self.line - self.ends.count(offset, self.at)
+        self.line += self.ends.count(self.at, offset)
         self.at = offset
         return self.line
 
@@ -276,14 +283,14 @@ class _Scanner:
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
-        counter = _Counter(block, self._line)
+        counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
-        self._are_whole = not self._inside and _has_only_lines(block, size)
+        self._are_whole = not self._inside and has_only_lines(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:
             hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
             hits.sort()
-        segment: _Segment | None = None
+        segment: Segment | None = None
         found: set[int] = set()
         left_out = 0  # up to where a piece of line is too long
         for end, anchor in hits:
@@ -330,12 +337,12 @@ class _Scanner:
             return begin
         return None if low or self._inside else 0
 
-    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> "_Segment | None":
+    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> Segment | None:
         """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
         if self._are_whole:  # pieces of lines and lines are the same here
             whole, stop = self._ends.begin(end - 1), self._ends.end(end)
             if stop - whole <= LINE_BYTES:
-                return _Segment(counter.to(whole), whole, stop - (block[stop - 1] == _RETURN))
+                return Segment(counter.to(whole), whole, stop - (block[stop - 1] == _RETURN))
         begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
         stop = min(self._ends.end(end), high)
@@ -346,15 +353,15 @@ class _Scanner:
             self._long(line)
         if begin is None:
             return None
-        segment = _Segment(line, begin, stop if carriage < 0 else carriage)
-        return _joined(block, size, segment) if _PARTIAL.search(block, begin, min(begin + 64, size)) else segment
+        segment = Segment(line, begin, stop if carriage < 0 else carriage)
+        return joined(block, size, segment, LINE_BYTES)
 
     def _long(self, line: int) -> None:
         if line not in self._cut and len(self._cut) < 100:
             self._cut.add(line)
             self._result.unread.append({"line": line, "reason": f"a line longer than {LINE_BYTES} bytes was cut"})
 
-    def _deliver(self, block: bytes | bytearray, size: int, segment: "_Segment", anchors: set[int]) -> None:
+    def _deliver(self, block: bytes | bytearray, size: int, segment: Segment, anchors: set[int]) -> None:
         text = bytes(block[segment.begin : segment.end]) if segment.text is None else segment.text
         is_early = True
         for anchor in anchors:
@@ -370,7 +377,7 @@ class _Scanner:
             self._kept[number].add(row, number in early)
 
     def _surround(
-        self, block: bytes | bytearray, size: int, segment: "_Segment", text: bytes, number: int, early: bool
+        self, block: bytes | bytearray, size: int, segment: Segment, text: bytes, number: int, early: bool
     ) -> None:
         """Deliver the line before a hit and those after the hit before, and remember which are wanted after this one."""
         parser = self._parsers[number]
@@ -387,7 +394,7 @@ class _Scanner:
             following.line = segment.last_line + 1
             following.offset = min(self._ends.end(segment.end) + 1, size)
 
-    def _is_foreign(self, block: bytes | bytearray, number: int, following: _Following, segment: "_Segment") -> bool:
+    def _is_foreign(self, block: bytes | bytearray, number: int, following: _Following, segment: Segment) -> bool:
         """Whether nothing between two hits follows the first: told by one look at all of it, where the parser wants it all."""
         follows = self._parsers[number].follows if number in self._skimmed else None
         if follows is None or segment.line > following.until + 1:
@@ -400,7 +407,7 @@ class _Scanner:
             self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wanted[anchor])
         return self._readers[anchors]
 
-    def _precede(self, block: bytes | bytearray, segment: "_Segment", number: int, early: bool) -> None:
+    def _precede(self, block: bytes | bytearray, segment: Segment, number: int, early: bool) -> None:
         """Deliver the line before a hit, unless it comes as one that follows the hit before."""
         stop = block.rfind(b"\n", 0, segment.begin)
         following = self._following.get(number)
@@ -441,54 +448,6 @@ class _Scanner:
             if raw:
                 self._result.sample[line] = _text(raw)
             line += 1
-
-
-def _has_only_lines(block: bytes | bytearray, size: int) -> bool:
-    """Whether nothing in a window asks for more than its line ends: no progress bar, no pieces as Kubernetes cuts them."""
-    carriages = block.count(b"\r", 0, size)
-    if carriages and carriages != block.count(b"\r\n", 0, size):
-        return False
-    return block.find(b" std", 0, size) < 0 or not _PARTIAL.search(block, 0, size)
-
-
-class _Segment(msgspec.Struct):
-    """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
-
-    line: int
-    begin: int
-    end: int
-    text: bytes | None = None
-    last_line: int = 0
-
-    def __post_init__(self) -> None:
-        self.last_line = self.last_line or self.line
-
-
-def _joined(block: bytes | bytearray, size: int, segment: _Segment) -> _Segment:
-    """Kubernetes cuts long lines: pieces marked P, the last one F. They are one line, with the first one's header."""
-    begin, line = segment.begin, segment.line
-    own = _CRI.match(block, begin, segment.end)
-    if own is None:
-        return segment
-    while begin and segment.end - begin < LINE_BYTES:
-        before = block.rfind(b"\n", 0, begin - 1) + 1
-        head = _CRI.match(block, before, begin)
-        if head is None or head[2] != b"P" or head[1] != own[1]:
-            break
-        begin, line = before, line - 1
-    parts: list[bytes] = []
-    at, last = begin, line - 1
-    while at < size and at - begin < LINE_BYTES:
-        head = _CRI.match(block, at, min(size, at + 128))
-        if head is None or head[1] != own[1]:
-            break
-        stop = block.find(b"\n", head.end(), size)
-        stop = size if stop < 0 else stop
-        parts.append(bytes(block[at if not parts else head.end() : stop]).rstrip(b"\r"))
-        segment.end, at, last = stop, stop + 1, last + 1
-        if head[2] == b"F":
-            break
-    return _Segment(line, begin, segment.end, b"".join(parts), last)
 
 
 def _text(raw: bytes) -> str:

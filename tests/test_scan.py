@@ -4,6 +4,7 @@ import io
 import random
 import re
 import time
+from collections.abc import Callable
 from functools import partial
 
 import polars as pl
@@ -15,6 +16,7 @@ from parsers import candidates as gathering
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
+from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser, Source
 from parsers.prefixes import Habits
 from parsers.scan import Scanned, is_text, scan, templates
@@ -202,7 +204,7 @@ def test_lines_looked_at_together_or_one_by_one(parts: list[bytes]) -> None:
     parsers = (_parser(b"key"), _parser(b"other", after=3), FOLLOWING)
     together = scan(io.BytesIO(b"".join(parts)), parsers)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "_has_only_lines", lambda *_: False)
+        patch.setattr(scanning, "has_only_lines", lambda *_: False)
         patch.setattr(scanning, "_BORDER", re.compile(b""))
         one_by_one = scan(io.BytesIO(b"".join(parts)), parsers)
     assert (together.candidates, together.unread) == (one_by_one.candidates, one_by_one.unread)
@@ -233,3 +235,11 @@ def test_candidates_become_rows_however_many_at_a_time(files: list[list[str]]) -
                 candidates.add(source, scan(source.open(), [parser]), Habits())
             assert list(candidates.parse()) == [("p", {})] * len(seen[-1])
     assert [frame.to_dicts() for frame in seen[0]] == [frame.to_dicts() for frame in seen[1]]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_line_ends_are_counted_between_any_two_places(kind: Callable[[bytes], bytes | bytearray]) -> None:
+    block = kind(b"".join(b"x" * (at % 70) + b"\n" for at in range(3_000)))
+    ends = Newlines(block, len(block) - 5)
+    for begin, end in ((0, 0), (0, 90_000), (1, len(block) - 5), (50, SHORT - 1), (4_711, 4_711 + SHORT)):
+        assert ends.count(begin, end) == block.count(b"\n", begin, end)

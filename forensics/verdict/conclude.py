@@ -1,6 +1,6 @@
 """Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from textwrap import shorten
 
 import msgspec
@@ -31,7 +31,8 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.texts import UNNAMED_GROUP, ranges
+from forensics.model.said import Said, clause, unlabelled
+from forensics.model.texts import UNNAMED_GROUP, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
@@ -43,7 +44,8 @@ from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
-from forensics.verdict.symptoms import Symptom
+from forensics.verdict.symptoms import SHOWN, Symptom, counted
+from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
@@ -84,19 +86,15 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
-        lines = (
-            "One error line that no rule explains"
-            if len(said) == 1
-            else f"{len(said)} error lines that no rule explains; the gravest"
-        )
-        summary = f"{lines}: “{said[0].text}”"
+        form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
+        summary = form(number=len(said), line=said[0].text)
     elif choice.symptoms:
         said = _shown(choice.symptoms)
-        summary = "Something went wrong, and no rule explains it" + (f": {said[0].text}" if said else ".")
+        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else words.WENT_WRONG
     elif said := hints(case):
-        summary = f"No line says error; what hints at a failure: {said[0].text}"
+        summary = words.HINT_OF_FAILURE(line=said[0].text)
     else:
-        summary = "No line shows a failure, and no line shows that the run ended well."
+        summary = words.NOTHING_SHOWN
     base = (
         hint
         if hint is not None and not said
@@ -114,11 +112,10 @@ def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
     ]
 
 
-def _to_collect(case: Case) -> str:
+def _to_collect(case: Case) -> Said:
     """Whatever there is of every rank, and the kernel logs of the hosts that are known."""
     hosts = sorted(case.job_hosts)
-    of = f"{', '.join(hosts[:_HOSTS])}{', …' if len(hosts) > _HOSTS else ''}" if hosts else "all hosts"
-    return f"Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {of}"
+    return words.ALL_RECORDS(hosts=head_of(hosts, _HOSTS) or words.ALL_HOSTS)
 
 
 def _devices(finding: Finding) -> list[Device]:
@@ -189,10 +186,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
             *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
             *_drained(case, finding, known),
         ],
-        symptoms=[
-            SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
-            for s in choice.symptoms[:_WEIGHED]
-        ],
+        symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
         views=views(finding),
     )
@@ -204,9 +198,11 @@ def _known(case: Case, verdict: Verdict) -> Known:
     has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
-        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
-    )
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts),
+        frozenset(twice.to_list()),
+    )  # fmt: skip
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
@@ -223,13 +219,17 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
-    return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
+    return [Claim(words.KNOWN_BAD(host=host), "for") for host in _accused_hosts(case, finding)]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
-    reason = "you named it as bad, and it is named or suspected again"
     return [
-        Action(kind="drain_node", target=host, command=drain_node(host, "known_bad", known.around), reason=reason)
+        Action(
+            kind="drain_node",
+            target=host,
+            command=drain_node(host, "known_bad", known.around),
+            reason=words.KNOWN_BAD_AGAIN,
+        )
         for host in _accused_hosts(case, finding)
     ]
 
@@ -289,12 +289,21 @@ def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
 # --- why this and not that -------------------------------------------------------------------------------------------
 
 
+def _symptom_rows(symptoms: Iterable[Symptom], explained: Collection[Symptom]) -> list[SymptomRow]:
+    """The first of them by kind and name, those of a class one by one."""
+    listed = [(one.kind, key, one) for one in symptoms for key in one.keys or (one.key,)]
+    return [
+        SymptomRow(kind=kind, what=key, ranks=ranges(one.ranks), explained=one in explained)
+        for kind, key, one in sorted(listed, key=lambda row: row[:2])[:SHOWN]
+    ]
+
+
 def _weighed(one: Candidate) -> shape.Candidate:
     finding = one.finding
     subjects: list[int | str] = [*sorted(finding.subjects), *sorted(finding.places)]
     return shape.Candidate(
         kind=one.kind, cause=finding.cause, subjects=subjects[:_PLACES], refuted_by=one.refuted_by,
-        left_over=len(one.left_over), basis=one.basis, detectors=list(one.detectors), summary=finding.summary,
+        left_over=counted(one.left_over), basis=one.basis, detectors=list(one.detectors), summary=finding.summary,
     )  # fmt: skip
 
 
@@ -305,19 +314,18 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)} (“{finding.summary.removeprefix('Undecided: ').rstrip('.')}”)",
+        why_not=words.WHY_NOT(why=_why_not(best, other), summary=clause(unlabelled(finding.summary))),
     )
 
 
 def _why_not(best: Candidate, other: Candidate) -> str:
     if other.refuted_by is not None:
-        return f"{other.refuted_by}"
-    if len(other.left_over) > len(best.left_over):
-        more = len(other.left_over) - len(best.left_over)
-        return f"leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
+        return other.refuted_by
+    if (more := counted(other.left_over) - counted(best.left_over)) > 0:
+        return words.LEAVES_UNEXPLAINED(symptoms=words.MORE_SYMPTOMS(more))
     if not other.explained:
-        return "explains no symptom"
-    return "says the same less exactly" if other.basis == best.basis else "has weaker evidence"
+        return words.EXPLAINS_NOTHING
+    return words.LESS_EXACT if other.basis == best.basis else words.WEAKER
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:
