@@ -99,14 +99,15 @@ def scan(
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    head = stream.read(_SMALL)
-    while len(head) < _SMALL and (more := stream.read(_SMALL - len(head))):
+    small = min(_SMALL, max(WINDOW // 2, 256))
+    head = stream.read(small)
+    while len(head) < small and (more := stream.read(small - len(head))):
         head += more
     if encoding := _encoding(head):
         yield from _decoded(stream, head, encoding)
         return
-    if len(head) < _SMALL:  # most files are: fresh memory for a window costs more than all else of them
-        yield from _filled(stream, bytearray(head.ljust(2 * _SMALL, b"\0")), len(head))
+    if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
+        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
