@@ -18,11 +18,14 @@ import msgspec
 
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
+from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.prefixes import strip
+from parsers.secrets import mask
 
 WINDOW = 16 << 20
+_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
@@ -93,9 +96,14 @@ def scan(
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    head = stream.read(256)
+    head = stream.read(_SMALL)
+    while len(head) < _SMALL and (more := stream.read(_SMALL - len(head))):
+        head += more
     if encoding := _encoding(head):
         yield from _decoded(stream, head, encoding)
+        return
+    if len(head) < _SMALL:  # most files are: fresh memory for a window costs more than all else of them
+        yield from _filled(stream, bytearray(head.ljust(2 * _SMALL, b"\0")), len(head))
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -145,7 +153,7 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
     example = dict(masked_lines)
     counts: Counter[str] = Counter()
     for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := strip(example[masked]).text.strip():
+        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
             counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
@@ -183,15 +191,15 @@ class _Following(msgspec.Struct):
 class _Counter(msgspec.Struct):
     """Line numbers in one window, counted once from left to right."""
 
-    block: bytes | bytearray
+    ends: Newlines
     line: int
     at: int = 0
 
     def to(self, offset: int) -> int:
         """The number of the line that holds `offset`."""
         if offset < self.at:
-            return self.line - self.block.count(b"\n", offset, self.at)
-        self.line += self.block.count(b"\n", self.at, offset)
+            return self.line - self.ends.count(offset, self.at)
+        self.line += self.ends.count(self.at, offset)
         self.at = offset
         return self.line
 
@@ -269,7 +277,7 @@ class _Scanner:
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
-        counter = _Counter(block, self._line)
+        counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:

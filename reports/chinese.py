@@ -1,6 +1,6 @@
-"""The answer in Chinese, made of the incident's typed fields alone: no English sentence is translated, or mixed in.
+"""The answer in Chinese: made of the incident's typed fields, and of sentences that were said in both languages.
 
-Claims, reasons of actions and decisions have no Chinese form: in their place stand the lines as printed.
+An incident that was read from a file says its claims in English alone: in their place stand the lines as printed.
 """
 
 import re
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
+from forensics.model.said import Said
 from forensics.model.texts import ranges
 from reports import words_zh as words
 from reports.answer import STOPPED, Answer, actions, code, is_idle, is_named, is_undecided
@@ -21,6 +22,7 @@ _STEPS = re.compile(r"\bsteps? (\d+(?:-\d+)?)")
 _SIGNAL = re.compile(r"\bSIG[A-Z]+\d*\b")
 _BESIDE = re.compile("(?<=[，。；：（）]) | (?=[，。；：（）])")
 _BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")  # the two scripts
+_LOOSE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")  # a blank within Chinese
 _OPERATION_LABEL = {
     "rank_absent": "never entered", "collective_mismatch": "differs in", "kernel_stuck": "stuck in",
     "deadlock_cycle": "waiting in", "rank_died": "missed in",
@@ -31,12 +33,13 @@ def answer(incident: Incident) -> Answer:
     """The first lines of every report."""
     verdict = incident.verdict
     first = next(iter(actions(incident)), None)
+    do = "" if first is None else (_what(first) if first.command else todo(first))
     return Answer(
         label=label(verdict),
         sentence=f"{_sentence(incident)}{_who_else(incident)}。",
         more="",
         cannot_tell="；".join(words.REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
-        do=f"{todo(first)}。" if first else "无需处理。",
+        do=f"{do}。" if do else "无需处理。",
         command=first.command if first else None,
     )
 
@@ -167,12 +170,23 @@ def suspects(verdict: Verdict) -> str:
 
 
 def todo(action: Action) -> str:
+    """The verb, its object and the reason."""
+    what, why = _what(action), spoken(action.reason)
+    return f"{what}：{why}" if why else what
+
+
+def _what(action: Action) -> str:
     """The verb and its object, where that is a name and no English phrase."""
     general, about, _ = words.ACTION[action.kind]
     if action.kind == "collect_more":
-        return _collect(action) or general
-    if action.target != "job" and _NAME.fullmatch(action.target):
+        said = spoken(action.target)
+        return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
+    if action.target == "job":
+        return general
+    if _NAME.fullmatch(action.target):
         return about.format(action.target)
+    if isinstance(action.target, Said):
+        return _LOOSE.sub("", about.format(action.target.zh))
     ranks, steps = _RANKS.fullmatch(action.target), _STEPS.search(action.target)
     if ranks or steps:
         return about.format(f"step {steps[1]}" if steps else _listed(ranks))
@@ -204,7 +218,9 @@ def why(incident: Incident) -> str:
 
 
 def claim(item: Evidence) -> str:
-    """The line as printed, behind its place; a claim without a line, or of what is not there, has no Chinese form."""
+    """What was said of it, and the first place that shows it; of an incident from a file the line alone, as printed."""
+    if isinstance(item.claim, Said):
+        return f"{item.claim.zh}  [{place(item.refs[0])}]" if item.refs else item.claim.zh
     if item.direction == "unseen":
         return ""
     lines = [f"{place(ref)}  {' '.join(ref.text.split())}" for ref in item.refs[:1]]
@@ -214,7 +230,13 @@ def claim(item: Evidence) -> str:
 def other(weighed: Alternative) -> str:
     names = "、".join([*([_ranks(weighed.ranks)] if weighed.ranks else []), *weighed.hosts[:_SHOWN]])
     cause = words.CAUSE[weighed.cause] if weighed.cause else words.KIND[weighed.kind]
-    return f"{cause}（{names}）" if names else cause
+    why = f"：{said}" if (said := spoken(weighed.why_not)) else ""
+    return f"{cause}（{names}）{why}" if names else f"{cause}{why}"
+
+
+def spoken(text: str) -> str:
+    """In Chinese; empty where it was said in English alone."""
+    return text.zh if isinstance(text, Said) else ""
 
 
 def facts(incident: Incident) -> list[Row]:
@@ -239,10 +261,18 @@ def facts(incident: Incident) -> list[Row]:
         Row("first anomaly", "，".join(filter(None, began))),
         Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
         Row("progress", "，".join(done)),
-        Row("decision", "" if verdict.kind == "healthy" else words.DECISION[incident.decision.do]),
+        Row("decision", _decision(incident)),
         Row("suspects", suspects(verdict)),
     ]  # fmt: skip
     return [row for row in rows if row.text]
+
+
+def _decision(incident: Incident) -> str:
+    told = incident.decision
+    if incident.verdict.kind == "healthy" or not words.DECISION[told.do]:
+        return ""
+    why = "" if any(action.reason == told.reason for action in incident.actions) else spoken(told.reason)
+    return f"{words.DECISION[told.do]}{f'：{why}' if why else ''}"
 
 
 def _runs_on(at: Place) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from forensics.model.incident import Report
+from forensics.model.said import encoded
 
 # Legal in JSON, yet they steer a terminal or reorder a line: C1 and DEL, bidi controls, zero width, line separators.
 _ACTING = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
@@ -19,9 +20,9 @@ def render(report: Report) -> bytes:
 def compact(report: Report) -> bytes:
     """The same document on one line, for embedding."""
     try:
-        raw = msgspec.json.encode(report, order="sorted")
+        raw = msgspec.json.encode(report, enc_hook=encoded, order="sorted")
     except UnicodeEncodeError:  # a file name with bytes that are no text
-        raw = msgspec.json.encode(_encodable(msgspec.to_builtins(report)), order="sorted")
+        raw = msgspec.json.encode(_encodable(msgspec.to_builtins(report, enc_hook=encoded)), order="sorted")
     return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", raw.decode()).encode()
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from forensics.model.drawn import Span, TimelineItem, Track
 from forensics.model.incident import Incident, Report
+from forensics.model.said import encoded
 from reports import summary
 from reports.layout import ranks_phrase, seconds
 from reports.sanitize import clean
@@ -30,7 +31,7 @@ def render(report: Report) -> bytes:
     if moments:
         other["zero_utc"] = moments[0][1]
     document = {"displayTimeUnit": "ms", "otherData": other, "traceEvents": events}
-    return msgspec.json.encode(document, order="sorted") + b"\n"
+    return msgspec.json.encode(document, enc_hook=encoded, order="sorted") + b"\n"
 
 
 def _moments(incident: Incident) -> Iterator[tuple[float, str]]:

@@ -16,6 +16,7 @@ import polars as pl
 from forensics import analyze
 from forensics.model.incident import Report, Verdict
 from forensics.model.names import Status
+from forensics.model.said import encoded
 from parsers.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
 from tests.relation_additions import Files, Known, stamps
@@ -84,7 +85,7 @@ def newly_named(base: Outcome, now: Outcome) -> list[str]:
 
 def essence(verdict: Verdict, names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """All that a verdict says but for words; hosts renamed by `names`, lists without order."""
-    text = msgspec.json.encode(msgspec.structs.replace(verdict, summary="", status_rule="")).decode()
+    text = msgspec.json.encode(msgspec.structs.replace(verdict, summary="", status_rule=""), enc_hook=encoded).decode()
     return dict(_sorted(msgspec.json.decode(renamed(text, names or {}))))
 
 

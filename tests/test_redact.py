@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from forensics import Report, analyze, read
 from forensics.cli import cli
+from forensics.model.said import encoded
 from forensics.redact.bundles import rewrite
 from forensics.redact.names import Found, Renaming, find
 from forensics.redact.renaming import renaming_of, words_of_formats
@@ -164,7 +165,7 @@ def test_no_output_holds_a_secret_and_a_redacted_one_no_name(tmp_path: Path) -> 
 
 def _comparable(report: Report) -> dict[str, Any]:
     """Without what counts bytes or cuts texts at a length; the commonest unknown lines may be others of a tie."""
-    built = msgspec.to_builtins(report)
+    built = msgspec.to_builtins(report, enc_hook=encoded)
     built["bundle"] = None
     built["coverage"]["complaints"] = None
     for file in built["files"]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forensics.cli.reading import cases_of, read_bundle, report_of
+from forensics.model.said import encoded
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ def _wanted(options: dict[str, Any], **subject: Any) -> "Wanted":
 
 
 def _chosen(frame: "pl.DataFrame", wanted: "Wanted", evidence: "Evidence") -> "pl.DataFrame":
-    from forensics.views.records import NoTime, narrowed, of_parsers
+    from forensics.views.records import NoSuch, narrowed, of_parsers
 
     try:
         return narrowed(frame, wanted, of_parsers(evidence.tables["files"]))
-    except NoTime as error:
+    except NoSuch as error:
         raise click.UsageError(str(error)) from error
 
 
@@ -239,7 +240,7 @@ def _compared(source: str) -> "Compared":
         if source.endswith(".json"):
             return compared(msgspec.json.decode(Path(source).read_bytes(), type=dict), None)
         evidence = read_bundle(source)
-        report = msgspec.to_builtins(conclude_evidence(evidence))
+        report = msgspec.to_builtins(conclude_evidence(evidence), enc_hook=encoded)
         return compared(report, settings_of(evidence.tables["settings"]))
     except (OSError, NotAnIncident) as error:
         raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error

@@ -14,8 +14,10 @@ import polars as pl
 from forensics.facts.called_positions import called, launched
 from forensics.facts.memberships import Memberships, group_name
 from forensics.facts.states import States
-from forensics.facts.told_positions import told
+from forensics.facts.told_positions import beside_timeouts, timed_out, told
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
+from forensics.model.said import Said
+from forensics.words import facts as words
 from parsers.tables import TableName
 
 SCHEMA: Mapping[str, pl.DataType] = {
@@ -50,8 +52,16 @@ def positions(
     memberships: Memberships,
 ) -> pl.DataFrame:
     """All statements of one attempt; `events`: without recovered errors, `stacks`: of the main threads."""
-    rows = [*told(events, tables, memberships, expected), *launched(events, tables, expected)]
-    parts = [_recorded(states), _in_stacks(stacks), _frame(rows), _frame(called(events, tables, expected))]
+    waits = timed_out(events, memberships)
+    rows = [*beside_timeouts(waits, tables, memberships, expected), *told(events, memberships, expected)]
+    rows += launched(events, tables, expected)
+    parts = [
+        _recorded(states),
+        _in_stacks(stacks),
+        _whole(waits.rows),
+        _frame(rows),
+        _frame(called(events, tables, expected)),
+    ]
     return pl.concat(parts)
 
 
@@ -63,13 +73,21 @@ def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=SCHEMA)
 
 
+def _whole(rows: pl.DataFrame) -> pl.DataFrame:
+    """Columns of rows → all columns."""
+    kinds = SCHEMA.items()
+    return rows.select(
+        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(kind).alias(name) for name, kind in kinds
+    )
+
+
 def _recorded(states: States) -> pl.DataFrame:
     """Members of each open collective, as the flight records show them."""
     if not states.open.height:
         return _frame(())
     opened = states.open.filter(~pl.col("is_p2p"))
     root = pl.when(pl.col("kind").is_in(["broadcast", "reduce"])).then("root")
-    words = pl.concat_str(
+    call = pl.concat_str(
         [
             pl.col("kind").fill_null("operation"),
             pl.format(" of {} elements", "numel").fill_null(""),
@@ -78,7 +96,7 @@ def _recorded(states: States) -> pl.DataFrame:
         ]
     )
     said = opened.select(
-        "op", "rank", "kind", "file", words.alias("call"), "code", pl.col("time_created_ns").alias("since_ns"),
+        "op", "rank", "kind", "file", call.alias("call"), "code", pl.col("time_created_ns").alias("since_ns"),
         pl.col("record").alias("line"), pl.col("state").alias("how"),
     )  # fmt: skip
     names = [group_name(group, desc) for group, desc in states.groups.select("group", "desc").iter_rows()]
@@ -118,3 +136,9 @@ def _in_stacks(stacks: pl.DataFrame) -> pl.DataFrame:
          "line": record if line is None else line}
         for rank, op, file, line, record in rows.select("rank", "op", "file", "line", "record").iter_rows()
     )  # fmt: skip
+
+
+def call_text(call: str) -> Said:
+    """A value of the column `call`, for sentences."""
+    kind, of, what = call.partition(" of ")
+    return words.CALL_OF(kind=kind, what=what) if of else Said(call, call)

@@ -7,6 +7,7 @@ import msgspec
 from forensics.assemble.identity import short_host
 from forensics.model.incident import Incident, Report
 from forensics.model.past import PastIncident, origin_of
+from forensics.model.said import encoded
 from forensics.model.texts import ranges
 from forensics.verdict.accused import accused, suspected
 from forensics.verdict.signature import words_of
@@ -55,4 +56,4 @@ def _entry(report: Report, one: Incident, hosts: list[str], when: str | None, or
     )
     number = report.incidents.index(one)  # a better verdict on the same evidence takes its place
     content = (origin, one.attempt, number)
-    return msgspec.structs.replace(kept, id=sha256(msgspec.json.encode(content)).hexdigest()[:16])
+    return msgspec.structs.replace(kept, id=sha256(msgspec.json.encode(content, enc_hook=encoded)).hexdigest()[:16])

@@ -3,22 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from forensics.model.said import Form, Said, joined
+
 _RUNS = 8  # of ranks, in a sentence
 UNNAMED_GROUP = "an unnamed group"  # of which a line prints neither name nor number
 SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "the stack shows it"
-    "data_loading": "in data loading",
-    "checkpoint_io": "reading or writing a checkpoint",
-    "storage_io": "waiting for storage",
-    "compute": "computing",
-    "lock": "waiting for a lock",
-    "compile": "compiling",
-    "gpu_sync": "waiting for its GPU",
-    "logging": "writing logs",
-    "evaluation": "evaluating",
-    "teardown": "shutting down",
-    "unresponsive": "not answering",
-    "communication": "in communication",
-    "unknown": "not known",
+    "data_loading": Said("in data loading", "加载数据"),
+    "checkpoint_io": Said("reading or writing a checkpoint", "读写检查点"),
+    "storage_io": Said("waiting for storage", "等待存储"),
+    "compute": Said("computing", "计算"),
+    "lock": Said("waiting for a lock", "等锁"),
+    "compile": Said("compiling", "编译"),
+    "gpu_sync": Said("waiting for its GPU", "等待 GPU"),
+    "logging": Said("writing logs", "写日志"),
+    "evaluation": Said("evaluating", "评估"),
+    "teardown": Said("shutting down", "退出"),
+    "unresponsive": Said("not answering", "无响应"),
+    "communication": Said("in communication", "通信"),
+    "unknown": Said("not known", "未知"),
 }
 
 
@@ -51,21 +53,38 @@ def iso(time_ns: int | None) -> str | None:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def ranks_text(ranks: Iterable[int]) -> str:
+_UNNAMED = Said(UNNAMED_GROUP, "未命名的进程组")
+_RANK, _TWO_RANKS = Form("rank {ranks}", "rank {ranks}"), Form("ranks {one} and {other}", "rank {one}、{other}")
+_RANKS, _OF_MANY = (
+    Form("ranks {ranks}", "rank {ranks}"),
+    Form("ranks {ranks}, … ({number:,} in all)", "rank {ranks}…（共 {number:,} 个）"),
+)
+_FIRST = Form("{names} and {number} more", "{names}（另有 {number} 个）")
+
+
+def ranks_text(ranks: Iterable[int]) -> Said:
     """ "rank 5", "ranks 2 and 6", "ranks 1-3, 7"; of many runs the first, and how many ranks there are."""
     known = sorted(set(ranks))
     runs = range_list(known)
     if len(runs) == 2 == len(known):
-        return f"ranks {runs[0]} and {runs[1]}"
-    more = f", … ({len(known):,} in all)" if len(runs) > _RUNS else ""
-    return ("rank " if len(known) == 1 else "ranks ") + ", ".join(runs[:_RUNS]) + more
+        return _TWO_RANKS(one=runs[0], other=runs[1])
+    shown = joined(runs[:_RUNS], ", ")
+    if len(runs) > _RUNS:
+        return _OF_MANY(ranks=shown, number=len(known))
+    return (_RANK if len(known) == 1 else _RANKS)(ranks=shown)
 
 
-def first_of(names: Sequence[str], most: int) -> str:
+def first_of(names: Sequence[str], most: int) -> Said:
     """ "node1, node2 and 3 more"."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    shown = joined(names[:most], ", ")
+    return shown if len(names) <= most else _FIRST(names=shown, number=len(names) - most)
 
 
-def listed(numbers: Iterable[int]) -> str:
+def group_text(label: str) -> str:
+    """A group by its name, for sentences."""
+    return _UNNAMED if label == UNNAMED_GROUP else label
+
+
+def listed(numbers: Iterable[int]) -> Said:
     """`3, 5-7`, for sentences about numbers that are not known to be global."""
-    return ranges(numbers).replace(",", ", ")
+    return joined(range_list(numbers), ", ")

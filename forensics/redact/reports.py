@@ -1,10 +1,11 @@
-"""A report → the same one without its owner's names: every text in it, wherever it stands."""
+"""A report → the same one without its owner's names: every text in it, wherever it stands, in both languages."""
 
 from typing import Any
 
 import msgspec
 
 from forensics.model.incident import Report
+from forensics.model.said import Said
 from forensics.redact.names import Renaming
 
 BUNDLE = "bundle"  # its file name may be the job's
@@ -12,18 +13,24 @@ BUNDLE = "bundle"  # its file name may be the job's
 
 def redacted(report: Report, renaming: Renaming) -> Report:
     """The report renamed. Tables that a notebook hangs on it do not come along."""
-    renamed = _renamed(msgspec.to_builtins(report), renaming)
-    renamed["bundle"]["name"] = BUNDLE
-    for row in renamed["environment"]:  # the one place where what the bundle says is a key
-        row["values"] = {renaming.text(value): who for value, who in row["values"].items()}
-    return msgspec.convert(renamed, Report)
+    renamed: Report = _renamed(report, renaming)
+    environment = [  # the one place where what the bundle says is a key
+        msgspec.structs.replace(row, values={renaming.text(value): who for value, who in row.values.items()})
+        for row in renamed.environment
+    ]
+    bundle = msgspec.structs.replace(renamed.bundle, name=BUNDLE)
+    return msgspec.structs.replace(renamed, bundle=bundle, environment=environment)
 
 
 def _renamed(value: Any, renaming: Renaming) -> Any:
+    if isinstance(value, Said):
+        return Said(renaming.text(str(value)), renaming.text(value.zh))
     if isinstance(value, str):
         return renaming.text(value)
+    if isinstance(value, msgspec.Struct):
+        return type(value)(**{name: _renamed(getattr(value, name), renaming) for name in value.__struct_fields__})
     if isinstance(value, dict):
         return {key: _renamed(item, renaming) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(item, renaming) for item in value]
+        return type(value)(_renamed(item, renaming) for item in value)
     return value

@@ -7,6 +7,8 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.ended_agents import ended_steps
+from forensics.facts.event_rows import refs
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
@@ -70,11 +72,23 @@ def _completions(case: Case) -> dict[str, Claim]:
     claims = {}
     ended = [rank for rank, end in case.ends.items() if end.how == "ended"]
     ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
-    if ended or ends.height:
+    if ended:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
-        count = max(len(ended), ends["rank"].n_unique())
-        who = f"{count} {'process' if count == 1 else 'processes'}"
+        job = f" of {len(case.expected)}" if case.is_world_told and len(case.expected) > len(ended) else ""
+        who = f"{len(ended)}{job} {'process' if len(ended) == 1 and not job else 'processes'}"
         claims[f"{who} ended normally"] = Claim(f"{who} reported a normal end", "for", tuple(places))
+    elif agents := case.ended_agents:
+        who = f"{len(agents)} {'launcher says' if len(agents) == 1 else 'launchers say'}"
+        text = f"{who} that all processes ended normally"
+        claims[text] = Claim(text, "for", refs(agents))
+    elif told := ended_steps(case.events):
+        which = "its step" if len(told) == 1 else f"all {len(told)} steps"
+        text = f"the scheduler says that {which} ended with status 0"
+        claims[text] = Claim(text, "for", refs(told))
+    elif ends.height:
+        claims["the job says that it ended"] = Claim(
+            "a line says that the job came to its end", "for", refs(ends.iter_rows(named=True), 3)
+        )
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):

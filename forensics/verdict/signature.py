@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from forensics.model.incident import Verdict
+from forensics.model.said import encoded
 
 _FIELDS = ("kind", "cause", "site", "op", "group", "module", "phase", "tensor", "value", "code")
 
@@ -24,5 +25,5 @@ def signature_of(verdict: Mapping[str, Any]) -> dict[str, str | None]:
 
 def words_of(verdict: Verdict) -> str:
     """The signature in one text: what is known of it, in fixed order."""
-    found = signature_of(msgspec.to_builtins(verdict))
+    found = signature_of(msgspec.to_builtins(verdict, enc_hook=encoded))
     return ", ".join(f"{name} {value}" for name, value in found.items() if value is not None)

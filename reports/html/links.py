@@ -14,7 +14,9 @@ from reports.sanitize import clean
 _RUN = r"\d{1,7}(?:-\d{1,7})?"
 _OTHER = "(?<!local )(?<!node )(?<!group )"  # numbers that count within a host, hosts, or within a group
 _RANKS = re.compile(
-    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?!-)|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I
+    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?![-、])|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)"
+    rf"|{_OTHER}\brank (?P<listed>{_RUN}(?:、{_RUN})*)",
+    re.I,
 )
 _PIECE = re.compile(_RUN)
 _PLACE = re.compile(r"[^\s()\[\],;]+:\d+")
@@ -24,9 +26,13 @@ _SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might 
 
 
 class Links:
-    """Of one incident. Nothing is linked where the page draws no ranks. `anchor`: of a class of stacks."""
+    """Of one incident. Nothing is linked where the page draws no ranks. `anchor`: of a class of stacks. `spoken`: a text in
+    the language of the page."""
 
-    def __init__(self, incident: Incident | None, anchor: Callable[[object], str]) -> None:
+    def __init__(
+        self, incident: Incident | None, anchor: Callable[[object], str], spoken: Callable[[str], str] = str
+    ) -> None:
+        self._spoken = spoken
         views = incident.views if incident else None
         self._is_drawn = views is not None and bool(views.grid)
         self._hosts = frozenset(host.host for host in views.hosts) if views and self._is_drawn else frozenset()
@@ -37,7 +43,7 @@ class Links:
 
     def text(self, text: str) -> Markup:
         """A sentence with each rank, each run of ranks, each host and each place in a stack as a link."""
-        text = clean(text)
+        text = clean(self._spoken(text))
         out, end = Markup(), 0
         for begin, stop, address in self._found(text):
             out += escape(text[end:begin]) + _link(address, text[begin:stop])
@@ -78,12 +84,13 @@ class Links:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int, str]]:
-    """ "rank 7" as a whole, "ranks 0-3, 5" run by run."""
+    """ "rank 7" as a whole, "ranks 0-3, 5" and "rank 0-3、5" run by run."""
     for found in _RANKS.finditer(text):
         if found["one"]:
             yield *found.span(), found["one"]
         else:
-            yield from ((*piece.span(), piece[0]) for piece in _PIECE.finditer(text, *found.span("runs")))
+            runs = "runs" if found["runs"] else "listed"
+            yield from ((*piece.span(), piece[0]) for piece in _PIECE.finditer(text, *found.span(runs)))
 
 
 def _link(address: str, text: str) -> Markup:

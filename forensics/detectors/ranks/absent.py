@@ -19,29 +19,30 @@ from forensics.graph.hang.standings import Standing, free, standings
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
-from forensics.model.texts import ranks_text
+from forensics.model.said import Said, joined, sentence
+from forensics.model.texts import group_text, ranks_text
+from forensics.words import ranks as words
 
 _FEWEST = 4  # members, where no time-out says that the others wait
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven, too
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """`by`: how its word is cited. `beside_records`: tells more than flight records of open operations. `is_report`: made
+    """`beside_records`: tells more than flight records of open operations. `is_report`: made
     once somebody had given up. `is_whole`: shows all groups of a rank, so that a member not heard of leaves a doubt."""
 
     name: str
-    by: str
     beside_records: bool = False
     is_report: bool = False
     is_whole: bool = False
 
 
 _SOURCES = (
-    _Source("barrier", "in a monitored barrier", beside_records=True, is_report=True),
-    _Source("desync", "a desync report says so", beside_records=True, is_report=True),
-    _Source("ras", "as RAS reports", is_whole=True),
-    _Source("collective_line", "by the lines of enqueued collectives", is_whole=True),
-    _Source("watchdog", "by the counters that watchdogs printed"),
+    _Source("barrier", beside_records=True, is_report=True),
+    _Source("desync", beside_records=True, is_report=True),
+    _Source("ras", is_whole=True),
+    _Source("collective_line", is_whole=True),
+    _Source("watchdog"),
 )
 
 
@@ -148,26 +149,19 @@ def _disputed(case: Case, source: _Source, groups: list[Standing], gave_up: froz
     return None
 
 
-def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> str:
+def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> Said:
+    group, by = group_text(main.label), words.BY[source.name]
     if source.name == "barrier":
-        who = ranks_text(named) if named else "members of a group"
-        barrier = "a monitored barrier" if main.kind == "barrier" else f"{main.kind}, {main.label} says"
-        return f"{who} did not reach {barrier}"
-    call = f"{main.kind or 'call'} #{main.front} of {main.label}"
-    who = ranks_text(main.ahead) if main.ahead else f"{main.known - main.late} members"
+        who = ranks_text(named) if named else words.SOME_MEMBERS
+        is_plain = main.kind == "barrier"
+        barrier = words.MONITORED_BARRIER if is_plain else words.SAYS(kind=main.kind, group=group)
+        return words.DID_NOT_REACH(who=who, barrier=barrier)
+    call = words.CALL(kind=main.kind or words.ANY_CALL, number=main.front, group=group)
+    who = ranks_text(main.ahead) if main.ahead else words.MEMBERS(main.known - main.late)
     if not named:
-        return f"{who} reached {call}, and others did not, {source.by}"
-    last = ", ".join(f"#{main.at[rank]}" if main.at[rank] >= 0 else "none" for rank in named[:3])
-    return f"{who} reached {call}; {ranks_text(named)} reached only {last}, {source.by}"
-
-
-_WHY: dict[Reason, str] = {
-    "two_member_mismatch": "in a group of two, one call too many on one side looks like one too few on the other",
-    "tied_explanations": "half of the group and more, or ranks of several groups, are blamed: the few may be the ones that made an extra call",
-    "culprit_among_missing": "some of the ranks that it may wait for left no record",
-    "membership_unknown": "its number counts within a group whose members are not known",
-    "conflicting_evidence": "it timed out itself",
-}
+        return words.REACHED_OTHERS_DID_NOT(who=who, call=call, by=by)
+    last = joined((f"#{main.at[rank]}" if main.at[rank] >= 0 else words.NO_CALL for rank in named[:3]), ", ")
+    return words.REACHED_ONLY(who=who, call=call, late=ranks_text(named), last=last, by=by)
 
 
 def _finding(
@@ -177,7 +171,6 @@ def _finding(
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt.reason,)
     where = sites(case.stacks, named) if doubt is None else {}
     refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
-    limit = f"; {_WHY[doubt.reason]}" if doubt is not None else ""
     return Finding(
         detector=DETECTOR.name,
         cause=None if doubt else "rank_absent",
@@ -199,8 +192,8 @@ def _finding(
             signature=f"absent:{main.kind}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
-        collect=(f"the whole log of {ranks_text(named)}",) if named else ("Flight Recorder dumps of all ranks",),
-        summary=f"{text[:1].upper()}{text[1:]}{limit}.",
+        collect=(words.WHOLE_LOG(who=ranks_text(named)) if named else words.ALL_DUMPS,),
+        summary=sentence(text, words.ABSENT_DOUBT[doubt.reason] if doubt is not None else ""),
     )
 
 

@@ -25,7 +25,8 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, str]:
         return "membership_unknown", "so many ranks differ from the rest that they may do other work"
     if not all(one.is_always for one in slow):
         return None, ""
-    if len({later - earlier for earlier, later in pairwise(ranks)}) == 1 and len(ranks) > 2:
+    distances = {later - earlier for earlier, later in pairwise(ranks)}
+    if len(distances) == 1 and distances != {1} and len(ranks) > 2:  # neighbours are a block, below
         return "membership_unknown", "they stand at equal distances, as ranks with a task of their own do"
     if any(one.sort == "host" for one in slow) and 0 in ranks:
         return "membership_unknown", "rank 0 often loads, logs and saves for the others"

@@ -1,0 +1,83 @@
+"""Sentences that are said in two languages. A form holds both, side by side, so that neither is changed without the other;
+what is said is the English text, which every output prints, and carries the Chinese one along.
+
+The forms stand in forensics/words, a module for each room that speaks; names, ranks and figures are filled in here.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, Self
+
+import msgspec
+
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " or ", ", or ", "/", " "]
+_MARKS: dict[Mark, str] = {
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
+}  # fmt: skip
+
+
+class Said(str):
+    """The English text; `zh` is the same in Chinese. What is cut out of it or put together without this module is an
+    ordinary text again, and has no Chinese form."""
+
+    __slots__ = ("zh",)
+    zh: str
+
+    def __new__(cls, text: str, zh: str) -> Self:
+        said = super().__new__(cls, text)
+        said.zh = zh
+        return said
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.zh)
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A sentence, or a part of one, with fields in braces: the same ones in both languages."""
+
+    en: str
+    zh: str
+
+    def __call__(self, **fields: object) -> Said:
+        """Filled in; a field that was said itself is said in each language."""
+        chinese = {name: value.zh if isinstance(value, Said) else value for name, value in fields.items()}
+        return Said(self.en.format_map(fields), self.zh.format_map(chinese))
+
+
+class Noun(msgspec.Struct, frozen=True):
+    """What is counted: "1 rank", "2,005 ranks", "2,005 个 rank"."""
+
+    one: str
+    many: str
+    zh: str
+
+    def __call__(self, number: int) -> Said:
+        return Said(f"{number:,} {self.one if number == 1 else self.many}", f"{number:,} {self.zh}")
+
+
+def zh(text: str) -> str:
+    """In Chinese where it can be said so, else as it is: names, and lines as printed."""
+    return text.zh if isinstance(text, Said) else str(text)
+
+
+def joined(parts: Iterable[str], mark: Mark) -> Said:
+    """The parts behind each other, with the mark of each language between them."""
+    whole = [part for part in parts if part]
+    return Said(mark.join(whole), _MARKS[mark].join(map(zh, whole)))
+
+
+def capital(said: str) -> Said:
+    """With a capital, where the language has any."""
+    return Said(f"{said[:1].upper()}{said[1:]}", zh(said))
+
+
+def sentence(*parts: str, end: Literal[".", ""] = ".") -> Said:
+    """Clauses as one sentence: with a capital, a semicolon between them, a full stop behind."""
+    whole = joined(parts, "; ")
+    return Said(f"{capital(whole)}{end}", f"{whole.zh}{'。' if end else ''}")
+
+
+def encoded(value: object) -> str:
+    """For msgspec, which writes no subclass of str by itself: `enc_hook`."""
+    if isinstance(value, Said):
+        return str(value)
+    raise TypeError(f"no form in JSON: {type(value).__name__}")

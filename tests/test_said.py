@@ -1,0 +1,141 @@
+"""Sentences in two languages: one form, both texts; nobody writes a sentence beside the catalogue."""
+
+import ast
+import importlib
+import pickle
+import re
+from pathlib import Path
+from string import Formatter
+
+import msgspec
+import pytest
+
+from forensics.model.said import Form, Noun, Said, encoded, joined, sentence, zh
+from forensics.model.texts import first_of, group_text, listed, ranks_text
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOGUE = sorted(path for path in (ROOT / "forensics" / "words").glob("*.py") if path.stem != "__init__")
+SPEAKERS = sorted(
+    path for room in ("facts", "detectors", "verdict", "views") for path in (ROOT / "forensics" / room).rglob("*.py")
+)
+REACHED = Form("{who} reached {call}", "{who} 已到达 {call}")
+
+
+def test_a_form_is_said_in_both_languages_and_so_are_its_fields() -> None:
+    said = REACHED(who=ranks_text([1, 2, 3, 7]), call="all_reduce #5")
+    assert said == "ranks 1-3, 7 reached all_reduce #5"
+    assert said.zh == "rank 1-3、7 已到达 all_reduce #5"
+
+
+@pytest.mark.parametrize(
+    ("said", "english", "chinese"),
+    [
+        (ranks_text([5]), "rank 5", "rank 5"),
+        (ranks_text([2, 6]), "ranks 2 and 6", "rank 2、6"),
+        (ranks_text(range(0, 40, 2)), "ranks 0, 2, 4, 6, 8, 10, 12, 14, … (20 in all)", "rank 0、2、4、6、8、10、12、14…（共 20 个）"),
+        (first_of(["a", "b", "c"], 2), "a, b and 1 more", "a、b（另有 1 个）"),
+        (listed([3, 5, 6]), "3, 5-6", "3、5-6"),
+        (group_text("an unnamed group"), "an unnamed group", "未命名的进程组"),
+        (Noun("rank", "ranks", "个 rank")(1), "1 rank", "1 个 rank"),
+        (Noun("rank", "ranks", "个 rank")(2005), "2,005 ranks", "2,005 个 rank"),
+        (joined(["a", "", Said("b", "乙")], "; "), "a; b", "a；乙"),
+        (sentence(Said("it waits", "它在等待"), Said("nobody knows why", "原因未知")), "It waits; nobody knows why.", "它在等待；原因未知。"),
+    ],
+)  # fmt: skip
+def test_how_parts_are_put_together(said: str, english: str, chinese: str) -> None:
+    assert (str(said), zh(said)) == (english, chinese)
+
+
+def test_it_is_the_english_text_to_all_that_do_not_ask() -> None:
+    said = REACHED(who="rank 1", call="x")
+    assert said == "rank 1 reached x" and hash(said) == hash("rank 1 reached x")
+    assert msgspec.json.encode({"claim": said}, enc_hook=encoded) == b'{"claim":"rank 1 reached x"}'
+    assert pickle.loads(pickle.dumps(said)).zh == said.zh
+    assert zh("a name") == "a name"
+    with pytest.raises(TypeError):
+        msgspec.json.encode({"claim": object()}, enc_hook=encoded)
+
+
+def _entries(path: Path) -> dict[str, object]:
+    module = importlib.import_module(f"forensics.words.{path.stem}")
+    return {name: value for name, value in vars(module).items() if name.isupper()}
+
+
+def _forms(value: object) -> list[Form | Noun | Said]:
+    if isinstance(value, Form | Noun | Said):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return [form for one in inner for form in _forms(one)]
+
+
+def _fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_both_languages_of_a_form_have_the_same_fields(path: Path) -> None:
+    entries = _entries(path)
+    assert entries and all(_forms(value) for value in entries.values())
+    for name, value in entries.items():
+        for form in _forms(value):
+            if isinstance(form, Form):
+                assert _fields(form.en) == _fields(form.zh) and "" not in _fields(form.en), name
+
+
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_every_sentence_of_the_catalogue_is_said_by_somebody(path: Path) -> None:
+    rooms = (ROOT / "forensics").rglob("*.py")
+    texts = "\n".join(other.read_text() for other in rooms if other.parent.name != "words")
+    own = re.sub(r"^from .*$", "", path.read_text(), flags=re.M)  # what is passed on is said by the room, too
+    unused = [
+        name for name in _entries(path) if not re.search(rf"\bwords\.{name}\b", texts + own) and own.count(name) < 2
+    ]
+    assert unused == []
+
+
+# --- nobody speaks beside the catalogue ------------------------------------------------------------------------------
+
+_SPOKEN = {"text", "summary", "reason", "collect", "why_not", "refuted_by", "status_rule", "claims", "limits", "notes"}
+# Rooms whose sentences stand in the code still. This set may only shrink.
+TO_COME = {
+    "facts",
+    "detectors/numerics",
+    "detectors/slow",
+    "verdict",
+    "views",
+}
+
+
+def _spoken(tree: ast.Module) -> list[int]:
+    """Lines on which a sentence is written where it is said: a text of several words, or an f-string, as a claim or as a
+    spoken field."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            if name == "Ref":
+                continue  # what a record holds, as it is cited
+            told = [word.value for word in node.keywords if word.arg in _SPOKEN] + (
+                node.args[:1] if name == "Claim" else []
+            )
+            found += [value.lineno for value in told if _is_written(value)]
+    return found
+
+
+def _is_written(value: ast.expr) -> bool:
+    if isinstance(value, ast.JoinedStr):
+        return True
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, str) and " " in value.value
+    if isinstance(value, ast.IfExp):
+        return _is_written(value.body) or _is_written(value.orelse)
+    if isinstance(value, ast.Tuple | ast.List):
+        return any(map(_is_written, value.elts))
+    return isinstance(value, ast.BinOp) and (_is_written(value.left) or _is_written(value.right))
+
+
+@pytest.mark.parametrize("path", SPEAKERS, ids=lambda path: path.stem)
+def test_sentences_stand_in_the_catalogue_alone(path: Path) -> None:
+    own = path.relative_to(ROOT / "forensics").as_posix()
+    if not own.startswith(tuple(TO_COME)):
+        assert _spoken(ast.parse(path.read_text())) == []
