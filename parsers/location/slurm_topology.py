@@ -14,8 +14,7 @@ Versions: Slurm 2.0 to 25.05; blocks since 23.11.
 Source: topology.conf(5), scontrol(1).
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -23,12 +22,13 @@ import polars as pl
 from parsers.host_list import host_list
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.tables import Tables, conform, empty, table
 
 _ROW = regex(r"^\s*(?P<sort>Switch|Block)Name=(?P<name>\S{1,200})(?P<rest>(?:\s+\w+=\S*)*)\s*(?:#.*)?$")
 _FIELD = regex(r"(\w+)=(\S*)")
 _DEPTH = 16  # switches above switches
 _ROWS = 100_000  # of one file
+_ALL = 1_000_000  # of files that are read together: every node may have kept the same map
 
 
 class _Place:
@@ -41,28 +41,41 @@ class _Place:
 
 def parse(lines: pl.DataFrame) -> Tables:
     """locations: a row per host and switch or block, level 0 nearest to the host; the map itself is `claimed`."""
-    rows: list[dict[str, Any]] = []
+    frames: list[pl.DataFrame] = []
     claimed: list[dict[str, Any]] = []
+    lost: list[dict[str, Any]] = []
+    total = _ALL
     for (file,), part in lines.group_by("file", maintain_order=True):
         places: dict[str, _Place] = {}
-        left = _ROWS
+        left = min(_ROWS, total)
         for line, text in part.select("line", "text").iter_rows():
             if found := _ROW.match(text):
                 one = places.setdefault(found["name"], _Place(found.groupdict(), str(file), line, left))
                 left = max(0, left - len(one.hosts) - len(one.below))
                 claimed.append({"file": file, "line": line})
-        rows += islice(_rows(places), _ROWS)
-    return {"locations": table("locations", rows), "claimed": table("claimed", claimed)}
+        rows = _rows(places).explode("host")
+        kept = rows.head(min(_ROWS, total))
+        if not left or kept.height < rows.height:
+            lost.append({"file": file, "reason": f"a map of more than {min(_ROWS, total)} hosts and switches was cut"})
+        frames.append(kept)
+        total -= kept.height
+    located = pl.concat([empty("locations"), *(conform("locations", frame) for frame in frames)])
+    return {"locations": located, "claimed": table("claimed", claimed), "unread": table("unread", lost)}
 
 
-def _rows(places: Mapping[str, _Place]) -> Iterator[dict[str, Any]]:
+def _rows(places: Mapping[str, _Place]) -> pl.DataFrame:
+    """A row per place, its hosts in a list."""
     known: dict[str, tuple[int, frozenset[str]]] = {}
-    for place in places.values():
-        level, hosts = _under(place, places, known, _DEPTH)
-        for host in sorted(hosts):
-            yield {
-                "host": host, "sort": place.sort, "name": place.name, "level": level, "file": place.file, "line": place.line,
-            }  # fmt: skip
+    under = [_under(place, places, known, _DEPTH) for place in places.values()]
+    columns = {
+        "host": [sorted(hosts) for _, hosts in under],
+        "sort": [place.sort for place in places.values()],
+        "name": [place.name for place in places.values()],
+        "level": [level for level, _ in under],
+        "file": [place.file for place in places.values()],
+        "line": [place.line for place in places.values()],
+    }
+    return pl.DataFrame(columns, schema_overrides={"host": pl.List(pl.String)}).filter(pl.col("host").list.len() > 0)
 
 
 def _under(
