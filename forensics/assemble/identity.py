@@ -1,8 +1,9 @@
 """Who is who: rank ↔ host ↔ pid ↔ local rank ↔ device ↔ coordinates, and how each was learnt.
 
 Claims of the `ranks` table are put to a vote per rank and column; then rows of other tables that lack a global rank get
-it where exactly one rank fits (by a per-rank file, by host and pid, by place in a group whose members are known, by
-local rank on a single host). A number that a process group prints is a place in that group, unless it is the default one.
+it where exactly one rank fits (by a per-rank file, by host and pid, by place in a group whose members are known, by host
+and local rank, by local rank on a single host). A number that a process group prints is a place in that group, unless it
+is the default one.
 """
 
 from collections.abc import Mapping
@@ -159,6 +160,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
     by_local = _by_local(tables, claims, identity) if hosts <= 1 else None
+    by_host_local = _unique_map(claims, ["host", "local_rank"], "_host_local")
     result = dict(tables)
     for name in _RANKED:
         frame = tables[name]
@@ -202,6 +204,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.join(by_group, on=["group", "rank"], how="left", maintain_order="left")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
             fills.append("_member")
+        if has_process and "local_rank" in frame.columns:
+            place = by_host_local.with_columns(pl.col("host").cast(frame.schema["host"]))
+            frame = frame.join(place, on=["host", "local_rank"], how="left", maintain_order="left")
+            fills.append("_host_local")
         if by_local is not None and "local_rank" in frame.columns:
             frame = frame.join(by_local, on="local_rank", how="left", maintain_order="left")
             fills.append("_local")

@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", "/": "/", " ": "",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
 }  # fmt: skip
 
 
@@ -29,6 +29,9 @@ class Said(str):
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
         return type(self), (str(self), self.zh)
+
+
+UNDECIDED = Said("Undecided: ", "无法判定：")  # how a summary that names nobody begins
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -65,10 +68,38 @@ def joined(parts: Iterable[str], mark: Mark) -> Said:
     return Said(mark.join(whole), _MARKS[mark].join(map(zh, whole)))
 
 
+def capital(said: str) -> Said:
+    """With a capital, where the language has any."""
+    return Said(f"{said[:1].upper()}{said[1:]}", zh(said))
+
+
 def sentence(*parts: str, end: Literal[".", ""] = ".") -> Said:
     """Clauses as one sentence: with a capital, a semicolon between them, a full stop behind."""
     whole = joined(parts, "; ")
-    return Said(f"{whole[:1].upper()}{whole[1:]}{end}", f"{whole.zh}{'。' if end else ''}")
+    return Said(f"{capital(whole)}{end}", f"{whole.zh}{'。' if end else ''}")
+
+
+def clause(text: str) -> str:
+    """A sentence as a part of another one: without its full stop."""
+    return Said(text.rstrip("."), text.zh.rstrip("。")) if isinstance(text, Said) else text.rstrip(".")
+
+
+def first_clause(text: str) -> str:
+    """What stands before the first semicolon."""
+    english = text.partition(";")[0]
+    return Said(english, text.zh.partition("；")[0]) if isinstance(text, Said) else english
+
+
+def inside(text: str) -> str:
+    """A sentence as it goes on after a comma; "GPU 3 of …" keeps its capitals."""
+    english = text[:1].lower() + text[1:] if text[1:2].islower() else text
+    return Said(english, text.zh) if isinstance(text, Said) else english
+
+
+def unlabelled(summary: str) -> str:
+    """Without the label that says that it is undecided."""
+    english = summary.removeprefix(UNDECIDED)
+    return Said(english, summary.zh.removeprefix(UNDECIDED.zh)) if isinstance(summary, Said) else english
 
 
 def encoded(value: object) -> str:

@@ -23,6 +23,15 @@ SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "th
     "unknown": Said("not known", "未知"),
 }
 
+PHASE: Mapping[str, Said] = {  # of a step, as parsers name it
+    "forward": Said("forward", "前向"),
+    "recompute": Said("recompute", "重计算"),
+    "backward": Said("backward", "反向"),
+    "optimizer": Said("optimizer", "优化器更新"),
+    "grad_sync": Said("grad_sync", "梯度同步"),
+    "comm": Said("comm", "通信"),
+}
+
 
 def ranges(values: Iterable[int]) -> str:
     """Sorted unique integers as text: {0, 1, 2, 4} → "0-2,4"."""
@@ -78,6 +87,11 @@ def first_of(names: Sequence[str], most: int) -> Said:
     """ "node1, node2 and 3 more"."""
     shown = joined(names[:most], ", ")
     return shown if len(names) <= most else _FIRST(names=shown, number=len(names) - most)
+
+
+def head_of(names: Sequence[str], most: int) -> Said:
+    """ "node1, node2, …"."""
+    return joined((*names[:most], *(("…",) if len(names) > most else ())), ", ")
 
 
 def group_text(label: str) -> str:
