@@ -22,12 +22,13 @@ import polars as pl
 from parsers.host_list import host_list
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.tables import SCHEMAS, Tables, conform, table
+from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
 _ROW = regex(r"^\s*(?P<sort>Switch|Block)Name=(?P<name>\S{1,200})(?P<rest>(?:\s+\w+=\S*)*)\s*(?:#.*)?$")
 _FIELD = regex(r"(\w+)=(\S*)")
 _DEPTH = 16  # switches above switches
 _ROWS = 100_000  # of one file
+_ALL = 1_000_000  # of files that are read together: every node may have kept the same map
 _SCHEMA = SCHEMAS["locations"]
 
 
@@ -41,27 +42,35 @@ class _Place:
 
 def parse(lines: pl.DataFrame) -> Tables:
     """locations: a row per host and switch or block, level 0 nearest to the host; the map itself is `claimed`."""
-    parts: list[pl.DataFrame] = []
+    frames: list[pl.DataFrame] = []
     claimed: list[dict[str, Any]] = []
+    lost: list[dict[str, Any]] = []
+    total = _ALL
     for (file,), part in lines.group_by("file", maintain_order=True):
         places: dict[str, _Place] = {}
-        left = _ROWS
+        left = min(_ROWS, total)
         for line, text in part.select("line", "text").iter_rows():
             if found := _ROW.match(text):
                 one = places.setdefault(found["name"], _Place(found.groupdict(), str(file), line, left))
                 left = max(0, left - len(one.hosts) - len(one.below))
                 claimed.append({"file": file, "line": line})
-        parts.append(_rows(places))
-    return {"locations": pl.concat(parts or [table("locations", [])]), "claimed": table("claimed", claimed)}
+        kept, is_cut = _rows(places, min(_ROWS, total))
+        if not left or is_cut:
+            lost.append({"file": file, "reason": f"a map of more than {min(_ROWS, total)} hosts and switches was cut"})
+        frames.append(kept)
+        total -= kept.height
+    located = pl.concat([empty("locations"), *frames])
+    return {"locations": located, "claimed": table("claimed", claimed), "unread": table("unread", lost)}
 
 
-def _rows(places: Mapping[str, _Place]) -> pl.DataFrame:
-    """A row of `locations` for each host of each place, _ROWS at most."""
+def _rows(places: Mapping[str, _Place], at_most: int) -> tuple[pl.DataFrame, bool]:
+    """A row of `locations` for each host of each place, and whether there are more than these."""
     known: dict[str, tuple[int, frozenset[str]]] = {}
     made: list[tuple[list[str], str, str, int, str, int]] = []
-    left = _ROWS
+    left, is_cut = at_most, False
     for place in places.values():
         level, hosts = _under(place, places, known, _DEPTH)
+        is_cut |= len(hosts) > left
         if hosts and left:
             made.append((sorted(hosts)[:left], place.sort, place.name, level, place.file, place.line))
             left -= len(made[-1][0])
@@ -69,7 +78,7 @@ def _rows(places: Mapping[str, _Place]) -> pl.DataFrame:
         "host": pl.List(pl.String),
         **{name: _SCHEMA[name] for name in ("sort", "name", "level", "file", "line")},
     }
-    return conform("locations", pl.DataFrame(made, schema=columns, orient="row").explode("host"))
+    return conform("locations", pl.DataFrame(made, schema=columns, orient="row").explode("host")), is_cut
 
 
 def _under(
