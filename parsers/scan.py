@@ -25,6 +25,7 @@ from parsers.prefixes import strip
 from parsers.secrets import mask
 
 WINDOW = 16 << 20
+_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
@@ -95,9 +96,14 @@ def scan(
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    head = stream.read(256)
+    head = stream.read(_SMALL)
+    while len(head) < _SMALL and (more := stream.read(_SMALL - len(head))):
+        head += more
     if encoding := _encoding(head):
         yield from _decoded(stream, head, encoding)
+        return
+    if len(head) < _SMALL:  # most files are: fresh memory for a window costs more than all else of them
+        yield from _filled(stream, bytearray(head.ljust(2 * _SMALL, b"\0")), len(head))
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:

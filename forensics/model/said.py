@@ -5,6 +5,7 @@ The forms stand in forensics/words, a module for each room that speaks; names, r
 """
 
 from collections.abc import Iterable
+from string import Formatter
 from typing import Literal, Self
 
 import msgspec
@@ -31,6 +32,9 @@ class Said(str):
         return type(self), (str(self), self.zh)
 
 
+UNDECIDED = Said("Undecided: ", "无法判定：")  # how a summary that names nobody begins
+
+
 class Form(msgspec.Struct, frozen=True):
     """A sentence, or a part of one, with fields in braces: the same ones in both languages."""
 
@@ -40,7 +44,26 @@ class Form(msgspec.Struct, frozen=True):
     def __call__(self, **fields: object) -> Said:
         """Filled in; a field that was said itself is said in each language."""
         chinese = {name: value.zh if isinstance(value, Said) else value for name, value in fields.items()}
-        return Said(self.en.format_map(fields), self.zh.format_map(chinese))
+        pieces: list[str] = []
+        for text, name, form, _ in Formatter().parse(self.zh):
+            pieces += (text,) if name is None else (text, format(chinese[name], form or ""))
+        return Said(self.en.format_map(fields), _close(pieces))
+
+
+def _close(pieces: Iterable[str]) -> str:
+    """Chinese put together: no blank where wide characters meet that would stand beside Latin ones."""
+    whole = ""
+    for piece in filter(None, pieces):
+        if whole[-1:] == " " and _is_wide(whole[-2:-1]) and _is_wide(piece[0]):
+            whole = whole[:-1]
+        is_loose = piece[0] == " " and _is_wide(whole[-1:]) and _is_wide(piece[1:2])
+        whole += piece[1:] if is_loose else piece
+    return whole
+
+
+def _is_wide(character: str) -> bool:
+    """Chinese characters and their marks."""
+    return character >= "\u2e80"
 
 
 class Noun(msgspec.Struct, frozen=True):
@@ -74,6 +97,29 @@ def sentence(*parts: str, end: Literal[".", ""] = ".") -> Said:
     """Clauses as one sentence: with a capital, a semicolon between them, a full stop behind."""
     whole = joined(parts, "; ")
     return Said(f"{capital(whole)}{end}", f"{whole.zh}{'。' if end else ''}")
+
+
+def clause(text: str) -> str:
+    """A sentence as a part of another one: without its full stop."""
+    return Said(text.rstrip("."), text.zh.rstrip("。")) if isinstance(text, Said) else text.rstrip(".")
+
+
+def first_clause(text: str) -> str:
+    """What stands before the first semicolon."""
+    english = text.partition(";")[0]
+    return Said(english, text.zh.partition("；")[0]) if isinstance(text, Said) else english
+
+
+def inside(text: str) -> str:
+    """A sentence as it goes on after a comma; "GPU 3 of …" keeps its capitals."""
+    english = text[:1].lower() + text[1:] if text[1:2].islower() else text
+    return Said(english, text.zh) if isinstance(text, Said) else english
+
+
+def unlabelled(summary: str) -> str:
+    """Without the label that says that it is undecided."""
+    english = summary.removeprefix(UNDECIDED)
+    return Said(english, summary.zh.removeprefix(UNDECIDED.zh)) if isinstance(summary, Said) else english
 
 
 def encoded(value: object) -> str:

@@ -15,7 +15,9 @@ from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
 from forensics.model.names import Status
-from forensics.model.texts import ranks_text
+from forensics.model.said import Said, joined
+from forensics.model.texts import head_of, ranks_text
+from forensics.words import verdict as words
 
 _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
@@ -49,19 +51,19 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
         actions += _collected(finding, known)
     if not actions and finding.cause is not None and status != "unknown":
         actions += _collected(finding, known)
-        actions.append(Action(kind="restart_job", target="", command=None, reason="no lasting fault is shown"))
+        actions.append(Action(kind="restart_job", target="", command=None, reason=words.NO_LASTING_FAULT))
     return actions
 
 
 def _checks(finding: Finding) -> list[Action]:
     target = f"{finding.code.file}:{finding.code.line}" if finding.code and finding.code.file else None
     if finding.cause == "rank_absent" and finding.code and target:
-        who = ranks_text(finding.ranks or finding.suspect_ranks) if finding.subjects else "the rank"
-        return [_check(target, f"{who} stopped in {finding.code.function or 'this line'}")]
+        who = ranks_text(finding.ranks or finding.suspect_ranks) if finding.subjects else words.THE_RANK
+        return [_check(target, words.STOPPED_IN(who=who, where=finding.code.function or words.THIS_LINE))]
     if finding.cause == "collective_mismatch":
-        return [_check(target or "job", "not all members made the same call, or not in the same order")]
+        return [_check(target or "job", words.NOT_THE_SAME_CALL)]
     if finding.cause == "deadlock_cycle":
-        return [_check(target or "job", "ranks entered the groups in different orders")]
+        return [_check(target or "job", words.DIFFERENT_ORDERS)]
     return []
 
 
@@ -78,7 +80,7 @@ def _drains(finding: Finding, known: Known) -> list[Action]:
             kind="drain_node",
             target=host,
             command=commands.drain_node(host, "gpu_fault", known.around),
-            reason="one of its GPUs reported an error",
+            reason=words.GPU_REPORTED_ERROR,
         )
         for host in hosts
     ]
@@ -88,16 +90,13 @@ def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
     """Of several hosts at once: one cause that they share is likelier than as many faults on the same day."""
     if shared is not None and shared.is_likely and finding.domain != "workload":
         who = listed(host for host, _ in shared.things)
-        return [
-            Action(
-                kind="inspect_hardware", target=f"{shared.name}, which {who} share", command=None, reason=shared.text
-            )
-        ]
+        target = words.PLACE_THAT_THEY_SHARE(place=shared.name, who=who)
+        return [Action(kind="inspect_hardware", target=target, command=None, reason=shared.text)]
     hosts = sorted({*finding.hosts, *finding.suspect_hosts})
     if len(hosts) < _AT_ONCE or finding.domain == "workload":
         return []
-    target = f"what {', '.join(hosts[:_LISTED])}{', …' if len(hosts) > _LISTED else ''} share: rack, switch, power, image, driver"
-    reason = f"{len(hosts)} hosts failed at once: one cause that they share explains more than {len(hosts)} faults"
+    target = words.ALL_THAT_THEY_SHARE(hosts=head_of(hosts, _LISTED))
+    reason = words.FAILED_AT_ONCE(number=len(hosts))
     return [Action(kind="inspect_hardware", target=target, command=None, reason=reason)]
 
 
@@ -105,15 +104,8 @@ def _by_halves(finding: Finding, known: Known) -> list[Action]:
     """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
     if finding.cause != "throughput_drop" or finding.subjects or finding.places:
         return []
-    rounds = (
-        f"at most {(known.hosts - 1).bit_length()} rounds for {known.hosts} hosts"
-        if known.hosts > 1
-        else "about log2(number of hosts) rounds"
-    )
-    reason = (
-        f"replace half of the suspected hosts by spares and measure; go on with the half whose replacement restores the speed ({rounds} "
-        "per slow host). A host that is fast when tested alone is not cleared: it may be slow only among the others"
-    )
+    most = words.ROUNDS(rounds=(known.hosts - 1).bit_length(), hosts=known.hosts)
+    reason = words.BY_HALVES(rounds=most if known.hosts > 1 else words.ABOUT_LOG_ROUNDS)
     return [Action(kind="inspect_hardware", target="job", command=None, reason=reason)]
 
 
@@ -153,8 +145,8 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in finding.collect]
     if finding.cause in _WAITS and not known.has_records and set(finding.undecided) - {"no_hang"}:
-        what = "Flight Recorder dumps in the next run, with these settings"
-        actions.append(Action(kind="collect_more", target=what, command=commands.recorder(), reason=""))
+        command = commands.recorder()
+        actions.append(Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason=""))
     return actions
 
 
@@ -169,20 +161,21 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
-        target = f"the stack of {ranks_text(shown)} on {host} ({_pids(shown)}) while the job runs"
+        target = words.STACK_THERE(who=ranks_text(shown), host=host, pids=_pids(shown))
         command = commands.stacks(host, list(shown.values()), known.around)
         actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
     if not actions and finding.cause == "rank_absent" and finding.ranks:  # where it runs is not known
-        what = f"the stack of {ranks_text(finding.ranks)} while the job runs"
+        what = words.STACK(who=ranks_text(finding.ranks))
         actions.append(Action(kind="collect_more", target=what, command=None, reason=""))
     return actions
 
 
-def _pids(pids: Mapping[int, int]) -> str:
+def _pids(pids: Mapping[int, int]) -> Said:
     """The command has them all."""
     if len(pids) > _NAMED_PIDS:
-        return f"{len(pids)} processes"
-    return f"pid{'' if len(pids) == 1 else 's'} {', '.join(map(str, pids.values()))}"
+        return words.PROCESSES(len(pids))
+    shown = joined(map(str, pids.values()), ", ")
+    return words.PID(pid=shown) if len(pids) == 1 else words.PIDS(pids=shown)
 
 
 def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
@@ -193,9 +186,9 @@ def _kernel_logs(finding: Finding, known: Known) -> list[Action]:
     return [
         Action(
             kind="collect_more",
-            target=f"the kernel log of {host}",
+            target=words.KERNEL_LOG(host=host),
             command=commands.kernel_log(host, known.around),
-            reason="it shows whether the kernel ended the process",
+            reason=words.SHOWS_WHETHER_KERNEL_ENDED_IT,
         )
         for host in sorted(hosts)[:_HOSTS]
     ]

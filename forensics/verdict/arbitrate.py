@@ -18,11 +18,13 @@ from forensics.case import Case
 from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Kind, Reason, SymptomKind
+from forensics.model.said import joined
 from forensics.model.taxonomy import CAUSES
 from forensics.verdict.explain import Explainer
 from forensics.verdict.observers import BASES, Basis, Observers
 from forensics.verdict.refute import refuted_by
 from forensics.verdict.symptoms import Symptom, counted, symptoms
+from forensics.words import verdict as words
 
 _COUNTED: Sequence[SymptomKind] = ("waiting", "ended", "bad_value", "never_started", "slow")
 _NAMELESS: Sequence[Basis] = ("coincidence", "hint")
@@ -154,14 +156,14 @@ def _located(case: Case, merged: list[Merged]) -> list[Merged]:
         for effect, more in merged:
             waits = effect.cause is None and not effect.is_named and effect.suspect_ranks
             if waits and {place.get(rank) for rank in effect.suspect_ranks} == cause.places:
-                joined = replace(
+                whole = replace(
                     cause, detector=effect.detector, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
                     first_anomaly=effect.first_anomaly, blast_radius=effect.blast_radius,
-                    collect=(*cause.collect, *effect.collect), summary=f"{cause.summary} {effect.summary}",
+                    collect=(*cause.collect, *effect.collect), summary=joined((cause.summary, effect.summary), " "),
                 )  # fmt: skip
                 at = result.index((cause, detectors)) if (cause, detectors) in result else None
                 if at is not None:
-                    result[at] = (joined, (*detectors, *more))
+                    result[at] = (whole, (*detectors, *more))
                     result.remove((effect, more))
     return result
 
@@ -179,16 +181,16 @@ def _joined(merged: list[Merged]) -> list[Merged]:
         for other, (effect, more) in enumerate(result):
             if other in dropped or at in dropped or not _leads(cause, effect):
                 continue
-            joined = replace(
+            whole = replace(
                 effect,
                 detector=cause.detector, cause=cause.cause, claims=tuple(dict.fromkeys((*cause.claims, *effect.claims))),
                 domain=cause.domain, hosts=cause.hosts or effect.hosts, devices=cause.devices or effect.devices,
                 actions=tuple(dict.fromkeys((*cause.actions, *effect.actions))), code=cause.code or effect.code,
-                severity=cause.severity, summary=f"{cause.summary} {effect.summary}" if effect.is_named else cause.summary,
+                severity=cause.severity, summary=joined((cause.summary, effect.summary), " ") if effect.is_named else cause.summary,
                 first_anomaly=_signed(effect.first_anomaly, cause.first_anomaly.signature),
                 undecided=effect.undecided if not cause.is_named else cause.undecided,
             )  # fmt: skip
-            cause, detectors = joined, tuple(dict.fromkeys((*detectors, *more)))
+            cause, detectors = whole, tuple(dict.fromkeys((*detectors, *more)))
             result[at] = (cause, detectors)
             dropped.add(other)
     return [one for number, one in enumerate(result) if number not in dropped]
@@ -237,7 +239,7 @@ def _both(one: Merged, other: Merged) -> Merged:
     first, second = one[0], other[0]
     ranks = tuple(sorted({*first.ranks, *second.ranks}))
     claims = (*first.claims, *second.claims)
-    whole = replace(first, ranks=ranks, claims=claims, summary=f"{first.summary} {second.summary}")
+    whole = replace(first, ranks=ranks, claims=claims, summary=joined((first.summary, second.summary), " "))
     return whole, (*one[1], *other[1])
 
 
@@ -270,13 +272,13 @@ def _with_rivals(best: Candidate, standing: Sequence[Candidate]) -> Candidate:
     if not rivals:
         return best
     against = tuple(replace(claim, direction="against") for one in rivals for claim in one.finding.claims if claim.refs)
-    words = " ".join(f"Other records say: {one.finding.summary}" for one in rivals)
+    others = [words.OTHER_RECORDS_SAY(summary=one.finding.summary) for one in rivals]
     reasons: tuple[Reason, ...] = tuple(dict.fromkeys((*best.finding.undecided, "conflicting_evidence")))
     finding = replace(
         best.finding,
         claims=(*best.finding.claims, *against),
         undecided=reasons,
-        summary=f"{best.finding.summary} {words}",
+        summary=joined((best.finding.summary, *others), " "),
     )
     return replace(best, finding=finding)
 
@@ -321,7 +323,7 @@ def _tied(one: Candidate, other: Candidate) -> Candidate:
         first, cause=first.cause if same else None, ranks=(), hosts=(), devices=(), links=(), cycle=(), site=None, code=None,
         suspect_ranks=both, suspect_hosts=hosts, undecided=reasons, claims=(*first.claims, *second.claims),
         collect=(*first.collect, *second.collect),
-        summary=f"Two explanations fit. Either: {first.summary} Or: {second.summary}",
+        summary=words.TWO_FIT(one=first.summary, other=second.summary),
     )  # fmt: skip
     return replace(one, finding=tied, detectors=(*one.detectors, *other.detectors))
 

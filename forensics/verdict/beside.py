@@ -14,7 +14,9 @@ from forensics.facts.locations import listed
 from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Kind
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import verdict as words
 
 _SHOWN, _PLACES = 8, 4
 
@@ -49,8 +51,7 @@ def _running(case: Case) -> list[Claim]:
     said = case.events.filter((pl.col("kind") == "scheduler") & (pl.col("code") == "running")).sort("file", "line")
     if not ended or not said.height:
         return []
-    text = f"the scheduler still calls the job running though {ranks_text(ended)} ended: it holds its nodes for nothing"
-    return [Claim(text, "for", refs(said.iter_rows(named=True), 1))]
+    return [Claim(words.STILL_CALLED_RUNNING(who=ranks_text(ended)), "for", refs(said.iter_rows(named=True), 1))]
 
 
 def _checks(case: Case, hosts: Iterable[str]) -> list[Claim]:
@@ -61,17 +62,12 @@ def _checks(case: Case, hosts: Iterable[str]) -> list[Claim]:
 
 def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
     if one is None:
-        return Claim(
-            f"{host} was not checked before the job; {checked} other host{'s were' if checked != 1 else ' was'}",
-            "unseen",
-        )
+        return Claim(words.NOT_CHECKED(host=host, others=words.OTHERS_CHECKED(checked)), "unseen")
     if one.failed:
         failed = [row for listed in one.failed.values() for row in listed]
-        return Claim(f"before the job {host} failed {', '.join(sorted(one.failed))}", "for", refs(failed))
-    text = (
-        f"before the job {host} passed {', '.join(sorted(one.passed)) or 'no test alone'}; a passed check clears nobody"
-    )
-    return Claim(text, "unseen")
+        return Claim(words.FAILED_CHECK(host=host, checks=joined(sorted(one.failed), ", ")), "for", refs(failed))
+    passed = joined(sorted(one.passed), ", ") or words.NO_TEST_ALONE
+    return Claim(words.PASSED_CHECK(host=host, checks=passed), "unseen")
 
 
 def _launch(case: Case, finding: Finding) -> list[Claim]:
@@ -82,7 +78,7 @@ def _launch(case: Case, finding: Finding) -> list[Claim]:
     )  # a kernel's log alone tells of no launch
     if by is None or case.has_begun or not has_job:
         return []
-    return [Claim(f"no step is recorded: as far as records tell, the launch failed by {by}", "for")]
+    return [Claim(words.LAUNCH_FAILED_BY(what=words.LAUNCH_CLASS[by]), "for")]
 
 
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:
@@ -98,9 +94,8 @@ def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:
     for host in sorted(hosts)[:_SHOWN] if len(hosts) == 1 else ():
         for sort, name in case.locations.of(host)[:1]:
             others = [other for other, _ in case.locations.hosts[sort, name] if other != host]
-            claims.append(
-                Claim(f"{host} stands at {sort} {name}, with {listed(others) or 'no other host'} of this job", "unseen")
-            )
+            text = words.STANDS_AT(host=host, place=f"{sort} {name}", others=listed(others) or words.NO_OTHER_HOST)
+            claims.append(Claim(text, "unseen"))
     return claims
 
 
@@ -113,10 +108,7 @@ def _extent(case: Case, finding: Finding) -> list[Claim]:
         there = {rank for rank, where in place.items() if where == host}
         others = sorted(rank for rank in there - lost if rank in case.ends and case.ends[rank].how == "gave_up")
         if others:
-            text = (
-                f"on {host} only {ranks_text(lost & there)} ended; {ranks_text(others)} there ran on and waited: one process "
-                "or device failed, not the host"
-            )
+            text = words.ONLY_THESE_ENDED(host=host, ended=ranks_text(lost & there), others=ranks_text(others))
             claims.append(Claim(text, "for", case.ends[others[0]].refs[:1]))
     return claims
 

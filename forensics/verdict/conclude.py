@@ -31,7 +31,8 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.texts import UNNAMED_GROUP, ranges
+from forensics.model.said import Said, clause, unlabelled
+from forensics.model.texts import UNNAMED_GROUP, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
@@ -44,6 +45,7 @@ from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import SHOWN, Symptom, counted
+from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
@@ -84,19 +86,15 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
-        lines = (
-            "One error line that no rule explains"
-            if len(said) == 1
-            else f"{len(said)} error lines that no rule explains; the gravest"
-        )
-        summary = f"{lines}: “{said[0].text}”"
+        form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
+        summary = form(number=len(said), line=said[0].text)
     elif choice.symptoms:
         said = _shown(choice.symptoms)
-        summary = "Something went wrong, and no rule explains it" + (f": {said[0].text}" if said else ".")
+        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else words.WENT_WRONG
     elif said := hints(case):
-        summary = f"No line says error; what hints at a failure: {said[0].text}"
+        summary = words.HINT_OF_FAILURE(line=said[0].text)
     else:
-        summary = "No line shows a failure, and no line shows that the run ended well."
+        summary = words.NOTHING_SHOWN
     base = (
         hint
         if hint is not None and not said
@@ -114,11 +112,10 @@ def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
     ]
 
 
-def _to_collect(case: Case) -> str:
+def _to_collect(case: Case) -> Said:
     """Whatever there is of every rank, and the kernel logs of the hosts that are known."""
     hosts = sorted(case.job_hosts)
-    of = f"{', '.join(hosts[:_HOSTS])}{', …' if len(hosts) > _HOSTS else ''}" if hosts else "all hosts"
-    return f"Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {of}"
+    return words.ALL_RECORDS(hosts=head_of(hosts, _HOSTS) or words.ALL_HOSTS)
 
 
 def _devices(finding: Finding) -> list[Device]:
@@ -222,13 +219,17 @@ def _accused_hosts(case: Case, finding: Finding) -> list[str]:
 
 
 def _known_bad(case: Case, finding: Finding) -> list[Claim]:
-    return [Claim(f"{host} was given as known to be bad", "for") for host in _accused_hosts(case, finding)]
+    return [Claim(words.KNOWN_BAD(host=host), "for") for host in _accused_hosts(case, finding)]
 
 
 def _drained(case: Case, finding: Finding, known: Known) -> list[Action]:
-    reason = "you named it as bad, and it is named or suspected again"
     return [
-        Action(kind="drain_node", target=host, command=drain_node(host, "known_bad", known.around), reason=reason)
+        Action(
+            kind="drain_node",
+            target=host,
+            command=drain_node(host, "known_bad", known.around),
+            reason=words.KNOWN_BAD_AGAIN,
+        )
         for host in _accused_hosts(case, finding)
     ]
 
@@ -313,18 +314,18 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
         cause=finding.cause,
         ranks=sorted(finding.ranks),
         hosts=sorted(finding.hosts),
-        why_not=f"{_why_not(best, other)} (“{finding.summary.removeprefix('Undecided: ').rstrip('.')}”)",
+        why_not=words.WHY_NOT(why=_why_not(best, other), summary=clause(unlabelled(finding.summary))),
     )
 
 
 def _why_not(best: Candidate, other: Candidate) -> str:
     if other.refuted_by is not None:
-        return f"{other.refuted_by}"
+        return other.refuted_by
     if (more := counted(other.left_over) - counted(best.left_over)) > 0:
-        return f"leaves {more} more symptom{'' if more == 1 else 's'} unexplained"
+        return words.LEAVES_UNEXPLAINED(symptoms=words.MORE_SYMPTOMS(more))
     if not other.explained:
-        return "explains no symptom"
-    return "says the same less exactly" if other.basis == best.basis else "has weaker evidence"
+        return words.EXPLAINS_NOTHING
+    return words.LESS_EXACT if other.basis == best.basis else words.WEAKER
 
 
 def rows(candidates: Sequence[Candidate], missing: Mapping[str, str]) -> list[FindingRow]:

@@ -14,6 +14,8 @@ from forensics.model import commands
 from forensics.model.commands import Surroundings
 from forensics.model.incident import Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
+from forensics.model.said import Said, joined
+from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
 _PROVEN = ("established", "supported")
@@ -38,32 +40,32 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decis
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
     if do == "restart" and incident.lost.checkpoint:
-        reason = f"{reason}; go on from {incident.lost.checkpoint}"
+        reason = words.GO_ON_FROM(reason=reason, checkpoint=incident.lost.checkpoint)
     return Decision(do=do, reason=reason, lost_gpu_hours=hours)
 
 
-def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, str]:
+def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, Said]:
     if verdict.kind == "healthy":
-        return "wait", "no fault was found"
+        return "wait", words.NO_FAULT
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
-        return "wait", "the job was running when this was taken"
+        return "wait", words.WAS_RUNNING
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
-        return "cannot_tell", "nothing is proven; what to collect is listed"
+        return "cannot_tell", words.NOTHING_PROVEN
     hosts = sorted({*verdict.hosts} & {*again})
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
-        return "evict", f"{', '.join(hosts)} was at fault in an earlier attempt as well"
+        return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", "))
     if verdict.kind == "slow":
-        return "wait", "the job goes on, and nothing shows that a restart would change it"
+        return "wait", words.RESTART_CHANGES_NOTHING
     if _is_lasting(verdict):
-        return "evict", f"the driver reports an error of a device on {_host(verdict)} that a restart does not clear"
+        return "evict", words.LASTING_ERROR(host=_host(verdict))
     if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
-        return "stop", "the next start would fail in the same way; code or configuration must change first"
+        return "stop", words.WOULD_FAIL_AGAIN
     if verdict.kind == "numerics":
-        return "cannot_tell", "what the values came from decides whether they come back"
+        return "cannot_tell", words.ORIGIN_DECIDES
     if verdict.cause in _AGAIN:
-        host = _host(verdict) if verdict.cause == "gpu_fault" else ""
-        return "restart", "no lasting fault is shown" + (f"; leave out {host} until its GPU is tested" if host else "")
-    return "cannot_tell", "whether it comes back is not shown"
+        host, why = _host(verdict) if verdict.cause == "gpu_fault" else "", words.NO_LASTING_FAULT
+        return "restart", words.LEAVE_OUT(reason=why, host=host) if host else why
+    return "cannot_tell", words.RETURN_NOT_SHOWN
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:
@@ -89,8 +91,8 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
     return msgspec.structs.replace(incident, actions=actions)
 
 
-def _host(verdict: Verdict) -> str:
-    return ", ".join(sorted({device.host for device in verdict.devices if device.host}))
+def _host(verdict: Verdict) -> Said:
+    return joined(sorted({device.host for device in verdict.devices if device.host}), ", ")
 
 
 def _is_lasting(verdict: Verdict) -> bool:

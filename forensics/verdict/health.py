@@ -12,7 +12,9 @@ from forensics.facts.event_rows import refs
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.taxonomy import EVENTS
+from forensics.words import verdict as words
 
 _FAILURES = (
     *(kind for kind, row in EVENTS.items() if row.printer != "kernel" and {"failure", "victim"} & set(row.roles)),
@@ -31,7 +33,7 @@ def healthy(case: Case) -> Finding | None:
         detector="health",
         claims=(*completed.values(), *_pace(case)),
         undecided=("no_hang",),
-        summary=f"No fault found: {', '.join(list(completed)[:2])}.",
+        summary=words.NO_FAULT_FOUND(proof=joined(list(completed)[:2], ", ")),
     )
 
 
@@ -43,20 +45,9 @@ def _pace(case: Case) -> list[Claim]:
     )
     if rows.height < 2 or times["sort"].n_unique() > 1:
         return []
-    text = (
-        "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and "
-        "the bundle has no times of phases or waits"
-    )
-    return [
-        Claim(
-            text,
-            "unseen",
-            tuple(
-                Ref(file=file, line=line, text=name)
-                for file, line, name in rows.head(1).select("file", "line", "name").rows()
-            ),
-        )
-    ]
+    shown = rows.head(1).select("file", "line", "name").rows()
+    refs = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
+    return [Claim(words.PACE_UNKNOWN, "unseen", refs)]
 
 
 def _failed(case: Case) -> bool:
@@ -67,42 +58,41 @@ def _failed(case: Case) -> bool:
     return failures.height > 0 or any(end.how != "ended" for end in case.ends.values())
 
 
-def _completions(case: Case) -> dict[str, Claim]:
+def _completions(case: Case) -> dict[Said, Claim]:
     """What proves that work was completed: in a few words, and in full."""
     claims = {}
     ended = [rank for rank, end in case.ends.items() if end.how == "ended"]
     ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
     if ended:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
-        job = f" of {len(case.expected)}" if case.is_world_told and len(case.expected) > len(ended) else ""
-        who = f"{len(ended)}{job} {'process' if len(ended) == 1 and not job else 'processes'}"
-        claims[f"{who} ended normally"] = Claim(f"{who} reported a normal end", "for", tuple(places))
+        who: str = words.PROCESSES(len(ended))
+        if case.is_world_told and len(case.expected) > len(ended):
+            who = words.PROCESSES_OF_ALL(some=len(ended), size=len(case.expected))
+        text = words.REPORTED_NORMAL_END(processes=who)
+        claims[words.ENDED_NORMALLY(processes=who)] = Claim(text, "for", tuple(places))
     elif agents := case.ended_agents:
-        who = f"{len(agents)} {'launcher says' if len(agents) == 1 else 'launchers say'}"
-        text = f"{who} that all processes ended normally"
+        text = words.LAUNCHERS_SAW_NORMAL_END(launchers=words.LAUNCHERS_SAY(len(agents)))
         claims[text] = Claim(text, "for", refs(agents))
     elif told := ended_steps(case.events):
-        which = "its step" if len(told) == 1 else f"all {len(told)} steps"
-        text = f"the scheduler says that {which} ended with status 0"
+        which = words.ITS_STEP if len(told) == 1 else words.ALL_STEPS(number=len(told))
+        text = words.SCHEDULER_SAW_STATUS_0(which=which)
         claims[text] = Claim(text, "for", refs(told))
     elif ends.height:
-        claims["the job says that it ended"] = Claim(
-            "a line says that the job came to its end", "for", refs(ends.iter_rows(named=True), 3)
-        )
+        lines = refs(ends.iter_rows(named=True), 3)
+        claims[words.JOB_SAYS_IT_ENDED] = Claim(words.LINE_SAYS_JOB_ENDED, "for", lines)
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):
         row = steps.row(-1, named=True)
         place = Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
-        text = f"all ranks that print steps completed step {last[0]}"
-        claims[f"last step {last[0]}"] = Claim(text, "for", (place,))
+        text = words.ALL_COMPLETED_STEP(step=last[0])
+        claims[words.LAST_STEP(step=last[0])] = Claim(text, "for", (place,))
     if case.states.counters.height and not case.states.open.height:
         agree = case.states.counters.group_by("gid").agg(
             pl.col("completed").n_unique(), (pl.col("completed") == pl.col("enqueued")).all().alias("even")
         )
         if bool((agree["completed"] == 1).all()) and bool(agree["even"].all()):
-            text = "all members of all groups agree on the last completed operation, and none is open"
-            claims["all members completed the same operations"] = Claim(text, "for", _records(case))
+            claims[words.SAME_OPERATIONS] = Claim(words.MEMBERS_AGREE, "for", _records(case))
     return claims
 
 

@@ -20,6 +20,7 @@ from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import CAUSES, EVENTS
+from forensics.words import verdict as words
 from parsers.tables import TableName, spelled
 
 Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
@@ -204,6 +205,5 @@ def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -
         if not subjects and (one.table in _OPERATIONS or one.kind in _WAITED):
             return ""  # that somebody waits says nothing of a host or a link
         own = one.who in subjects or (not subjects and one.host is not None and one.host in places)
-        return "the process itself" if own else "its peers" if subjects or places else "processes"
-    words = {"kernel": "the kernel", "launcher": "the launcher", "sampler": "a stack sampler", "monitor": "a monitor"}
-    return words.get(one.role, "a tool")
+        return words.ITSELF if own else words.ITS_PEERS if subjects or places else words.SOME_PROCESSES
+    return words.SOURCE.get(one.role, words.A_TOOL)

@@ -8,6 +8,7 @@ from forensics.facts.cost import cost
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Lost
 from forensics.model.names import Kind
+from forensics.words import verdict as words
 
 
 def price(case: Case, finding: Finding, kind: Kind) -> Lost:
@@ -42,5 +43,5 @@ def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:
         return action
     first, reason = finding.first_anomaly.step, action.reason
     if kind == "numerics" and first is not None and first - one.step < BACK and finding.first_anomaly.tensor is None:
-        reason = f"{reason}; none is known that lies {BACK} steps before it"
+        reason = words.NO_CHECKPOINT_WELL_BEFORE(reason=reason, steps=BACK)
     return msgspec.structs.replace(action, target=one.name, reason=reason)

@@ -12,10 +12,12 @@ import msgspec
 from forensics.model.commands import NOWHERE, Surroundings, drain_node
 from forensics.model.incident import Action, Evidence, Incident
 from forensics.model.past import Past, PastIncident, Thing
+from forensics.model.said import Said, joined
 from forensics.verdict.accused import accused, suspected
 from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.offenders import OF_THINGS, Offender, offenders
 from forensics.verdict.signature import words_of
+from forensics.words import verdict as words
 
 _EARLIER = 3  # incidents of the past that are listed
 NO_PAST = Past()
@@ -74,14 +76,14 @@ def _marked(
     named = accused(incident)
     claims, actions = [], list(incident.actions)
     for kind, name in again:
-        attempts = ", ".join(str(number) for number in sorted(set(before[kind, name])))
-        word = "at fault" if (kind, name) in named else "suspected"
-        claims.append(f"{kind} {name} was {word} in attempt {attempts} as well, whichever ranks ran there")
+        attempts = joined(map(str, sorted(set(before[kind, name]))), ", ")
+        what = words.AT_FAULT if (kind, name) in named else words.SUSPECTED
+        claims.append(words.WAS_BEFORE(thing=words.THING[kind], name=name, what=what, attempts=attempts))
         if kind == "host" and (kind, name) in named:
             command = drain_node(name, "repeat_offender", around)
             actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))
         elif kind == "host":
-            reason = f"{claims[-1]}: a host that is suspected again and again should be taken out and tested"
+            reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
             actions.append(Action(kind="inspect_hardware", target=name, command=None, reason=reason))
     return msgspec.structs.replace(with_claims(incident, claims), actions=actions)
 
@@ -93,8 +95,8 @@ def _with_new_hosts(incident: Incident, hosts: Mapping[int, frozenset[str]]) -> 
     for kind, name in sorted(accused(incident) | suspected(incident)):
         if kind != "host" or not older or name in older[-1]:
             continue
-        was = any(name in there for there in older)
-        claims.append(f"host {name} is {'back again' if was else 'new'} in attempt {incident.attempt}")
+        what = words.BACK_AGAIN if any(name in there for there in older) else words.NEW
+        claims.append(words.IS_MEMBER(name=name, what=what, attempt=incident.attempt))
     return with_claims(incident, claims)
 
 
@@ -105,32 +107,37 @@ def _with_past(incident: Incident, known: Mapping[Thing, Offender], past: Past) 
         if thing in known:
             claims.append(_told(known[thing]))
         elif past.incidents and thing[0] == "host" and not any(thing[1] in one.hosts for one in past.incidents):
-            claims.append(
-                f"host {thing[1]} is new: it took part in no incident of the history ({len(past.incidents)} in all)"
-            )
+            claims.append(words.NEW_TO_HISTORY(name=thing[1], number=len(past.incidents)))
     same = [
         one
         for one in past.incidents
         if one.signature == words_of(incident.verdict) and incident.verdict.cause is not None
     ]
     if same:
-        claims.append(f"the same signature came before: {_listed(same)}")
+        claims.append(words.SAME_SIGNATURE(incidents=_listed(same)))
     return with_claims(incident, claims)
 
 
-def _told(one: Offender) -> str:
+def _told(one: Offender) -> Said:
     """ "host n7 was accused in 3 of the 5 earlier incidents …"."""
-    chance = f"an innocent one would be in {one.expected:.2g}" + (f", chance {one.chance:.2g}" if one.is_likely else "")
-    if not one.is_likely:
-        chance += "; the same ranks ran there each time" if one.is_of_ranks and one.of > 1 else "; this may be chance"
-    earlier = "1 earlier incident" if one.of == 1 else f"{one.of} earlier incidents"
-    word = "suspected" if one.suspected == len(one.times) else "accused or suspected" if one.suspected else "accused"
-    return f"{one.kind} {one.name} was {word} in {len(one.times)} of {earlier} of the history ({chance}): {_listed(one.times)}"
+    expected = words.INNOCENT_WOULD_BE(expected=f"{one.expected:.2g}")
+    form = words.SAME_RANKS if one.is_of_ranks and one.of > 1 else words.MAY_BE_CHANCE
+    form = words.WITH_CHANCE if one.is_likely else form
+    what = words.ACCUSED_OR_SUSPECTED if one.suspected else words.ACCUSED
+    return words.IN_HISTORY(
+        thing=words.THING[one.kind],
+        name=one.name,
+        what=words.WAS_SUSPECTED if one.suspected == len(one.times) else what,
+        times=len(one.times),
+        earlier=words.ONE_EARLIER if one.of == 1 else words.EARLIER(number=one.of),
+        chance=form(expected=expected, chance=f"{one.chance:.2g}"),
+        incidents=_listed(one.times),
+    )
 
 
-def _listed(incidents: Sequence[PastIncident]) -> str:
+def _listed(incidents: Sequence[PastIncident]) -> Said:
     shown = [f"{one.bundle}{f' ({one.time_utc[:10]})' if one.time_utc else ''}" for one in incidents[-_EARLIER:]]
-    return ", ".join(shown) + (", …" if len(incidents) > _EARLIER else "")
+    return joined((*shown, *(("…",) if len(incidents) > _EARLIER else ())), ", ")
 
 
 def with_claims(incident: Incident, claims: Sequence[str]) -> Incident:

@@ -5,18 +5,20 @@ import polars as pl
 from forensics.case import Case
 from forensics.model.finding import Finding
 from forensics.model.names import Kind
+from forensics.model.said import Said
+from forensics.words import verdict as words
 
 
-def refuted_by(case: Case, finding: Finding, kind: Kind) -> str | None:
+def refuted_by(case: Case, finding: Finding, kind: Kind) -> Said | None:
     """Why a finding cannot be so, as a sentence; None where nothing speaks against it for certain."""
     if case.ended_well and kind in ("hang", "crash", "launch"):
-        return "every rank says that it ended well"
+        return words.ALL_ENDED_WELL
     if kind == "launch" and case.has_begun:
-        return "the run had begun"
+        return words.HAD_BEGUN
     if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)):
-        return f"rank {was_in} timed out in that very operation"
+        return words.TIMED_OUT_THERE(rank=was_in)
     if finding.cause == "rank_died" and (shown := _shown(case, finding)):
-        return f"a stack shows the process of rank {shown} alive"
+        return words.STACK_SHOWS_ALIVE(rank=shown)
     return None
 
 

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from forensics.case import Case
 from forensics.model.finding import Claim
 from forensics.model.names import Reason
+from forensics.model.said import inside, unlabelled
 from forensics.verdict.arbitrate import Candidate
+from forensics.words import verdict as words
 
 # What members brought to one call does not change by waiting.
 _OF_THE_CALL = ("collective_mismatch",)
@@ -22,34 +24,24 @@ def timed(case: Case, one: Candidate) -> Candidate:
     witness = case.time_witness
     finding = one.finding
     if witness.went_on:
-        against = tuple(Claim(f"the job was running: {text}", "against", refs) for text, refs in witness.went_on)
-        words = "A later step was completed, so the job was running when this was taken."
+        against = tuple(Claim(words.RAN_ON(how=how), "against", refs) for how, refs in witness.went_on)
         nobody = replace(
             finding, cause=None, ranks=(), hosts=(), devices=(), links=(), cycle=(), suspect_ranks=(), suspect_hosts=(),
-            site=None, code=None, undecided=("no_hang",), claims=(*finding.claims, *against), summary=words,
+            site=None, code=None, undecided=("no_hang",), claims=(*finding.claims, *against), summary=words.LATER_STEP,
         )  # fmt: skip
         return replace(one, finding=nobody, kind="unknown")
     if witness.stood:
         return one
     reason: Reason = "no_time_witness" if case.states.open.height else "single_snapshot"
     suspects = tuple(sorted({*finding.ranks, *finding.cycle, *finding.suspect_ranks}))
-    words = (
-        f"If the job stands still, {_inside(finding.summary)} Nothing in the bundle shows that it does; a second dump a minute "
-        "later would, or --hung if you know."
-    )
+    summary = words.IF_IT_STANDS_STILL(summary=inside(unlabelled(finding.summary)))
     reasons = tuple(dict.fromkeys((*finding.undecided, reason)))
     weaker = replace(
-        finding, ranks=(), cycle=(), links=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=words,
+        finding, ranks=(), cycle=(), links=(), suspect_ranks=suspects, hosts=(), devices=(), undecided=reasons, summary=summary,
         suspect_hosts=tuple(sorted({*finding.hosts, *finding.suspect_hosts})),
-        collect=("a second Flight Recorder or stack dump of all ranks, a minute later", *finding.collect),
+        collect=(words.SECOND_DUMP, *finding.collect),
     )  # fmt: skip
     return replace(one, finding=weaker)
-
-
-def _inside(summary: str) -> str:
-    """A sentence as it goes on after a comma; "GPU 3 of …" keeps its capitals."""
-    text = summary.removeprefix("Undecided: ")
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _is_over(case: Case) -> bool:

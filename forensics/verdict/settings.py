@@ -9,6 +9,8 @@ from forensics.case import Case
 from forensics.facts.odd_settings import At, OddSetting, explaining
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.model.said import joined
+from forensics.words import verdict as words
 
 _SHOWN = 3
 
@@ -23,7 +25,7 @@ def with_settings(case: Case, finding: Finding) -> Finding:
         finding,
         claims=(*finding.claims, *(Claim(one.text, "for", one.refs) for one in odd)),
         actions=(*_checks(odd), *finding.actions),
-        summary=" ".join([finding.summary, f"{odd[0].text}."]),
+        summary=joined((finding.summary, words.STATED(text=odd[0].text)), " "),
     )
 
 
@@ -39,7 +41,6 @@ def _at(case: Case, finding: Finding) -> At:
 
 def _checks(odd: Iterable[OddSetting]) -> Iterable[Action]:
     for one in odd:
-        target = f"{one.name} of {one.holders}"
-        yield Action(
-            kind="check_config", target=target, command=None, reason=f"it is {one.value}, elsewhere {one.other}"
-        )
+        target = words.SETTING_OF(name=one.name, holders=one.holders)
+        reason = words.IT_IS_ELSEWHERE(value=one.value, other=one.other)
+        yield Action(kind="check_config", target=target, command=None, reason=reason)

@@ -7,7 +7,9 @@ from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.shared_place import shared_place
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.model.said import joined, sentence
 from forensics.model.texts import SITE
+from forensics.words import verdict as words
 
 _SHOWN = 4
 
@@ -20,26 +22,23 @@ def with_shared_host(case: Case, finding: Finding) -> Finding:
     if shared is None:
         return finding
     at = f"{shared.code.function} ({shared.code.file}:{shared.code.line})"
-    text = (
-        f"every rank of {shared.host}, and no other, is in {at}: what they share holds them up, not one of them: a loader or the "
-        "storage of that host, or a part of the work that is theirs alone"
-    )
+    text = words.ALL_OF_THE_HOST(host=shared.host, at=at)
     beside = [
         Claim(
-            f"process {row['pid']} of {shared.host}, which is no rank, is {SITE[row['site']]}",
+            words.BESIDE_THE_RANKS(pid=row["pid"], host=shared.host, doing=SITE[row["site"]]),
             "for",
             (stack_ref(dict(row)),),
         )
         for row in shared.others[:_SHOWN]
     ]
     look = Action(
-        kind="collect_more", target=f"stacks and logs of all processes of {shared.host} that are no ranks", command=None,
-        reason="a loader or a store that its ranks share would show there",
+        kind="collect_more", target=words.STACKS_OF_NO_RANKS(host=shared.host), command=None,
+        reason=words.WOULD_SHOW_THERE,
     )  # fmt: skip
     return replace(
         finding,
         hosts=finding.hosts or (shared.host,),
         claims=(*finding.claims, Claim(text, "for", tuple(stack_ref(dict(row)) for row in shared.stacks[:2])), *beside),
         actions=finding.actions if beside else (look, *finding.actions),
-        summary=f"{finding.summary} {text[:1].upper()}{text[1:]}.",
+        summary=joined((finding.summary, sentence(text)), " "),
     )

@@ -16,6 +16,8 @@ from forensics.model.commands import drain_node
 from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device
 from forensics.model.ref import Ref
+from forensics.model.said import Form, joined
+from forensics.words import numerics as words
 
 _NEAR_BITS = 3.0  # less headroom than this is worth saying
 _GROWN = 4.0
@@ -38,10 +40,11 @@ def growth_claims(births: Births, row: Row) -> Iterator[Claim]:
     if not telling and (other := fastest(births.history, row["rank"], row["place"])) is not None:
         telling.append(other)
     for growth in telling[:2]:
-        figures = ", ".join(f"step {step}: {value:.4g}" for step, value in growth.series)
-        bits = growth.headroom_bits
-        room = f"; {max(bits, 0):.1f} bits below the largest {growth.row['dtype']}" if bits is not None else ""
-        yield Claim(f"absmax of {where(growth.row)}: {figures}{room}", "for", (ref(growth.row),))
+        figures = joined((words.AT_STEP(step=step, value=f"{value:.4g}") for step, value in growth.series), ", ")
+        text, bits = words.GROWTH(where=where(growth.row), figures=figures), growth.headroom_bits
+        if bits is not None:
+            text = words.HEADROOM(growth=text, bits=f"{max(bits, 0):.1f}", dtype=growth.row["dtype"])
+        yield Claim(text, "for", (ref(growth.row),))
 
 
 def _is_telling(growth: Growth) -> bool:
@@ -64,32 +67,31 @@ def repeat_claims(case: Case, births: Births) -> Iterator[Claim]:
             seen.add((step, root.rank, module, op))
     if len(ended) > 1:
         minor, observed = sum(ended.values()), births.history["step"].n_unique()
-        said = f"bad values first appeared in {len(ended)} of {observed} observed steps; in {minor} of them they were gone after the step"
-        yield Claim(said, "for")
+        yield Claim(words.STEPS_WITH_BAD_VALUES(number=len(ended), observed=observed, minor=minor), "for")
     if len({step for step, *_ in seen}) < _REPEATS:
         return
     modules, ops = Counter(births.ops["module"].drop_nulls()), Counter(births.ops["op"].drop_nulls())
     ranks = births.ranks
-    yield from _crowded("rank {}", [rank for _, rank, _, _ in seen], dict.fromkeys(ranks, 1))
+    yield from _crowded(words.CROWDED_RANK, [rank for _, rank, _, _ in seen], dict.fromkeys(ranks, 1))
     yield from _crowded(
-        "host {}", [hosts.get(rank) for _, rank, _, _ in seen], Counter(hosts.get(rank) for rank in ranks)
+        words.CROWDED_HOST, [hosts.get(rank) for _, rank, _, _ in seen], Counter(hosts.get(rank) for rank in ranks)
     )
     yield from _crowded(
-        "pipeline stage {}", [stages.get(rank) for _, rank, _, _ in seen], Counter(stages.get(rank) for rank in ranks)
+        words.CROWDED_STAGE, [stages.get(rank) for _, rank, _, _ in seen], Counter(stages.get(rank) for rank in ranks)
     )
-    yield from _crowded("module {}", [module for _, _, module, _ in seen], dict.fromkeys(modules, 1))
-    yield from _crowded("operation {}", [op for _, _, _, op in seen], ops)
+    yield from _crowded(words.CROWDED_MODULE, [module for _, _, module, _ in seen], dict.fromkeys(modules, 1))
+    yield from _crowded(words.CROWDED_OPERATION, [op for _, _, _, op in seen], ops)
 
 
-def _crowded(text: str, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iterator[Claim]:
+def _crowded(form: Form, places: Sequence[Any], sizes: Mapping[Any, int]) -> Iterator[Claim]:
     """The place with most births, if it holds more than its size lets expect; nothing where places are not known."""
     if None in places or None in sizes or len(sizes) < 2:
         return
     name, hits = max(Counter(places).items(), key=lambda item: (item[1], str(item[0])))
     odds = chance(hits, len(places), sizes.get(name, 0) / sum(sizes.values()))
     if hits >= _REPEATS and 0 < odds < _RARE:
-        said = f"{text.format(name)} holds {hits} of {len(places)} first bad values; by chance alone that happens once in {1 / odds:.2g}"
-        yield Claim(said, "for")
+        where = form(name=name)
+        yield Claim(words.HOLDS_MANY(place=where, hits=hits, number=len(places), odds=f"{1 / odds:.2g}"), "for")
 
 
 class Hardware(msgspec.Struct, frozen=True):
@@ -112,17 +114,16 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
     records = list(unique.values())
     hosts = sorted({short_host(record["host"]) for record in records})
     claims = [
-        Claim(f"{record['host']}: {record['code'] or record['kind']} shortly before it", "for",
+        Claim(words.SHORTLY_BEFORE(host=record["host"], code=record["code"] or record["kind"]), "for",
               (Ref(file=record["file"], line=record["line"], text=record["text"] or ""),))
         for record in records[:5]
     ]  # fmt: skip
-    reason = "its device reported an error shortly before the first bad value"
     actions = [
         Action(
             kind="drain_node",
             target=host,
             command=drain_node(host, "gpu_fault"),
-            reason=reason,
+            reason=words.ERROR_SHORTLY_BEFORE,
         )
         for host in hosts
     ]
@@ -167,8 +168,8 @@ def step_claims(case: Case, births: Births, row: Row) -> Iterator[Claim]:
     """The last step in which nothing bad was seen, and checkpoints that may hold the bad value."""
     before = [step for step in births.history["step"].unique().to_list() if step < row["step"]]
     if before:
-        yield Claim(f"step {max(before)} is the last step observed before it", "for")
+        yield Claim(words.LAST_STEP_BEFORE(step=max(before)), "for")
     later = next((one for one in case.checkpoints.complete if one.step >= row["step"]), None)
     if later is not None:
         reference = () if later.ref is None else (later.ref,)
-        yield Claim(f"checkpoints from step {later.step} on may hold the bad value", "for", reference)
+        yield Claim(words.CHECKPOINTS_MAY_HOLD_IT(step=later.step), "for", reference)

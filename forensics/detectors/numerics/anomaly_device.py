@@ -16,6 +16,8 @@ from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device
+from forensics.model.said import Said
+from forensics.words import numerics as words
 
 
 class Suspect(NamedTuple):
@@ -23,7 +25,7 @@ class Suspect(NamedTuple):
 
     devices: tuple[Device, ...] = ()
     claims: tuple[Claim, ...] = ()
-    sentences: tuple[str, ...] = ()
+    sentences: tuple[Said, ...] = ()
 
 
 NO_DEVICE = Suspect()
@@ -43,13 +45,10 @@ def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
         return NO_DEVICE
     device = _device(case, row)
     count = peers["rank"].n_unique()
-    text = (
-        f"{_name(device, row)} is a suspect: {count} other rank{'s' if count > 1 else ''} computed the same well, on values up to "
-        f"{most:.4g}, its own were up to {own:.4g}; no error record is needed for that, and none would clear it"
+    text = words.DEVICE_IS_SUSPECT(
+        device=_name(device, row), others=words.OTHER_RANKS(count), most=f"{most:.4g}", own=f"{own:.4g}"
     )
-    return Suspect(
-        (device,), (Claim(text, "for", (ref(row),)),), (f"Its device is a suspect: {count} peers computed it well.",)
-    )
+    return Suspect((device,), (Claim(text, "for", (ref(row),)),), (words.DEVICE_SUSPECT_IN_SHORT(number=count),))
 
 
 def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
@@ -57,11 +56,7 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
     peers = _peers(births, row)
     if row["rank"] < 0 or not _are_well(peers):
         return ()
-    what = row["op"] or "the same operation"
-    reason = (
-        f"{peers['rank'].n_unique()} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; "
-        "other operations use other parts of it, and no error record clears it"
-    )
+    reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=row["op"] or words.SAME_OPERATION)
     return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)
 
 
@@ -91,8 +86,9 @@ def _device(case: Case, row: Row) -> Device:
     return Device(host=row["host"] or one.get("host"), pci=one.get("pci"), index=index, uuid=one.get("uuid"))
 
 
-def _name(device: Device, row: Row) -> str:
+def _name(device: Device, row: Row) -> Said:
     """ "GPU 3 of node1, the device of rank 11"."""
     gpu = device.pci if device.index is None else str(device.index)
-    own = f"the device of rank {row['rank']}"
-    return f"GPU {gpu} of {device.host}, {own}," if gpu is not None and device.host else own
+    if gpu is None or not device.host:
+        return words.DEVICE_OF(rank=row["rank"])
+    return words.GPU_OF(gpu=gpu, host=device.host, rank=row["rank"])

@@ -7,6 +7,7 @@ from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.names import Cause
+from forensics.words import numerics as words
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 
@@ -17,23 +18,21 @@ def jump_finding(detector: str, row: Row) -> Finding:
     state = row["base"] in STATES
     cause: Cause = "bad_state" if state else "replica_divergence"
     size = row["absmax"] if row["absmax"] is not None else max(abs(row["min"]), abs(row["max"]))
-    text = f"{speaker(rank)}: {size:.3g} in {where(row)}; no other rank holds anything near it"
-    back = "a parameter holds a value that no update makes" if state else "the step computed with a value from nowhere"
+    told = {"who": speaker(rank), "size": f"{size:.3g}", "where": where(row)}
+    back = words.NO_UPDATE_MAKES_IT if state else words.FROM_NOWHERE
     return Finding(
         detector=detector,
         cause=cause,
         ranks=(rank,) if rank >= 0 else (),
         first_anomaly=first_anomaly(row, rank, None, cause),
-        claims=(Claim(text, "for", (ref(row),)),),
+        claims=(Claim(words.LEAPT_ALONE(**told), "for", (ref(row),)),),
         severity="severe",
         actions=(
-            Action(
-                kind="inspect_hardware", target=f"rank {rank}", command=None, reason="a flipped bit looks like this"
-            ),
+            Action(kind="inspect_hardware", target=f"rank {rank}", command=None, reason=words.FLIPPED_BIT),
             Action(kind="rollback", target=before_step(row["step"]), command=None, reason=back),
         ),
         tensors=(TensorRow(rank=rank, value="finite", role="root", **{name: row[name] for name in _NAMES}),)
         if rank >= 0
         else (),
-        summary=f"On {speaker(rank)} a value leapt to {size:.3g} in {where(row)}, beyond all that other ranks hold.",
+        summary=words.LEAPT(**told),
     )

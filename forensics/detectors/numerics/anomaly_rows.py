@@ -6,7 +6,9 @@ from typing import Any
 
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
-from forensics.model.texts import ranges
+from forensics.model.said import Said, joined
+from forensics.model.texts import PHASE, ranges
+from forensics.words import numerics as words
 from parsers.rank_list import rank_list
 
 Row = Mapping[str, Any]
@@ -20,31 +22,30 @@ def value_of(row: Row) -> str:
     return "inf" if row.get("inf") or row.get("bad") else "finite"
 
 
-def shown_value(row: Row) -> str:
+def shown_value(row: Row) -> Said:
     """As `value_of`, as people write it."""
-    return {"nan": "NaN", "inf": "Inf"}.get(value_of(row), "a finite value")
+    return words.VALUE[value_of(row)]
 
 
-def speaker(rank: int) -> str:
+def speaker(rank: int) -> Said:
     """`rank 3`, or the words for a process whose rank nobody printed."""
-    return f"rank {rank}" if rank >= 0 else "a process without a rank"
+    return words.RANK(rank=rank) if rank >= 0 else words.NO_RANK
 
 
-def where(row: Row) -> str:
+def where(row: Row) -> Said:
     """`blocks.1.fc2 (Linear, output), forward, step 4, micro-batch 1`."""
-    inner = ", ".join(str(row[name]) for name in ("op", "tensor") if row[name] is not None)
-    parts = [f"{row['module'] or 'an unnamed module'} ({inner})" if inner else str(row["module"])]
+    inner = joined((str(row[name]) for name in ("op", "tensor") if row[name] is not None), ", ")
+    module = row["module"] or words.UNNAMED_MODULE
+    place = words.MODULE(module=module, inner=inner) if inner else joined((module,), "")
     if row["phase"]:
-        parts.append(str(row["phase"]))
-    parts.append(f"step {row['step']}")
-    if row["microbatch"] is not None:
-        parts.append(f"micro-batch {row['microbatch']}")
-    return ", ".join(parts)
+        place = words.PART(place=place, part=PHASE.get(row["phase"], row["phase"]))
+    place = words.PART(place=place, part=f"step {row['step']}")
+    return place if row["microbatch"] is None else words.PART(place=place, part=f"micro-batch {row['microbatch']}")
 
 
-def describe(row: Row) -> str:
+def describe(row: Row) -> Said:
     """As `where`, with the rank."""
-    return f"{speaker(row['rank'])}: {where(row)}"
+    return words.AT(who=speaker(row["rank"]), where=where(row))
 
 
 def ref(row: Row) -> Ref:

@@ -11,6 +11,8 @@ from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim
+from forensics.model.said import Said, joined
+from forensics.words import numerics as words
 
 _FEW_DIGITS = ("float8", "e4m3", "e5m2", "float16", "half", "bfloat16", "fp8", "fp16", "bf16")
 _SHOWN = 3
@@ -32,25 +34,20 @@ def scaling_claims(tensors: pl.DataFrame, births: Births, row: Row) -> Iterator[
             yield Claim(_scaled(one), "for", (ref(one),))
     word = row["format"] or row["dtype"] or ""
     if (row["op"] or "").lower() in MASK_CONSUMERS and any(name in word.lower() for name in _FEW_DIGITS):
-        yield Claim(f"{row['op']} computes exponentials, which need many digits, and ran in {word}", "for", (ref(row),))
+        yield Claim(words.EXPONENTIALS(op=row["op"], dtype=word), "for", (ref(row),))
 
 
-def _scaled(one: Row) -> str:
+def _scaled(one: Row) -> Said:
     """ "its input is kept as e4m3, amax 0, scale Inf: 0 times Inf is NaN"."""
     parts = [
-        f"kept as {one['format']}" if one["format"] else "",
-        f"amax {_number(one['amax'])}" if one["amax"] is not None else "",
-        f"scale {_number(one['scale'])}" if one["scale"] is not None else "",
+        words.KEPT_AS(format=one["format"]) if one["format"] else "",
+        words.AMAX(value=_number(one["amax"])) if one["amax"] is not None else "",
+        words.SCALE(value=_number(one["scale"])) if one["scale"] is not None else "",
     ]
-    text = f"its {one['tensor']} is " + ", ".join(part for part in parts if part)
-    if one["scale"] is not None and not isfinite(one["scale"]):
-        why = (
-            "a block whose largest value is 0 has no finite scale, and 0 times Inf is NaN"
-            if one["amax"] == 0
-            else "no value survives such a scale"
-        )
-        text += f": {why}"
-    return text
+    text = words.ITS_TENSOR(tensor=one["tensor"], how=joined(parts, ", "))
+    if one["scale"] is None or isfinite(one["scale"]):
+        return text
+    return (words.NO_FINITE_SCALE if one["amax"] == 0 else words.NOTHING_SURVIVES)(tensor=text)
 
 
 def _number(value: float) -> str:

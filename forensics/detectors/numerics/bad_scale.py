@@ -14,6 +14,7 @@ from forensics.facts.scales import bad_scales
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
 
 _MANY = 0.5  # of the ranks that report scales, and more than two
 
@@ -28,10 +29,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ranks = tuple(sorted(set(first["rank"].to_list())))
     of_program = len(ranks) > 2 and len(ranks) >= _MANY * told["rank"].n_unique()
     row = first.row(0, named=True)
-    words = "NaN" if row["scale"] != row["scale"] else "Inf"
-    form = f" of {row['format']}" if row["format"] else ""
-    why = ", its amax is 0: nothing but zeros was seen, or the recipe does not guard it" if row["amax"] == 0 else ""
-    text = f"{where(row)}: the scale{form} is {words}{why}"
+    value = "nan" if row["scale"] != row["scale"] else "inf"
+    form = words.SCALE_OF_FORMAT_IS if row["format"] else words.SCALE_IS
+    text = form(where=where(row), format=row["format"], value=words.VALUE[value])
+    if row["amax"] == 0:
+        text = words.AMAX_IS_ZERO(scale=text)
     before = told.filter(
         (pl.col("rank") == row["rank"]) & pl.col("module").eq_missing(pl.lit(row["module"], pl.String))
         & pl.col("tensor").eq_missing(pl.lit(row["tensor"], pl.String)) & (pl.col("step") < row["step"])
@@ -39,9 +41,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     claims = [Claim(text, "for", (ref(row),))]
     if before.height:
         last = before.row(-1, named=True)
-        claims.append(
-            Claim(f"at step {last['step']} it was {last['scale']:.4g}, amax {last['amax']}", "for", (ref(last),))
-        )
+        was = words.SCALE_WAS(step=last["step"], scale=f"{last['scale']:.4g}", amax=last["amax"])
+        claims.append(Claim(was, "for", (ref(last),)))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -52,16 +53,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
                 rank=None if of_program else row["rank"], step=row["step"], microbatch=row["microbatch"], phase=row["phase"],
-                module=row["module"], op=row["op"], tensor=row["tensor"], value="nan" if words == "NaN" else "inf",
+                module=row["module"], op=row["op"], tensor=row["tensor"], value=value,
                 signature=f"bad_scale/{row['module']}",
             ),
             actions=(
                 Action(
-                    kind="check_config", target="scaling recipe and number format", command=None,
-                    reason="a scale without a finite value loses all that is multiplied by it",
+                    kind="check_config", target=words.RECIPE_AND_FORMAT, command=None,
+                    reason=words.SCALE_LOSES_ALL,
                 ),
             ),
-            summary=f"A scale became {words} on {ranks_text(ranks)}: {text}.",
+            summary=words.SCALE_BECAME(value=words.VALUE[value], who=ranks_text(ranks), what=text),
         ),
     )  # fmt: skip
 

@@ -9,14 +9,16 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import Row, first_anomaly, ref, speaker, where
+from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, where
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.names import Cause
+from forensics.model.said import Form, joined
 from forensics.model.texts import ranges
+from forensics.words import numerics as words
 
 _CALM_PCT, _CLIPPED_PCT, _LOST_PCT = 0.1, 1.0, 25.0  # of values; below the first nothing is wrong
 _CALM_LOST_PCT = 5.0
@@ -36,11 +38,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     zero = _vanished(frame.filter(~pl.col("step").is_in(_skipped(case, frame))))
     found = []
     if clipped is not None:
-        found.append(_finding(frame, clipped, "overflow", "of its values are clipped at the largest one of the format"))
+        found.append(_finding(frame, clipped, "overflow", words.CLIPPED))
     if zero is not None:
         found.append(_zero_finding(frame, *zero))
     elif lost is not None:
-        found.append(_finding(frame, lost, "underflow", "of its values are too small for the format and became zero"))
+        found.append(_finding(frame, lost, "underflow", words.TOO_SMALL))
     return tuple(found)
 
 
@@ -100,7 +102,7 @@ def _vanished(frame: pl.DataFrame) -> tuple[int, pl.DataFrame, pl.DataFrame] | N
     return first, steps, rows.filter((pl.col("step") == first) & pl.col("zero"))
 
 
-def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) -> Finding:
+def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, how: Form) -> Finding:
     row = first.row(0, named=True)
     same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
     hit = sorted(set(same["rank"].to_list()))
@@ -108,7 +110,8 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
     same_module = pl.col("module").eq_missing(row["module"])  # in any step: of large files not all rows are kept
     ran = frame.lazy().filter(same_module).select(pl.col("rank").n_unique()).collect().item()
     everywhere = 2 * len(hit) >= ran
-    share = f"{row['share']:.3g} % {what}"
+    share = how(share=f"{row['share']:.3g}")
+    summary = words.FROM_STEP_ON_RANKS if shown else words.FROM_STEP_ON
 
     return Finding(
         detector=DETECTOR.name,
@@ -118,12 +121,12 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, what: str) 
         first_anomaly=first_anomaly(row, None, None, cause),
         undecided=() if everywhere else ("tied_explanations",),
         claims=(
-            Claim(f"{speaker(row['rank'])}: {where(row)}: {share}; before it was calm", "for", (ref(row),)),
+            Claim(words.BEFORE_IT_WAS_CALM(at=describe(row), share=share), "for", (ref(row),)),
             *_trend(frame, row),
         ),
         severity="severe",
         actions=_actions(row),
-        summary=f"From step {row['step']} on, {share} in {where(row)}{f' (ranks {ranges(shown)})' if shown else ''}.",
+        summary=summary(step=row["step"], share=share, where=where(row), ranks=ranges(shown)),
     )
 
 
@@ -134,16 +137,15 @@ def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
     name = next((name for name in ("amax", "absmax") if before[name].drop_nulls().len() > 1), None)
     if name is None:
         return ()
-    figures = ", ".join(
-        f"step {step}: {value:.4g}" for step, value in before.select("step", name).drop_nulls().iter_rows()
-    )
-    return (Claim(f"its {name}: {figures}", "for", (ref(row),)),)
+    told = before.select("step", name).drop_nulls().iter_rows()
+    figures = joined((words.AT_STEP(step=step, value=f"{value:.4g}") for step, value in told), ", ")
+    return (Claim(words.ITS_FIGURES(name=name, figures=figures), "for", (ref(row),)),)
 
 
 def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
     row = rows.sort("rank", "place").row(0, named=True)
     share = float(steps.filter(pl.col("step") == step)["share"][0])
-    text = f"{100 * share:.0f} % of the gradients seen in step {step} are zero, and were not before"
+    text = words.GRADIENTS_ARE_ZERO(percent=f"{100 * share:.0f}", step=step)
     return Finding(
         detector=DETECTOR.name,
         cause="underflow",
@@ -152,17 +154,15 @@ def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.
         claims=(Claim(text, "for", (ref(row),)),),
         severity="severe",
         actions=_actions(row),
-        summary=f"From step {step} on gradients are zero: {text}.",
+        summary=words.GRADIENTS_ZERO_FROM(step=step, what=text),
     )
 
 
 def _actions(row: Row) -> tuple[Action, ...]:
-    target = "loss scale, scaling recipe and number format"
-    reason = "the range of the format is exhausted"
-    before = before_step(row["step"])
+    target, before = words.SCALE_RECIPE_AND_FORMAT, before_step(row["step"])
     return (
-        Action(kind="check_config", target=target, command=None, reason=reason),
-        Action(kind="rollback", target=before, command=None, reason="later steps learnt from clipped or lost values"),
+        Action(kind="check_config", target=target, command=None, reason=words.RANGE_EXHAUSTED),
+        Action(kind="rollback", target=before, command=None, reason=words.LEARNT_FROM_LOST_VALUES),
     )
 
 

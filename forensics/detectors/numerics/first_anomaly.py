@@ -44,7 +44,9 @@ from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Severity
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
 from parsers.rank_list import rank_list
 
 _SHOWN = 200
@@ -164,7 +166,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),
-        summary=" ".join([_summary(births, answer, row), *device.sentences]),
+        summary=joined((_summary(births, answer, row), *device.sentences), " "),
     )
 
 
@@ -180,30 +182,32 @@ def _clean_before(births: Births, row: Row) -> Row | None:
 
 
 def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, clean: Row | None) -> list[Claim]:
-    rank = row["rank"]
-    claims = [Claim(f"{speaker(rank)}: first bad value, {shown_value(row)} in {where(row)}", "for", (ref(row),))]
+    rank, who = row["rank"], speaker(row["rank"])
+    first = words.FIRST_BAD_VALUE(who=who, value=shown_value(row), where=where(row))
+    claims = [Claim(first, "for", (ref(row),))]
     if clean is not None:
-        claims.append(Claim(f"{speaker(rank)}: last values known to be finite before it", "for", (ref(clean),)))
+        claims.append(Claim(words.LAST_FINITE(who=who), "for", (ref(clean),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
-        claims.append(Claim("the forward pass of the same module was finite", "for", (ref(forward),)))
+        claims.append(Claim(words.FORWARD_WAS_FINITE, "for", (ref(forward),)))
     if answer.cause == "bad_state":
-        claims.append(Claim("the state was bad when it was first observed, so the cause lies before this step", "for"))
+        claims.append(Claim(words.BAD_WHEN_FIRST_OBSERVED, "for"))
     for root in roots:
         if root is not answer.lead:
             other = bad_row(births, root.at)
-            text = f"{speaker(other['rank'])}: {'another' if root.rank in answer.ranks else 'a possible other'} origin"
-            claims.append(Claim(f"{text} in {where(other)}", "for", (ref(other),)))
+            form = words.ANOTHER_ORIGIN if root.rank in answer.ranks else words.POSSIBLE_ORIGIN
+            claims.append(Claim(form(who=speaker(other["rank"]), where=where(other)), "for", (ref(other),)))
     infected = sorted(births.spread.first.items())
     for echo, (at, _) in [item for item in infected if item[0] != rank][:3]:
         found = bad_row(births, at)
-        claims.append(Claim(f"{speaker(echo)}: {shown_value(found)} later, in {where(found)}", "for", (ref(found),)))
+        later = words.LATER_THERE(who=speaker(echo), value=shown_value(found), where=where(found))
+        claims.append(Claim(later, "for", (ref(found),)))
     if births.silent:
-        claims.append(Claim(f"no statistics of {ranks_text(births.silent)}", "unseen"))
+        claims.append(Claim(words.NO_STATISTICS(who=ranks_text(births.silent)), "unseen"))
     if births.spread.conflicts:
-        claims.append(Claim("ranks state different members of one group", "against"))
+        claims.append(Claim(words.MEMBERS_DISAGREE, "against"))
     if births.spread.mismatch:
-        claims.append(Claim("the calls of some ranks do not line up; their order is doubtful", "against"))
+        claims.append(Claim(words.CALLS_DO_NOT_LINE_UP, "against"))
     claims += [Claim(warning, "unseen") for warning in births.warnings[:20]]
     return claims
 
@@ -231,25 +235,27 @@ def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
     return [row for row in shown if row.rank >= 0][:_SHOWN]
 
 
-def _summary(births: Births, answer: Answer, row: Row) -> str:
-    value = shown_value(row)
-    place = where(row)
-    others = len(births.spread.first.keys() - set(answer.ranks))
-    reach = f" {value} spread to {others} other rank{'s' if others > 1 else ''}." if others else ""
+def _summary(births: Births, answer: Answer, row: Row) -> Said:
+    value, place = shown_value(row), where(row)
     if answer.lead.ended:
-        return f"{value} in {place} was gone after the step: the parameters were finite."
+        return words.GONE_AFTER_STEP(value=value, where=place)
     if answer.domain == "workload":
-        return f"{value} first appeared in {place} on many ranks alike: data, model or settings, not one device."
-    if len(answer.ranks) == 1:
-        verbs = {"bad_state": "already held", "bad_input": "received", "comm_corruption": "received"}
-        how = verbs.get(answer.cause or "", "produced")
-        who = speaker(answer.ranks[0])
-        return f"{who[0].upper()}{who[1:]} {how} {value} in {place}.{reach}"
+        return words.ON_MANY_ALIKE(value=value, where=place)
     if answer.ranks:
-        return f"{ranks_text(answer.ranks).capitalize()} each produced a bad value of their own; the first is {value} in {place}.{reach}"
+        others = len(births.spread.first.keys() - set(answer.ranks))
+        reach = words.SPREAD(value=value, ranks=words.OTHER_RANKS(others)) if others else ""
+        return joined((sentence(_produced(answer, value, place)), reach), " ")
     if answer.suspects:
-        return f"{value} first shows in {place}; the evidence does not show which of {ranks_text(answer.suspects)} it comes from."
-    return f"{value} first shows in {place}; the evidence does not show where it comes from."
+        return words.WHICH_NOT_SHOWN(value=value, where=place, who=ranks_text(answer.suspects))
+    return words.ORIGIN_NOT_SHOWN(value=value, where=place)
+
+
+def _produced(answer: Answer, value: Said, place: Said) -> Said:
+    if len(answer.ranks) > 1:
+        return words.EACH_PRODUCED(who=ranks_text(answer.ranks), value=value, where=place)
+    verbs = {"bad_state": words.ALREADY_HELD, "bad_input": words.RECEIVED, "comm_corruption": words.RECEIVED}
+    how = verbs.get(answer.cause or "", words.PRODUCED)
+    return words.HAD_VALUE(who=speaker(answer.ranks[0]), how=how, value=value, where=place)
 
 
 DETECTOR = Detector(name="first_anomaly", needs=("tensors",), detect=detect, about="bad_value")

@@ -12,7 +12,9 @@ from forensics.facts.event_rows import detail, refs
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -27,7 +29,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     others = tuple(sorted(job - set(named)))
     parameter = detail(rows[0]).get("parameter")
     step = step_in_progress(case.tables["steps"])
-    text = f"the weights of {ranks_text(named)} differ from those of the first replica"
+    text = words.WEIGHTS_DIFFER(who=ranks_text(named))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -42,23 +44,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 value="finite",
                 signature="replica_divergence",
             ),
-            claims=(Claim(f"{text}, as the job's own check says", "for", refs(rows[:10])),),
+            claims=(Claim(words.BY_OWN_CHECK(what=text), "for", refs(rows[:10])),),
             severity="severe",
             actions=(
                 Action(
                     kind="inspect_hardware",
                     target=ranks_text(named if few else others or named),
                     command=None,
-                    reason="replicas differ silently",
+                    reason=words.DIFFER_SILENTLY,
                 ),
                 Action(
                     kind="rollback",
                     target="job" if step is None else before_step(step),
                     command=None,
-                    reason="replicas diverged",
+                    reason=words.DIVERGED,
                 ),
             ),
-            summary=f"{text[0].upper()}{text[1:]}{f' ({parameter})' if parameter else ''}.",
+            summary=sentence(words.IN_PARAMETER(what=text, parameter=parameter) if parameter else text),
         ),
     )
 

@@ -21,7 +21,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
@@ -37,7 +39,7 @@ _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belong
 class _Bad(msgspec.Struct, frozen=True):
     row: Row
     value: str
-    why: str
+    why: Said
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -101,16 +103,15 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
     for row in rows:
         loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
         if loss is not None and not isfinite(loss):
-            return _Bad(row, "nan" if isnan(loss) else "inf", f"the loss is {_printed(loss)}")
+            return _Bad(row, "nan" if isnan(loss) else "inf", words.LOSS_IS(value=_printed(loss)))
         bad_norm = norm is not None and not isfinite(norm)
         # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
         is_skip = bool(skipped) and not (norm is not None and isnan(norm))
         if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
-            why = "the loss has vanished from the line" + (" and the gradient norm is not finite" if bad_norm else "")
-            return _Bad(row, "nan", f"{why}, though no step was skipped")
+            return _Bad(row, "nan", words.LOSS_AND_NORM_VANISHED if bad_norm else words.LOSS_VANISHED)
         if bad_norm and not skipped:
-            hidden = "; the loss 0 beside it hides a NaN" if loss == 0 else ""
-            return _Bad(row, "nan" if isnan(norm) else "inf", f"the gradient norm is {_printed(norm)}{hidden}")
+            form = words.NORM_IS_BESIDE_ZERO if loss == 0 else words.NORM_IS
+            return _Bad(row, "nan" if isnan(norm) else "inf", form(value=_printed(norm)))
         had_loss |= loss is not None
     return None
 
@@ -134,7 +135,7 @@ def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
     return found
 
 
-def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]]) -> tuple[set[int], str]:
+def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]]) -> tuple[set[int], Said | None]:
     """(who must hold the birth, why) by where the reporters sit in the layout.
 
     A bad forward loss shows on the last pipeline stage only: any stage of that replica. A bad gradient with a good loss
@@ -142,25 +143,20 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     share what they sum.
     """
     if not reporters or any(rank not in places for rank in reporters):
-        return set(reporters), ""
+        return set(reporters), None
     if "forward_loss" in reporters.values():
         chosen = [rank for rank, where in reporters.items() if where == "forward_loss"]
         held = {mate for rank in chosen for mate in mates(places, rank, "dp")}
-        return held or set(
-            reporters
-        ), "a bad loss shows on the last stage only: any stage of that replica may have produced it"
+        return held or set(reporters), words.LAST_STAGE_SHOWS_IT
     if set(reporters.values()) != {"grad_norm"} or any("pp" not in places[rank] for rank in reporters):
-        return set(reporters), ""
+        return set(reporters), None
     last: dict[int | None, int] = {}
     for rank in reporters:
         replica = places[rank].get("dp")
         last[replica] = max(last.get(replica, 0), places[rank]["pp"])
     chosen = [rank for rank in reporters if places[rank]["pp"] == last[places[rank].get("dp")]]
     held = {mate for rank in chosen for mate in mates(places, rank, "dp", "pp")} or set(chosen)
-    return (
-        held,
-        f"only gradients were bad, and backward passes go down the stages: stage {max(last.values())} came first",
-    )
+    return held, words.STAGE_CAME_FIRST(stage=max(last.values()))
 
 
 def _first_ranks(case: Case, nans: Sequence[_Bad]) -> tuple[int, ...]:
@@ -193,27 +189,22 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
     alone = ahead or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     for row in asserts[:20]:
-        claims.append(
-            Claim(f"a check of the training program failed ({row['code'] or 'NaN'})", "for", (_ref(row, row["text"]),))
-        )
+        claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
     if first is not None:
-        claims.insert(0, Claim(f"step {lead['step']}: {first.why}", "for", (_line_ref(lead),)))
+        claims.insert(0, Claim(words.IN_STEP(step=lead["step"], what=first.why), "for", (_line_ref(lead),)))
     if why:
         claims.append(Claim(why, "for"))
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
-    where = "" if step is None else f" at step {step}"
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
     if alone and case.is_data_parallel:
-        claims.append(
-            Claim(
-                "the layout is plain data parallel: each rank's values are its own until gradients are averaged", "for"
-            )
-        )
-    mates_too = "" if why or passed else ", and other ranks of its tensor-parallel group may have it too"
-    which = f"; it was printed for {ranks_text(suspects)}{mates_too}" if suspects else ""
+        claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
+    shown = (words.LOG_SHOWS if step is None else words.LOG_SHOWS_AT)(
+        value=words.VALUE["nan" if value == "nan" else "inf"], step=step
+    )
+    whose = words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
     return Finding(
         detector=DETECTOR.name,
         cause="nan_birth" if value == "nan" else "overflow",
@@ -224,11 +215,10 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
         claims=tuple(claims),
         severity="fatal",
         actions=(Action(kind="rollback", target=before_step(step) if step is not None else "job",
-                        command=None, reason="the loss or the gradient is not finite"),),
-        collect=("tensor statistics of all ranks around that step",),
+                        command=None, reason=words.NOT_FINITE),),
+        collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=lead["time_ns"],
-        summary=f"The training log shows {'NaN' if value == 'nan' else 'Inf'}{where}{which}; "
-        "a log alone does not show where it began.",
+        summary=sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", words.LOG_ALONE),
     )  # fmt: skip
 
 
@@ -330,19 +320,18 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
     onset, outlier, normal, calm = spikes[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = f"the loss rose from about {normal:.4g} to {outlier['loss']:.4g} at step {outlier['step']}"
+    text = words.LOSS_ROSE(normal=f"{normal:.4g}", loss=f"{outlier['loss']:.4g}", step=outlier["step"])
     claims = [Claim(text, "for", (_line_ref(outlier),))]
     if onset is not outlier:
-        claims.insert(0, Claim(f"the gradient norm grew from step {onset['step']} on", "for",
+        claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
                                (_line_ref(onset),)))  # fmt: skip
-    before = "" if onset is outlier else f"; its onset is step {onset['step']}"
-    after = " The loss recovered later." if calm is not None else ""
+    rose = sentence(text, "" if onset is outlier else words.ONSET_IS(step=onset["step"]))
     if len(spikes) > 1:
         last_one = spikes[-1].onset
-        more = f"{len(spikes)} such spikes between step {onset['step']} and step {last_one['step']}"
+        more = words.MORE_SPIKES(number=len(spikes), first=onset["step"], last=last_one["step"])
         claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in spikes[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
-    batches = f"the data of steps {onset['step']}-{last}"
+    batches = words.DATA_OF_STEPS(first=onset["step"], last=last)
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -352,13 +341,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
         severity=severity,
         actions=(
             Action(kind="check_data", target=batches, command=None,
-                   reason="a spike often comes from the data or the learning rate"),
+                   reason=words.SPIKES_COME_FROM),
             Action(kind="rollback", target=before_step(onset["step"]), command=None,
-                   reason="it holds the model before the spike"),
-            Action(kind="skip_data", target=batches, command=None, reason="the same data may cause the same spike"),
+                   reason=words.BEFORE_THE_SPIKE),
+            Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE),
         ),
         time_ns=onset["time_ns"],
-        summary=f"{text[0].upper()}{text[1:]}{before}.{after}",
+        summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
     )  # fmt: skip
 
 

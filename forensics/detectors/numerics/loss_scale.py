@@ -15,6 +15,8 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Severity
 from forensics.model.ref import Ref
+from forensics.model.said import Said, sentence
+from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
 _COLLAPSE = 16.0  # this many times below its highest value without a rise
@@ -33,13 +35,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if lowest.height:
         row = lowest.row(0, named=True)
         start = min((found[0] for _, found in falls), key=_order, default=row)
-        return (_finding(start, row, "fatal", "the loss scale reached its minimum"),)
+        return (_finding(start, row, "fatal", words.SCALE_AT_MINIMUM),)
     for _, (start, end, settled, early) in sorted(falls, key=lambda item: _order(item[1][0])):
-        fell = f"the loss scale fell to {end['scale']:g}"
+        fell = words.SCALE_FELL(scale=f"{end['scale']:g}")
         if (not settled or _skips_on(steps, end)) and not early and not _went_on(steps, end):
             return (_finding(start, end, "severe", fell),)
     for _, (start, end, _, _) in falls:
-        return (_finding(start, end, "minor", f"the loss scale found its level at {end['scale']:g}"),)
+        return (_finding(start, end, "minor", words.SCALE_SETTLED(scale=f"{end['scale']:g}")),)
     return ()
 
 
@@ -108,23 +110,23 @@ def _order(row: Row) -> tuple[int, str, int]:
     return (row["step"] if row["step"] is not None else 1 << 62, row["file"] or "", row["line"] or 0)
 
 
-def _finding(start: Row, end: Row, severity: Severity, text: str) -> Finding:
+def _finding(start: Row, end: Row, severity: Severity, what: Said) -> Finding:
     minor = severity == "minor"
     refs = tuple(Ref(file=row["file"] or "", line=row["line"], text=_figures(row)) for row in (start, end))
-    where = "" if start["step"] is None else f" from step {start['step']} on"
-    action = Action(kind="ignore", target="loss scale", command=None, reason="it settled") if minor else Action(
-        kind="check_config", target="precision and learning rate", command=None, reason="gradients overflow in fp16"
+    text = what if start["step"] is None else words.SINCE_STEP(what=what, step=start["step"])
+    action = Action(kind="ignore", target=words.LOSS_SCALE, command=None, reason=words.IT_SETTLED) if minor else Action(
+        kind="check_config", target=words.PRECISION, command=None, reason=words.OVERFLOW_IN_FP16
     )  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
         cause="overflow" if minor else "loss_scale_collapse",
         domain="workload",
         first_anomaly=FirstAnomaly(step=start["step"], value="inf", signature="loss_scale"),
-        claims=(Claim(f"{text}{where}", "for", refs),),
+        claims=(Claim(text, "for", refs),),
         severity=severity,
         actions=(action,),
         time_ns=start["time_ns"],
-        summary=f"{text[0].upper()}{text[1:]}{where}.",
+        summary=sentence(text),
     )
 
 

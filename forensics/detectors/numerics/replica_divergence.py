@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import first_anomaly, ref, speaker, where
+from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, speaker, where
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, differ
 from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept
@@ -13,7 +13,9 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
@@ -59,9 +61,7 @@ def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
     row = divergence.row[min(kept)]
     others = divergence.row.keys() - kept
     who, step = ranks_text(kept), row["step"]
-    text = (
-        f"the weights of {who} after step {step} are those of the step before, and those of {ranks_text(others)} moved"
-    )
+    text = words.WEIGHTS_STAYED(who=who, step=step, others=ranks_text(others))
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -69,16 +69,16 @@ def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
         first_anomaly=first_anomaly(row, None, None, "left_out_update"),
         undecided=("tied_explanations",),
         claims=(
-            Claim(f"{speaker(row['rank'])}: {where(row)}: as in the step before", "for", (ref(row),)),
-            Claim("another replica: the weights moved", "for", (ref(divergence.row[min(others)]),)),
+            Claim(words.AS_BEFORE(who=speaker(row["rank"]), where=where(row)), "for", (ref(row),)),
+            Claim(words.OTHER_REPLICA_MOVED, "for", (ref(divergence.row[min(others)]),)),
         ),
         severity="severe",
         actions=(
-            Action(kind="check_config", target=f"the update of step {step} on {who}", command=None,
-                   reason="a job that tolerates faults may skip it by right; else the optimizer did not run there"),
+            Action(kind="check_config", target=words.UPDATE_OF_STEP(step=step, who=who), command=None,
+                   reason=words.SKIPPED_OR_NOT_RUN),
         ),
-        collect=("the log of that step: whether the update was skipped on purpose",),
-        summary=f"In {where(row)}, {text}: that update was left out, by right or by mistake.",
+        collect=(words.LOG_OF_THAT_STEP,),
+        summary=words.UPDATE_LEFT_OUT(where=where(row), what=text),
     )  # fmt: skip
 
 
@@ -89,13 +89,8 @@ def _finding(divergence: Divergence, share: float) -> Finding:
     shown = min(largest if tie else minority)
     row, peer = divergence.row[shown], divergence.row[min(others[0] if tie else largest)]
     everyone = tuple(sorted((*largest, *minority)))
-    who, at = ranks_text(everyone if tie else minority), where(row)
-    many = ranks_text(largest)
-    how = (
-        f"disagree in {at}, and no side has the majority"
-        if tie
-        else f"differ{'' if len(minority) > 1 else 's'} from {many} in {at}"
-    )
+    form = words.NO_MAJORITY if tie else words.DIFFER if len(minority) > 1 else words.DIFFERS
+    text = form(who=ranks_text(everyone if tie else minority), others=ranks_text(largest), where=where(row))
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -104,12 +99,12 @@ def _finding(divergence: Divergence, share: float) -> Finding:
         first_anomaly=first_anomaly(row, None if tie else shown, None, "replica_divergence"),
         undecided=("replica_tie",) if tie else (),
         claims=(
-            Claim(f"{speaker(row['rank'])}: {where(row)}", "for", (ref(row),)),
-            Claim(f"{speaker(peer['rank'])}: the same tensor, other figures", "for", (ref(peer),)),
+            Claim(describe(row), "for", (ref(row),)),
+            Claim(words.SAME_TENSOR_OTHER_FIGURES(who=speaker(peer["rank"])), "for", (ref(peer),)),
         ),
         severity="severe",
         actions=_actions(everyone if tie else minority, row["step"]),
-        collect=("a replay of the step on other devices",) if tie else (),
+        collect=(words.REPLAY_ELSEWHERE,) if tie else (),
         tensors=tuple(
             TensorRow(
                 rank=rank, value="finite", role="root" if not tie and rank in minority else "infected",
@@ -117,20 +112,20 @@ def _finding(divergence: Divergence, share: float) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=f"{who.capitalize()} {how}; these tensors must be equal {_within(share)}.",
+        summary=sentence(text, _within(share)),
     )  # fmt: skip
 
 
 def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
     target = ranks_text(ranks)
     return (
-        Action(kind="inspect_hardware", target=target, command=None, reason="replicas differ on finite values"),
-        Action(kind="rollback", target=before_step(step), command=None, reason="replicas diverged"),
+        Action(kind="inspect_hardware", target=target, command=None, reason=words.DIFFER_ON_FINITE),
+        Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
     )
 
 
-def _within(share: float) -> str:
-    return f"within {100 * share:.4g} %, as you allow" if share else "bit by bit"
+def _within(share: float) -> Said:
+    return words.MUST_BE_NEAR(percent=f"{100 * share:.4g}") if share else words.MUST_BE_EQUAL
 
 
 def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -163,19 +158,20 @@ def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Finding:
-    rank = again["rank"]
+    rank, who = again["rank"], speaker(again["rank"])
+    after = words.AT(who=who, where=where(forward))
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=(rank,) if rank >= 0 else (),
-        first_anomaly=first_anomaly(again, rank, f"{speaker(rank)}: {where(forward)}", "replica_divergence"),
+        first_anomaly=first_anomaly(again, rank, after, "replica_divergence"),
         claims=(
-            Claim(f"{speaker(rank)}: the forward pass gave other figures", "for", (ref(forward),)),
-            Claim(f"{speaker(rank)}: {where(again)}", "for", (ref(again),)),
+            Claim(words.FORWARD_GAVE_OTHERS(who=who), "for", (ref(forward),)),
+            Claim(describe(again), "for", (ref(again),)),
         ),
         severity="severe",
         actions=_actions((rank,), again["step"]),
-        summary=f"On {speaker(rank)}, the recompute of {where(again)} differs from its forward pass on equal inputs.",
+        summary=words.RECOMPUTE_DIFFERS(who=who, where=where(again)),
     )
 
 

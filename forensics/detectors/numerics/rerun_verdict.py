@@ -18,7 +18,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from forensics.model.said import Said
 from forensics.model.texts import ranges
+from forensics.words import numerics as words
 
 _BEGINS = ("initial_run", "first_rerun_reproducible")
 _TRANSIENT = ("first_rerun_not_reproducible", "transient_error")
@@ -47,19 +49,19 @@ def _persistent(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding
     """The device of the first run is wrong; the second run was on another one. The diagnosis names the first."""
     diagnosed = [row for row in said if row["code"] == "persistent_error"]
     first = diagnosed or [row for row in rows if row["code"] in _BEGINS]
-    return _device(case, first or list(said), said, "repeats on its device and not on another one", True)
+    return _device(case, first or list(said), said, words.REPEATS_THERE_ALONE, True)
 
 
 def _transient(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
     """Where ranks share values before the check, any of these may have erred."""
-    return _device(case, said, said, "did not repeat on the same device: a transient fault", False)
+    return _device(case, said, said, words.DID_NOT_REPEAT, False)
 
 
 def _hosts(row: Row) -> list[str]:
     return list(row["names_hosts"] or ([row["host"]] if row["host"] else []))
 
 
-def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, lasting: bool) -> Finding:
+def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, lasting: bool) -> Finding:
     ranks = tuple(sorted({rank for row in who for rank in (row["names_ranks"] or [])}))
     hosts = tuple(sorted({host for row in who for host in _hosts(row)}))
     devices = tuple(
@@ -69,7 +71,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
         if row["device_index"] is not None
     )
     lead = who[0]
-    reason = f"an unexpected result {text}"
+    reason = words.UNEXPECTED_RESULT(how=how)
     actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
     sure = lasting or case.is_data_parallel
     if lasting:
@@ -87,18 +89,17 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], text: str, last
         suspect_hosts=() if sure else hosts,
         domain="infrastructure",
         first_anomaly=_first(lead, ranks[0] if sure and ranks else None),
-        claims=tuple(Claim(f"the result {text}", "for", (_ref(row),)) for row in said[:5]),
+        claims=tuple(Claim(words.RESULT(how=how), "for", (_ref(row),)) for row in said[:5]),
         undecided=() if lasting else ("single_snapshot",),
         severity="severe",
         actions=tuple(actions),
-        collect=() if lasting else ("the same step once more on the same device",),
-        summary=f"The result of step {lead['step']} on rank {ranges(ranks)} {text}.",
+        collect=() if lasting else (words.SAME_STEP_AGAIN,),
+        summary=words.RESULT_OF_STEP(step=lead["step"], ranks=ranges(ranks), how=how),
     )
 
 
 def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
-    lead = rows[0]
-    text = "the same result came on another device: it is not the hardware"
+    lead, text = rows[0], words.NOT_THE_HARDWARE
     target = f"step {lead['step']}"
     return Finding(
         detector=DETECTOR.name,
@@ -108,7 +109,7 @@ def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
         claims=tuple(Claim(text, "for", (_ref(row),)) for row in said[:5]),
         severity="severe",
         actions=(Action(kind="check_data", target=target, command=None, reason=text),),
-        summary=f"The unexpected result of step {lead['step']} is reproducible on two devices: data, model or settings.",
+        summary=words.REPRODUCIBLE(step=lead["step"]),
     )
 
 

@@ -11,6 +11,8 @@ from forensics.facts.outliers import Outlier
 from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
+from forensics.model.said import joined
+from forensics.words import slow as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -33,16 +35,8 @@ def _finding(case: Case, slow: list[Outlier], is_late: bool) -> Finding:
     does_work = not peers.figures(case, ranks).filter(sort="work").is_empty()
     cause: Cause | None = "straggler_host" if is_late and does_work else None
     who = peers.named(ranks, case)
-    if is_late:
-        text = f"{who} last to come to {first.phase}, {peers.course(first)}: the others wait there, it does not."
-        text += (
-            " Its work takes no longer than its peers'; the time is lost on its host, between them."
-            if does_work
-            else ""
-        )
-    else:
-        text = f"{who} with longer steps than its peers by its own clock, {peers.course(first)}."
-    text += "" if cause else " What it loses the time with is not recorded."
+    form = words.LAST_TO_COME if is_late else words.LONGER_STEPS
+    text = words.SLOW(what=form(who=who, phase=first.phase, course=peers.course(first)))
     claims = [(peers.waiting if is_late else peers.longer)(one) for one in slow[:8]]
     measured = peers.measured(case, ranks) if cause is None else []
     return Finding(
@@ -53,8 +47,10 @@ def _finding(case: Case, slow: list[Outlier], is_late: bool) -> Finding:
         first_anomaly=FirstAnomaly(rank=None if reason else first.rank, step=first.begin, signature="slow_rank"),
         undecided=(reason,) if reason else (),
         claims=(*claims, *measured[:4]),
-        collect=("times of forward, backward, data loading and communication of every rank, stacks of the slow one",),
-        summary=f"Slow: {text}{peers.why(measured)}" + (f" Nobody is named: {why}." if reason else ""),
+        collect=(words.TIMES_AND_STACKS,),
+        summary=joined(
+            (text, words.LOST_ON_ITS_HOST if cause else words.LOST_UNKNOWN, peers.why(measured), peers.nobody(why)), " "
+        ),
     )
 
 

@@ -11,35 +11,42 @@ from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
+from forensics.model.said import Said, first_clause, joined
 from forensics.model.texts import ranks_text
+from forensics.words import slow as words
 
 _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
 
 
-def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, str]:
-    """Why these ranks may do other work than their peers; (None, "") where nothing speaks for that."""
+def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | None]:
+    """Why these ranks may do other work than their peers; (None, None) where nothing speaks for that."""
     ranks = sorted({one.rank for one in slow})
     peers = sorted({rank for one in slow for rank in one.peers})
     if len(ranks) > max(1, _MANY * len(peers)) and not is_one_host(case, ranks):
-        return "membership_unknown", "so many ranks differ from the rest that they may do other work"
+        return "membership_unknown", words.SO_MANY_DIFFER
     if not all(one.is_always for one in slow):
-        return None, ""
+        return None, None
     distances = {later - earlier for earlier, later in pairwise(ranks)}
     if len(distances) == 1 and distances != {1} and len(ranks) > 2:  # neighbours are a block, below
-        return "membership_unknown", "they stand at equal distances, as ranks with a task of their own do"
+        return "membership_unknown", words.EQUAL_DISTANCES
     if any(one.sort == "host" for one in slow) and 0 in ranks:
-        return "membership_unknown", "rank 0 often loads, logs and saves for the others"
+        return "membership_unknown", words.RANK_0_LOADS
     if any(one.sort == "work" for one in slow) and case.roles.has_experts and not _has_load(case):
-        return "no_baseline", "experts may be loaded unevenly, and no record says how many tokens each rank had"
+        return "no_baseline", words.EXPERT_LOAD_UNKNOWN
     if case.roles.is_known(peers):
-        return None, ""
+        return None, None
     if case.roles.is_piped:
-        return "membership_unknown", "the job is a pipeline, and which stage each rank holds is not known"
+        return "membership_unknown", words.STAGES_UNKNOWN
     is_block = len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1
     if ranks[0] == peers[0] or ranks[-1] == peers[-1] or is_block:
-        return "membership_unknown", "they may be a pipeline stage of their own; the layout is not known"
-    return None, ""
+        return "membership_unknown", words.MAY_BE_A_STAGE
+    return None, None
+
+
+def nobody(why: Said | None) -> str:
+    """That and why nobody is named, where there is a doubt."""
+    return words.NOBODY_NAMED(why=why) if why else ""
 
 
 def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str]:
@@ -49,7 +56,7 @@ def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str
     is_sure = not all(one.is_always for one in slow) or case.roles.is_known(peers) or len(peers) > _DEEPEST
     if is_sure or any(one.sort == "host" for one in slow):
         return (), ""
-    return ("membership_unknown",), " The layout is not known: it may be a pipeline stage with more to do, by design."
+    return ("membership_unknown",), words.LAYOUT_UNKNOWN
 
 
 def _has_load(case: Case) -> bool:
@@ -72,32 +79,42 @@ def is_one_host(case: Case, ranks: Iterable[int]) -> bool:
     return chosen == {rank for rank in case.phase_times["rank"].unique() if place.get(rank) in where}
 
 
-def course(one: Outlier) -> str:
+def course(one: Outlier) -> Said:
     """When it is slow."""
     if not one.is_steady:
-        return f"on and off, in {one.votes} of {one.steps} steps"
+        return words.ON_AND_OFF(votes=one.votes, steps=one.steps)
     if one.is_always:
-        return "from the first step on"
+        return words.FROM_FIRST_STEP
     if one.to_end:
-        return f"from step {one.begin} on"
-    return f"in steps {one.begin} to {one.end}"
+        return words.FROM_STEP(step=one.begin)
+    return words.IN_STEPS(begin=one.begin, end=one.end)
 
 
-def longer(one: Outlier, verb: str = "takes") -> Claim:
+def longer(one: Outlier) -> Claim:
     """A rank's figures beside those of its peers."""
-    more = f"{100 * one.ratio:.0f}% longer" if 0 < one.ratio < 10 else f"{one.excess_ms:.4g} ms longer"
-    text = (
-        f"rank {one.rank}: {one.phase} {verb} {one.level_ms + one.excess_ms:.4g} ms, the median of its "
-        f"{len(one.peers) - 1} peers is {one.level_ms:.4g} ms ({more}), {course(one)}{f' ({one.votes} of {one.steps} steps)' if one.is_steady else ''}"
+    by_share = words.LONGER_BY_SHARE(percent=f"{100 * one.ratio:.0f}")
+    text = words.LONGER(
+        rank=one.rank,
+        phase=one.phase,
+        own=f"{one.level_ms + one.excess_ms:.4g}",
+        peers=len(one.peers) - 1,
+        level=f"{one.level_ms:.4g}",
+        more=by_share if 0 < one.ratio < 10 else words.LONGER_BY_MS(ms=f"{one.excess_ms:.4g}"),
+        course=course(one),
     )
-    return Claim(text, "for", references(one.places))
+    steps = words.OF_STEPS(what=text, votes=one.votes, steps=one.steps) if one.is_steady else text
+    return Claim(steps, "for", references(one.places))
 
 
 def waiting(one: Outlier) -> Claim:
     """That the others wait for a rank, by a figure of its own and one of a peer."""
-    text = (
-        f"the others wait for rank {one.rank}: in {one.phase} it spends {one.level_ms + one.excess_ms:.4g} ms, the "
-        f"others {one.level_ms:.4g} ms at the median ({one.votes} of {one.steps} steps)"
+    text = words.OTHERS_WAIT(
+        rank=one.rank,
+        phase=one.phase,
+        own=f"{one.level_ms + one.excess_ms:.4g}",
+        level=f"{one.level_ms:.4g}",
+        votes=one.votes,
+        steps=one.steps,
     )
     return Claim(text, "for", references((*one.places[:1], *one.peer_places)))
 
@@ -115,7 +132,7 @@ def measured(case: Case, ranks: Iterable[int]) -> list[Claim]:
 
 def why(claims: Sequence[Claim]) -> str:
     """The first of them, as a sentence of the summary."""
-    return f" What was measured fits: {claims[0].text.partition(';')[0]}." if claims else ""
+    return words.MEASURED_FITS(what=first_clause(claims[0].text)) if claims else ""
 
 
 def price(slow: Sequence[Outlier]) -> str:
@@ -125,13 +142,13 @@ def price(slow: Sequence[Outlier]) -> str:
         if one.share is not None:
             shares[one.rank] = shares.get(one.rank, 0.0) + one.share
     worst = max(shares.values(), default=0.0)
-    return f" Waiting for it costs all ranks about {100 * worst:.1f}% of the time of all steps." if worst > 0 else ""
+    return words.COSTS_ALL(percent=f"{100 * worst:.1f}") if worst > 0 else ""
 
 
-def named(ranks: Sequence[int], case: Case) -> str:
+def named(ranks: Sequence[int], case: Case) -> Said:
     """ "rank 5 (node-1)"."""
     places = sorted({place for rank in ranks if (place := hosts(case).get(rank))})
-    return ranks_text(ranks) + (f" ({', '.join(places[:4])})" if places else "")
+    return words.ON_HOSTS(ranks=ranks_text(ranks), hosts=joined(places[:4], ", ")) if places else ranks_text(ranks)
 
 
 def figures(case: Case, ranks: Sequence[int]) -> pl.DataFrame:

@@ -19,7 +19,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import slow as words
 
 _REPORTS = 2  # that name a rank
 _INTERVALS, _SPREAD, _ALPHA = 3, 0.05, 1e-3
@@ -60,7 +62,7 @@ def _named(case: Case) -> tuple[Finding, ...]:
     places = {rank: {(row["file"], row["line"]) for who, row in named if who == rank} for rank, _ in named}
     most = sorted(rank for rank, at in places.items() if len(at) >= _REPORTS)
     ranks = most or sorted(places)
-    text = f"a tool that compares all ranks calls {ranks_text(ranks)} slow in {max(map(len, places.values()))} reports"
+    text = words.TOOL_CALLS_SLOW(who=ranks_text(ranks), number=max(map(len, places.values())))
     return (
         _finding(
             case,
@@ -83,8 +85,8 @@ def _nodes(case: Case) -> tuple[Finding, ...]:
         return ()
     names = hosts_of_nodes(case.events)
     hosts = tuple(names.get(node, f"node {node}") for node in slow)
-    text = f"a check of all nodes calls {', '.join(hosts)} slow in {max(rounds.values())} rounds"
-    target = ", ".join(hosts)
+    target = joined(hosts, ", ")
+    text = words.CHECK_CALLS_SLOW(hosts=target, number=max(rounds.values()))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -94,9 +96,9 @@ def _nodes(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="slow_node"),
             undecided=() if again else ("single_snapshot",),
             claims=(Claim(text, "for", refs(row for row in said if set(slow) & set(row["names_ranks"]))),),
-            actions=(Action(kind="inspect_hardware", target=target, command=None, reason="its check took longer"),),
-            collect=("times of matmul and all-gather of every node and round",),
-            summary=f"Slow: {text}.",
+            actions=(Action(kind="inspect_hardware", target=target, command=None, reason=words.CHECK_TOOK_LONGER),),
+            collect=(words.TIMES_OF_CHECKS,),
+            summary=words.SLOW(what=text),
         ),
     )
 
@@ -134,7 +136,9 @@ def _slowest(case: Case, timer: str, cause: Cause) -> Finding | None:
     longer = median((own["max_ms"] - own["min_ms"]) / own["min_ms"])
     if longer < _SPREAD or 2 * votes < told.height or tail(votes, told.height, 1 / size) * size >= _ALPHA:
         return None
-    text = f"rank {rank} is the slowest of {votes} of {told.height} intervals of {timer}, {100 * longer:.0f}% above the fastest"
+    text = words.SLOWEST_OF_INTERVALS(
+        rank=rank, votes=votes, intervals=told.height, timer=timer, percent=f"{100 * longer:.0f}"
+    )
     shown = tuple(Ref(file=row["file"], line=row["line"], text=f"/{rank}") for row in own.head(3).iter_rows(named=True))
     alone = case.roles.is_known([rank]) and not case.roles.is_piped
     return _finding(case, [rank], cause, Claim(text, "for", shown), None if alone else "membership_unknown")
@@ -157,8 +161,8 @@ def _weakest(case: Case) -> Finding | None:
     slow_clock = [clock for _, _, clock in own if clock and {"min", "max"} <= clock.keys() and clock["min"][1] == rank]
     by_clock = 2 * len(slow_clock) > len(own) and all(c["min"][0] <= (1 - _CLOCK) * c["max"][0] for c in slow_clock)
     began = sum(one["min"][1] == rank for _, one, _ in ends[: len(ends) // 4]) <= len(ends) // 8 and len(ends) >= 8
-    text = f"rank {rank} has the lowest throughput in {votes} of the last {len(last)} intervals, {100 * lower:.0f}% below the highest"
-    text += ", and the lowest clock" if by_clock else ""
+    text = words.LOWEST_THROUGHPUT(rank=rank, votes=votes, intervals=len(last), percent=f"{100 * lower:.0f}")
+    text = words.AND_LOWEST_CLOCK(throughput=text) if by_clock else text
     sure = by_clock or began or (case.roles.is_known([rank]) and not case.roles.is_piped)
     claim = Claim(text, "for", refs(row for row, _, _ in own))
     return _finding(case, [rank], "straggler_compute", claim, None if sure else "membership_unknown")
@@ -173,8 +177,8 @@ def _finding(case: Case, ranks: list[int], cause: Cause, claim: Claim, doubt: Re
         first_anomaly=FirstAnomaly(signature="slow_rank"),
         undecided=(doubt,) if doubt else (),
         claims=(claim,),
-        collect=("times of forward, backward and communication of every rank, over some steps",),
-        summary=f"Slow: {claim.text}.",
+        collect=(words.TIMES_OVER_STEPS,),
+        summary=words.SLOW(what=claim.text),
     )
 
 

@@ -11,6 +11,8 @@ from forensics.facts.kernel_means import Mean, kernel_means
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.said import Said, joined
+from forensics.words import slow as words
 
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank
 _LOOKS = 2
@@ -28,7 +30,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     late = [one for one in found if one.phase == "comm"]
     reason, why = _doubt(case, slow, {one.rank for one in late})
     who, first = peers.named(ranks, case), max(slow, key=lambda one: one.share)
-    text = f"{who} slower than its peers at {first.kernel}, {100 * first.share:.0f}% above their median in {first.moments} snapshots"
+    text = words.SLOWER_AT_KERNEL(
+        who=who, kernel=first.kernel, percent=f"{100 * first.share:.0f}", moments=first.moments
+    )
     return (
         Finding(
             detector=DETECTOR.name,
@@ -47,35 +51,35 @@ def detect(case: Case) -> tuple[Finding, ...]:
                         kind="inspect_hardware",
                         target=who,
                         command=None,
-                        reason="its device takes longer for the same kernels",
+                        reason=words.SAME_KERNELS_LONGER,
                     ),
                 )
                 if not reason
                 else ()
             ),
-            collect=("times of forward, backward and communication of every rank over some steps",),
-            summary=f"Slow: {text}." + (f" Nobody is named: {why}." if reason else ""),
+            collect=(words.TIMES_OVER_SOME_STEPS,),
+            summary=joined((words.SLOW(what=text), peers.nobody(why)), " "),
         ),
     )
 
 
-def _doubt(case: Case, slow: list[Mean], late: set[int]) -> tuple[Reason | None, str]:
+def _doubt(case: Case, slow: list[Mean], late: set[int]) -> tuple[Reason | None, Said | None]:
     if min(one.moments for one in slow) < _LOOKS:
-        return "single_snapshot", "there is one snapshot"
+        return "single_snapshot", words.ONE_SNAPSHOT
     if late != {one.rank for one in slow}:
-        return (
-            "no_baseline",
-            "its products may be larger by design, and its collectives are not shorter than its peers'",
-        )
+        return "no_baseline", words.PRODUCTS_MAY_BE_LARGER
     if case.roles.is_piped and not case.roles.is_known([one.rank for one in slow]):
-        return "membership_unknown", "the job is a pipeline, and which stage each rank holds is not known"
-    return None, ""
+        return "membership_unknown", words.STAGES_UNKNOWN
+    return None, None
 
 
 def _claim(one: Mean) -> Claim:
-    text = (
-        f"rank {one.rank}: {one.kernel} takes {one.value_ms:.4g} ms, at the median of its {len(one.peers)} peers "
-        f"{one.centre_ms:.4g} ms"
+    text = words.KERNEL_TAKES(
+        rank=one.rank,
+        kernel=one.kernel,
+        own=f"{one.value_ms:.4g}",
+        peers=len(one.peers),
+        level=f"{one.centre_ms:.4g}",
     )
     return Claim(text, "for", one.refs)
 

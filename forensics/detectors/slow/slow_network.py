@@ -20,6 +20,8 @@ from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
+from forensics.model.said import joined
+from forensics.words import slow as words
 from parsers.tables import spelled
 
 _EARLY = 0.5  # of the longer wait: so much less work before it explains it
@@ -76,9 +78,14 @@ def _odd_twin(case: Case) -> Finding | None:
 
 def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFrame) -> Finding:
     host, middle = str(odd["host"]), float(rest["ms"].median())  # type: ignore[arg-type]
-    text = (
-        f"within {host} {odd['kind']} takes {odd['ms']:.4g} ms, within {rest.height} other hosts {middle:.4g} ms for the same call "
-        f"of {odd['size']} members ({odd['calls']} calls); its fastest member is slow, too"
+    text = words.TWIN_TAKES_LONGER(
+        host=host,
+        kind=odd["kind"],
+        own=f"{odd['ms']:.4g}",
+        others=rest.height,
+        level=f"{middle:.4g}",
+        size=odd["size"],
+        calls=odd["calls"],
     )
     shown = pl.concat([timed.filter(pl.col("comm") == comm).head(1) for comm in (odd["comm"], rest["comm"][0])])
     places = tuple(
@@ -92,13 +99,9 @@ def _twin_finding(odd: Mapping[str, Any], rest: pl.DataFrame, timed: pl.DataFram
         hosts=(host,),
         first_anomaly=FirstAnomaly(host=host, phase="comm", op=odd["kind"], signature="slow_links"),
         claims=(Claim(text, "for", places),),
-        actions=(
-            Action(
-                kind="inspect_hardware", target=host, command=None, reason="the links between its devices are slower"
-            ),
-        ),
-        collect=(f"nvidia-smi nvlink -s, topology and PCIe state of {host}, and of another host",),
-        summary=f"Slow: {text}: its links are slower.",
+        actions=(Action(kind="inspect_hardware", target=host, command=None, reason=words.SLOWER_LINKS_INSIDE),),
+        collect=(words.LINK_STATE(host=host),),
+        summary=words.SLOW(what=words.LINKS_ARE_SLOWER(what=text)),
     )
 
 
@@ -125,10 +128,15 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
     first, host = slow[0], place[slow[0].rank]
     ranks = sorted(one.rank for one in slow)
     measured = [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "link" and one.host == host]
-    text = (
-        f"{first.phase} takes the ranks of {host} {first.level_ms + first.excess_ms:.4g} ms, all others {first.level_ms:.4g} ms "
-        f"({100 * first.ratio:.0f}% longer), {peers.course(first)}; they do not come to it early"
+    text = words.HOST_COMMUNICATES_LONGER(
+        phase=first.phase,
+        host=host,
+        own=f"{first.level_ms + first.excess_ms:.4g}",
+        level=f"{first.level_ms:.4g}",
+        percent=f"{100 * first.ratio:.0f}",
+        course=peers.course(first),
     )
+    whose = words.OF_RANKS(what=text, first=ranks[0], last=ranks[-1])
     return Finding(
         detector=DETECTOR.name,
         cause="straggler_network",
@@ -136,11 +144,9 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
         hosts=(host,),
         first_anomaly=FirstAnomaly(step=first.begin, phase="comm", op=first.phase, signature="slow_network"),
         claims=(*(peers.longer(one) for one in slow[:8]), *measured[:4]),
-        actions=(
-            Action(kind="inspect_network", target=host, command=None, reason="its communication alone takes longer"),
-        ),
-        collect=("port counters and link speed of that host's adapters, and of its switch ports",),
-        summary=f"Slow: {text} (ranks {ranks[0]}-{ranks[-1]}).{peers.price(slow)}{peers.why(measured)}",
+        actions=(Action(kind="inspect_network", target=host, command=None, reason=words.COMMUNICATION_LONGER),),
+        collect=(words.PORT_COUNTERS,),
+        summary=joined((words.SLOW(what=whose), peers.price(slow), peers.why(measured)), " "),
     )
 
 

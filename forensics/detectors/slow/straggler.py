@@ -17,6 +17,8 @@ from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Site
+from forensics.model.said import Said, joined
+from forensics.words import slow as words
 
 _LOAD = 0.5  # of the excess in time is explained by an excess in tokens of this share
 _NET = 0.5  # of the excess in a phase must be left of it over all phases
@@ -59,15 +61,15 @@ def _load(case: Case, one: Outlier) -> Claim | None:
     own = tokens.filter(pl.col("rank") == one.rank)["tokens"].to_list()
     others = tokens.filter(pl.col("rank") != one.rank)["tokens"].median()
     if own and isinstance(others, float) and others > 0 and own[0] / others - 1 >= _LOAD * one.ratio:
-        what = "tokens" if one.sort == "work" else "bytes"
-        text = f"rank {one.rank} works on {own[0]:.6g} {what} in {one.phase}, its peers on {others:.6g} at the median"
+        what = words.TOKENS if one.sort == "work" else words.BYTES
+        text = words.WORKS_ON(rank=one.rank, own=f"{own[0]:.6g}", what=what, phase=one.phase, others=f"{others:.6g}")
         return Claim(text, "for", peers.references(one.places[:1]))
     printed = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == one.rank)).sort("file", "line")
     most = printed["value"].median()
     if isinstance(most, float) and most - 1 >= _LOAD * one.ratio:
         again = any(detail(row).get("recompute") for row in printed.head(50).iter_rows(named=True))
-        text = f"rank {one.rank} prints that its busiest expert has {most:.3g} times the tokens of the mean"
-        text += ", and that it computes activations a second time for that" if again else ""
+        text = words.BUSIEST_EXPERT(rank=one.rank, times=f"{most:.3g}")
+        text = words.AND_RECOMPUTES(load=text) if again else text
         return Claim(text, "for", refs(printed.iter_rows(named=True), 1))
     return None
 
@@ -91,10 +93,11 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         if held := [one for one in chosen if slowed & set(ranks) == {one.rank}]:
             chosen, ranks, first = held, (held[0].rank,), held[0]
         else:
-            reason, why = "tied_explanations", "they share each layer, so that one of them holds the others up in it"
+            reason, why = "tied_explanations", words.SHARE_EACH_LAYER
     doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
-    text = f"{peers.named(ranks, case)} {'is' if len(ranks) == 1 else 'are'} slower than {'its' if len(ranks) == 1 else 'their'} peers at {_phases(chosen)}, {peers.course(first)}"
-    words = f"Slow: {text}.{peers.price([one for one in slow if one.rank in ranks])}{peers.why(measured)}{besides}"
+    form = words.SLOWER_AT if len(ranks) == 1 else words.ALL_SLOWER_AT
+    text = form(who=peers.named(ranks, case), phases=_phases(chosen), course=peers.course(first))
+    cost_text = peers.price([one for one in slow if one.rank in ranks])
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -112,34 +115,32 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         undecided=doubts,
         claims=(*claims, *measured[:4]),
         actions=_actions(sort, ranks) if not reason else (),
-        collect=(
-            "clocks, temperatures and throttle reasons of the GPUs, the load of the hosts, and the pipeline stage of each rank",
-        ),
-        summary=words + (f" Nobody is named: {why}." if reason else ""),
+        collect=(words.CLOCKS_LOAD_STAGES,),
+        summary=joined((words.SLOW(what=text), cost_text, peers.why(measured), besides, peers.nobody(why)), " "),
     )
 
 
-def _phases(slow: Sequence[Outlier]) -> str:
-    return ", ".join(list(dict.fromkeys(one.phase for one in slow))[:4])
+def _phases(slow: Sequence[Outlier]) -> Said:
+    return joined(list(dict.fromkeys(one.phase for one in slow))[:4], ", ")
 
 
 def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
-    who = ", ".join(f"rank {rank}" for rank in ranks[:8])
+    who = joined((f"rank {rank}" for rank in ranks[:8]), ", ")
     if sort == "work":
-        reason = (
-            "the same work takes its device longer than its peers (look at clocks, power, temperature, other processes)"
-        )
-        return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
-    reason = "its host keeps the device waiting (look at loader, storage, interpreter, other processes)"
-    return (Action(kind="check_data", target=who, command=None, reason=reason),)
+        return (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_WORK_LONGER),)
+    return (Action(kind="check_data", target=who, command=None, reason=words.HOST_KEEPS_WAITING),)
 
 
 def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
     ranks = sorted({one.rank for one in slow})
     loads = [claim for one in slow if (claim := _load(case, one)) is not None]
     is_work = slow[0].sort == "work"
-    more = "more tokens were routed there" if is_work else "it has more to write"
-    text = f"{peers.named(ranks, case)} longer at {_phases(slow)}, {peers.course(slow[0])}, by an imbalance: {more}"
+    text = words.BY_IMBALANCE(
+        who=peers.named(ranks, case),
+        phases=_phases(slow),
+        course=peers.course(slow[0]),
+        why=words.MORE_TOKENS if is_work else words.MORE_TO_WRITE,
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="imbalance",
@@ -151,10 +152,10 @@ def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
                 kind="check_config",
                 target="job",
                 command=None,
-                reason=f"the {'routing loads some experts' if is_work else 'sharding loads some ranks'} more than others",
+                reason=words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
             ),
         ),
-        summary=f"Slow: {text}.{peers.price(slow)}",
+        summary=joined((words.SLOW(what=text), peers.price(slow)), " "),
     )
 
 

@@ -22,6 +22,8 @@ from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.ref import Ref
+from forensics.model.said import Said, first_clause, joined
+from forensics.words import slow as words
 
 _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
@@ -37,7 +39,7 @@ _FALLING = 0.9  # of the pairs of parts
 _DRIFT = 0.05  # of the level of the first part
 
 
-def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
+def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     """(what was measured, frame of step, rate, file, line) per rank that prints: higher is faster."""
     steps = case.tables["steps"].filter(
         pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
@@ -51,10 +53,10 @@ def _series(case: Case) -> list[tuple[str, pl.DataFrame]]:
         one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
-            ("TFLOPS", pl.col("tflops"), _LEAST),
-            ("samples or tokens per second", pl.col("per_s"), _LEAST),
-            ("samples per second", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
-            ("steps per second", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
+            (words.TFLOPS, pl.col("tflops"), _LEAST),
+            (words.SAMPLES_OR_TOKENS, pl.col("per_s"), _LEAST),
+            (words.SAMPLES, 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
+            (words.STEPS, 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
             points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
@@ -123,7 +125,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
-        text = f"from step {onset} on {name} fell from {high:.4g} to {low:.4g} ({_less(high, low)}) and stayed there"
+        text = words.FELL(step=onset, metric=name, **_levels(high, low))
         shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
         reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, onset)
         return (_finding(case, text, onset, shown, name, reason, _grown(case, points, onset)),)
@@ -132,12 +134,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
     first, last = int(points["step"][0]), int(points["step"][-1])
-    text = f"from step {first} to {last} {name} sank little by little from {high:.4g} to {low:.4g} ({_less(high, low)})"
+    text = words.SANK(first=first, last=last, metric=name, **_levels(high, low))
     return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name, None),)
 
 
-def _less(high: float, low: float) -> str:
-    return f"{100 * (high - low) / high:.0f} % less"
+def _levels(high: float, low: float) -> dict[str, str]:
+    less = words.LESS(percent=f"{100 * (high - low) / high:.0f}")
+    return {"high": f"{high:.4g}", "low": f"{low:.4g}", "less": less}
 
 
 def _grown(case: Case, points: pl.DataFrame, onset: int) -> Claim | None:
@@ -160,13 +163,13 @@ def _grown(case: Case, points: pl.DataFrame, onset: int) -> Claim | None:
     if parts.is_empty():
         return None
     name, before, after, line = parts.select("name", "before", "after", "line").row(0)
-    text = f"{name} grew most, from {before:.4g} to {after:.4g} ms"
+    text = words.GREW_MOST(name=name, before=f"{before:.4g}", after=f"{after:.4g}")
     return Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),))
 
 
 def _finding(
     case: Case,
-    text: str,
+    text: Said,
     onset: int,
     shown: pl.DataFrame,
     name: str,
@@ -179,9 +182,8 @@ def _finding(
     if explained:
         return _explained(text, onset, claim, explained)
     slowed = [one for one in case.apart if one.effect == "slows"]
-    beside = f" Measured apart from its peers: {slowed[0].text.partition(';')[0]}." if slowed else ""
-    parts = f" Of the parts of a step, {grown.text}." if grown else ""
-    reason = "one slow device or host slows all"
+    beside = words.MEASURED_APART(what=first_clause(slowed[0].text)) if slowed else ""
+    parts = words.PART_OF_STEP(grew=grown.text) if grown else ""
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
@@ -189,13 +191,13 @@ def _finding(
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
         claims=(claim, *((grown,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
-        actions=(Action(kind="inspect_hardware", target="job", command=None, reason=reason),),
-        collect=("timers per rank, clocks and temperatures of all devices",),
-        summary=f"Slow: {text}.{parts} One log does not tell which rank holds the others up.{beside}",
+        actions=(Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL),),
+        collect=(words.TIMERS_AND_CLOCKS,),
+        summary=joined((words.SLOW(what=text), parts, words.WHICH_RANK_UNKNOWN, beside), " "),
     )
 
 
-def _explained(text: str, onset: int, claim: Claim, reason: Sequence[Apart]) -> Finding:
+def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart]) -> Finding:
     """The one device or host whose measures account for the fall."""
     first = reason[0]
     is_link = first.effect == "link"
@@ -215,10 +217,10 @@ def _explained(text: str, onset: int, claim: Claim, reason: Sequence[Apart]) -> 
         actions=(
             Action(
                 kind="inspect_network" if is_link else "inspect_hardware", target=target, command=None,
-                reason="it became slower as the job did, in the same measure" if not is_link else "all wait for its link",
+                reason=words.ALL_WAIT_FOR_LINK if is_link else words.SLOWER_AS_THE_JOB,
             ),
         ),
-        summary=f"Slow: {text}. {first.text.partition(';')[0]}: all ranks wait for it.",
+        summary=joined((words.SLOW(what=text), words.ALL_WAIT_FOR_IT(what=first_clause(first.text))), " "),
     )  # fmt: skip
 
 

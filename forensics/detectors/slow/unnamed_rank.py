@@ -13,6 +13,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from forensics.words import slow as words
 from parsers.timing.words import sort_of
 
 _RANKS = (3, 64)  # lines of one step that are compared
@@ -56,9 +57,8 @@ def _finding(file: str, phase: str, last: pl.DataFrame) -> Finding:
     apart = last.filter("apart")
     cause: Cause = "straggler_host" if sort_of(phase) == "host" else "straggler_compute"
     longer = float((apart["ms"] - apart["second"]).median())  # type: ignore[arg-type]
-    text = (
-        f"in {apart.height} of the last {last.height} steps one of {last['lines'][0]} lines shows far more time in {phase} "
-        f"than all others, {longer:.0f} ms at the median"
+    text = words.ONE_LINE_APART(
+        number=apart.height, steps=last.height, lines=last["lines"][0], phase=phase, ms=f"{longer:.0f}"
     )
     shown = tuple(
         Ref(file=file, line=line, text=f"{phase} {ms:.0f} ms")
@@ -70,8 +70,8 @@ def _finding(file: str, phase: str, last: pl.DataFrame) -> Finding:
         undecided=("membership_unknown",),
         claims=(Claim(text, "for", shown),),
         first_anomaly=FirstAnomaly(step=apart["step"][0], phase=phase, signature="slow_rank"),
-        collect=("step lines that say which rank they are of: a rank in the logger's format, or a log per rank",),
-        summary=f"Slow: {text}; the lines do not say which rank that is.",
+        collect=(words.LINES_THAT_NAME_RANKS,),
+        summary=words.SLOW(what=words.LINES_NAME_NO_RANK(what=text)),
     )
 
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from forensics.graph.numerics.taint import Clean, Spread, spread
 from forensics.graph.numerics.tensor_ops import operations, read_rows
+from forensics.model.said import Said
 
 
 class Births(msgspec.Struct, frozen=True):
@@ -24,7 +25,7 @@ class Births(msgspec.Struct, frozen=True):
     silent: frozenset[int]  # ranks without any row
     counted: bool  # how many ranks there are is known
     recorded_calls: bool  # the dump holds communications at all
-    warnings: tuple[str, ...]
+    warnings: tuple[Said, ...]
 
     def unseen_at(self, step: int, phase: str | None = None, module: str | None = None) -> frozenset[int]:
         """Ranks without a row in that step: silent ones, and those whose file ends before; with a module also those that

@@ -24,6 +24,8 @@ from forensics.graph.numerics.tensor_rules import (
     WHERE,
 )
 from forensics.graph.numerics.unnamed import with_unnamed_calls
+from forensics.model.said import Said
+from forensics.words import numerics as words
 from parsers.patterns import regex
 from parsers.rank_list import rank_list
 from parsers.tables import sort_if_needed
@@ -46,7 +48,7 @@ class Rows(msgspec.Struct, frozen=True):
     `bad`. `warnings`: what was ambiguous about the files."""
 
     frame: pl.DataFrame
-    warnings: tuple[str, ...]
+    warnings: tuple[Said, ...]
 
 
 _LAST: dict[str, tuple[pl.DataFrame, Rows]] = {}  # frames are never changed: the same frame gives the same rows
@@ -76,7 +78,7 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.coalesce("rank", "_number").alias("rank")).drop("_number")
 
 
-def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Said, ...]]:
     """Equal rows of a rank in two files count once; of two files that differ the longer is used."""
     crowded = (
         frame.group_by("rank", pl.col("attempt").fill_null(0)).agg(pl.col("file").n_unique().alias("files"))
@@ -93,11 +95,11 @@ def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     mine = mine.sort("length", "file", "line", "record", descending=[True, False, False, False], nulls_last=True)
     mine = mine.unique([*_KEY, "nth", *_FIGURES], keep="first", maintain_order=True)
     clash = mine.filter(pl.struct(*_KEY, "nth").is_duplicated())
-    lost: list[str] = []
+    lost: list[Said] = []
     for (rank, attempt), files in clash.group_by("rank", "attempt", maintain_order=True):
         longest = files.sort("length", "file", descending=[True, False])["file"][0]
         others = files.filter(pl.col("file") != longest)["file"].unique().sort().to_list()
-        lost += [f"rank {rank}: {other} differs from {longest}, which is longer and used instead" for other in others]
+        lost += [words.LONGER_FILE_USED(rank=rank, other=other, longest=longest) for other in others]
         here = (pl.col("rank") == rank) & (pl.col("attempt") == attempt)
         mine = mine.filter(~(here & pl.col("file").is_in(others)))
     kept = pl.concat([frame.filter(~pl.col("rank").is_in(crowded)), mine.select(frame.columns)])

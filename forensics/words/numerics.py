@@ -1,0 +1,305 @@
+"""What detectors of bad numbers say: where the first NaN or Inf was, replicas that differ, losses and their scale."""
+
+from collections.abc import Mapping
+
+from forensics.model.said import Form, Noun, Said
+
+# --- rows of tensor statistics: who holds what, and where ------------------------------------------------------------
+VALUE: Mapping[str, Said] = {
+    "nan": Said("NaN", "NaN"),
+    "inf": Said("Inf", "Inf"),
+    "finite": Said("a finite value", "有限值"),
+}
+RANK, NO_RANK = Form("rank {rank}", "rank {rank}"), Said("a process without a rank", "某个 rank 未知的进程")
+UNNAMED_MODULE = Said("an unnamed module", "未命名模块")
+MODULE, PART = Form("{module} ({inner})", "{module}（{inner}）"), Form("{place}, {part}", "{place}，{part}")
+AT = Form("{who}: {where}", "{who}：{where}")
+
+# --- first_anomaly: where the first bad value was --------------------------------------------------------------------
+FIRST_BAD_VALUE = Form("{who}: first bad value, {value} in {where}", "{who}：首个异常值 {value}，位于 {where}")
+LAST_FINITE = Form("{who}: last values known to be finite before it", "{who}：此前最后的正常值")
+FORWARD_WAS_FINITE = Said("the forward pass of the same module was finite", "同一模块的前向正常")
+BAD_WHEN_FIRST_OBSERVED = Said(
+    "the state was bad when it was first observed, so the cause lies before this step",
+    "首次观测时状态已异常，原因在该 step 之前",
+)
+ANOTHER_ORIGIN = Form("{who}: another origin in {where}", "{who}：另一处首个异常值，位于 {where}")
+POSSIBLE_ORIGIN = Form("{who}: a possible other origin in {where}", "{who}：可能的另一处首个异常值，位于 {where}")
+LATER_THERE = Form("{who}: {value} later, in {where}", "{who}：之后出现 {value}，位于 {where}")
+NO_STATISTICS = Form("no statistics of {who}", "没有 {who} 的张量统计")
+MEMBERS_DISAGREE = Said("ranks state different members of one group", "各 rank 记录的同一进程组的成员不一致")
+CALLS_DO_NOT_LINE_UP = Said(
+    "the calls of some ranks do not line up; their order is doubtful", "部分 rank 的调用无法对齐，顺序存疑"
+)
+LONGER_FILE_USED = Form(
+    "rank {rank}: {other} differs from {longest}, which is longer and used instead",
+    "rank {rank}：{other} 与 {longest} 不一致，使用较长的后者",
+)
+OTHER_RANKS = Noun("other rank", "other ranks", "个其他 rank")
+SPREAD = Form("{value} spread to {ranks}.", "{value} 扩散到 {ranks}。")
+GONE_AFTER_STEP = Form(
+    "{value} in {where} was gone after the step: the parameters were finite.",
+    "{where} 的 {value} 在该 step 后消失：参数正常。",
+)
+ON_MANY_ALIKE = Form(
+    "{value} first appeared in {where} on many ranks alike: data, model or settings, not one device.",
+    "{value} 在多个 rank 上同样首现于 {where}：原因在数据、模型或配置，而非单个设备。",
+)
+ALREADY_HELD, RECEIVED, PRODUCED = Said("already held", "已含"), Said("received", "收到"), Said("produced", "产生")
+HAD_VALUE = Form("{who} {how} {value} in {where}", "{who} {how} {value}，位于 {where}")
+EACH_PRODUCED = Form(
+    "{who} each produced a bad value of their own; the first is {value} in {where}",
+    "{who} 各自产生异常值；首个为 {value}，位于 {where}",
+)
+WHICH_NOT_SHOWN = Form(
+    "{value} first shows in {where}; the evidence does not show which of {who} it comes from.",
+    "{value} 首现于 {where}；证据无法表明来自 {who} 中的哪一个。",
+)
+ORIGIN_NOT_SHOWN = Form(
+    "{value} first shows in {where}; the evidence does not show where it comes from.",
+    "{value} 首现于 {where}；证据无法表明其来源。",
+)
+
+# --- what to do about it, and what to collect ------------------------------------------------------------------------
+BATCH = Form("{step}, micro-batch {microbatch}", "{step}，micro-batch {microbatch}")
+DATA_OF = Form("the data of {batch}", "{batch}")
+DATA_OF_STEPS = Form("the data of steps {first}-{last}", "step {first}-{last}")
+FINITE_AFTER_IT = Said("the parameters were finite after it", "此后参数正常")
+LATER_MAY_HOLD_IT = Said("later parameters may hold the bad value", "之后的参数可能含异常值")
+INPUT_WAS_BAD = Said("the input was bad already", "输入已含异常值")
+INPUT_OF_RANKS_WAS_BAD = Form("the input of {who} was bad already", "{who} 的输入已含异常值")
+BAD_BEFORE_STEP = Said("parameters were bad before this step", "该 step 之前参数已异常")
+ONE_OUTPUT_WAS_NOT = Said("all inputs of the call were finite, an output was not", "该调用的输入均正常，输出异常")
+FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到首个异常值")
+PRODUCED_THERE = Form("{value} was produced there from finite inputs", "该处输入正常却产生 {value}")
+STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计")
+THOSE_THAT_LEFT_NONE = Said("the ranks that left none", "无记录的 rank")
+STATISTICS_AROUND = Said(
+    "statistics of every step and module around the first bad row", "首个异常值前后每个 step、每个模块的张量统计"
+)
+GROUP_COLUMNS = Said("the columns group and group_ranks of communications", "通信记录的 group 和 group_ranks 列")
+
+# --- its surroundings: growth, repetition, hardware, formats, the device ---------------------------------------------
+AT_STEP = Form("step {step}: {value}", "step {step}：{value}")
+GROWTH = Form("absmax of {where}: {figures}", "{where} 的 absmax：{figures}")
+HEADROOM = Form("{growth}; {bits} bits below the largest {dtype}", "{growth}；比 {dtype} 的最大值低 {bits} 个二进制位")
+STEPS_WITH_BAD_VALUES = Form(
+    "bad values first appeared in {number} of {observed} observed steps; in {minor} of them they were gone after the step",
+    "已观测的 {observed} 个 step 中有 {number} 个首次出现异常值；其中 {minor} 个在该 step 后消失",
+)
+CROWDED_RANK = Form("rank {name}", "rank {name}")
+CROWDED_HOST = Form("host {name}", "节点 {name}")
+CROWDED_STAGE = Form("pipeline stage {name}", "流水线 stage {name}")
+CROWDED_MODULE = Form("module {name}", "模块 {name}")
+CROWDED_OPERATION = Form("operation {name}", "操作 {name}")
+HOLDS_MANY = Form(
+    "{place} holds {hits} of {number} first bad values; by chance alone that happens once in {odds}",
+    "{place} 占 {number} 个首个异常值中的 {hits} 个；仅凭偶然，{odds} 次中才有一次",
+)
+SHORTLY_BEFORE = Form("{host}: {code} shortly before it", "{host}：此前不久出现 {code}")
+ERROR_SHORTLY_BEFORE = Said(
+    "its device reported an error shortly before the first bad value", "首个异常值之前不久，其设备上报错误"
+)
+LAST_STEP_BEFORE = Form("step {step} is the last step observed before it", "此前最后观测到的 step 为 {step}")
+CHECKPOINTS_MAY_HOLD_IT = Form(
+    "checkpoints from step {step} on may hold the bad value", "step {step} 及之后的检查点可能含异常值"
+)
+EXPONENTIALS = Form(
+    "{op} computes exponentials, which need many digits, and ran in {dtype}",
+    "{op} 计算指数，需要高精度，却以 {dtype} 运行",
+)
+KEPT_AS, AMAX, SCALE = (
+    Form("kept as {format}", "格式 {format}"),
+    Form("amax {value}", "amax {value}"),
+    Form("scale {value}", "scale {value}"),
+)
+ITS_TENSOR = Form("its {tensor} is {how}", "其 {tensor}：{how}")
+NO_FINITE_SCALE = Form(
+    "{tensor}: a block whose largest value is 0 has no finite scale, and 0 times Inf is NaN",
+    "{tensor}：最大值为 0 的块没有有限的 scale，而 0 乘以 Inf 得 NaN",
+)
+NOTHING_SURVIVES = Form("{tensor}: no value survives such a scale", "{tensor}：乘以这样的 scale 后数值全部失效")
+GPU_OF, DEVICE_OF = (
+    Form("GPU {gpu} of {host}, the device of rank {rank},", "{host} 的 GPU {gpu}（rank {rank} 的设备）"),
+    Form("the device of rank {rank}", "rank {rank} 的设备"),
+)
+DEVICE_IS_SUSPECT = Form(
+    "{device} is a suspect: {others} computed the same well, on values up to {most}, its own were up to {own}; no error record "
+    "is needed for that, and none would clear it",
+    "{device} 可疑：{others}同样的计算正常，输入最大 {most}，而其自身输入最大 {own}；这不需要错误记录，没有错误记录也不能排除",
+)
+DEVICE_SUSPECT_IN_SHORT = Form(
+    "Its device is a suspect: {number} peers computed it well.", "其设备可疑：{number} 个其他 rank 的同一计算正常。"
+)
+TEST_DEVICE = Form(
+    "{number} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; other "
+    "operations use other parts of it, and no error record clears it",
+    "{number} 个其他 rank 的计算正常：用{what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
+)
+SAME_OPERATION = Said("the same operation", "同一操作")
+LEAPT_ALONE = Form(
+    "{who}: {size} in {where}; no other rank holds anything near it", "{who}：{where} 为 {size}；其他 rank 均无相近的值"
+)
+NO_UPDATE_MAKES_IT = Said("a parameter holds a value that no update makes", "参数的值不可能由正常更新产生")
+FROM_NOWHERE = Said("the step computed with a value from nowhere", "该 step 使用了来历不明的值")
+FLIPPED_BIT = Said("a flipped bit looks like this", "比特翻转会呈现此现象")
+LEAPT = Form(
+    "On {who} a value leapt to {size} in {where}, beyond all that other ranks hold.",
+    "{who} 的 {where} 突变为 {size}，远超其他 rank 的值。",
+)
+
+# --- bad_scale, exhausted_range: number formats ----------------------------------------------------------------------
+SCALE_IS, SCALE_OF_FORMAT_IS = (
+    Form("{where}: the scale is {value}", "{where}：scale 为 {value}"),
+    Form("{where}: the scale of {format} is {value}", "{where}：{format} 的 scale 为 {value}"),
+)
+AMAX_IS_ZERO = Form(
+    "{scale}, its amax is 0: nothing but zeros was seen, or the recipe does not guard it",
+    "{scale}，其 amax 为 0：只有 0，或 recipe 未做保护",
+)
+SCALE_WAS = Form("at step {step} it was {scale}, amax {amax}", "step {step} 时为 {scale}，amax {amax}")
+RECIPE_AND_FORMAT = Said("scaling recipe and number format", "scaling recipe 与数值格式")
+SCALE_LOSES_ALL = Said(
+    "a scale without a finite value loses all that is multiplied by it", "scale 不是有限值，与其相乘的数值全部失效"
+)
+SCALE_BECAME = Form("A scale became {value} on {who}: {what}.", "{who} 的 scale 变为 {value}：{what}。")
+CLIPPED = Form(
+    "{share} % of its values are clipped at the largest one of the format", "{share}% 的值被截断为该格式的最大值"
+)
+TOO_SMALL = Form(
+    "{share} % of its values are too small for the format and became zero", "{share}% 的值低于该格式的下限，变为 0"
+)
+BEFORE_IT_WAS_CALM = Form("{at}: {share}; before it was calm", "{at}：{share}；此前正常")
+FROM_STEP_ON = Form("From step {step} on, {share} in {where}.", "从 step {step} 起，{where} 中 {share}。")
+FROM_STEP_ON_RANKS = Form(
+    "From step {step} on, {share} in {where} (ranks {ranks}).",
+    "从 step {step} 起，{where} 中 {share}（rank {ranks}）。",
+)
+ITS_FIGURES = Form("its {name}: {figures}", "其 {name}：{figures}")
+GRADIENTS_ARE_ZERO = Form(
+    "{percent} % of the gradients seen in step {step} are zero, and were not before",
+    "step {step} 中 {percent}% 的已观测梯度为 0，此前不为 0",
+)
+GRADIENTS_ZERO_FROM = Form("From step {step} on gradients are zero: {what}.", "从 step {step} 起梯度为 0：{what}。")
+SCALE_RECIPE_AND_FORMAT = Said("loss scale, scaling recipe and number format", "loss scale、scaling recipe 与数值格式")
+RANGE_EXHAUSTED = Said("the range of the format is exhausted", "超出数值格式的表示范围")
+LEARNT_FROM_LOST_VALUES = Said("later steps learnt from clipped or lost values", "之后的 step 使用了被截断或丢失的值")
+
+# --- replicas that must be equal -------------------------------------------------------------------------------------
+WEIGHTS_STAYED = Form(
+    "the weights of {who} after step {step} are those of the step before, and those of {others} moved",
+    "step {step} 后 {who} 的权重与前一 step 相同，而 {others} 的权重已更新",
+)
+AS_BEFORE = Form("{who}: {where}: as in the step before", "{who}：{where}：与前一 step 相同")
+OTHER_REPLICA_MOVED = Said("another replica: the weights moved", "其他副本：权重已更新")
+UPDATE_OF_STEP = Form("the update of step {step} on {who}", "{who} 在 step {step} 的更新")
+SKIPPED_OR_NOT_RUN = Said(
+    "a job that tolerates faults may skip it by right; else the optimizer did not run there",
+    "容错训练可能有意跳过该更新；否则是优化器未在该处运行",
+)
+LOG_OF_THAT_STEP = Said(
+    "the log of that step: whether the update was skipped on purpose", "该 step 的日志（更新是否被有意跳过）"
+)
+UPDATE_LEFT_OUT = Form(
+    "In {where}, {what}: that update was left out, by right or by mistake.",
+    "{where}：{what}：该更新被有意或错误地跳过。",
+)
+SAME_TENSOR_OTHER_FIGURES = Form("{who}: the same tensor, other figures", "{who}：同一张量，数值不同")
+NO_MAJORITY = Form("{who} disagree in {where}, and no side has the majority", "{who} 的 {where} 不一致，且没有多数一方")
+DIFFERS = Form("{who} differs from {others} in {where}", "{who} 的 {where} 与 {others} 不一致")
+DIFFER = Form("{who} differ from {others} in {where}", "{who} 的 {where} 与 {others} 不一致")
+MUST_BE_EQUAL = Said("these tensors must be equal bit by bit", "这些张量必须逐位相同")
+MUST_BE_NEAR = Form(
+    "these tensors must be equal within {percent} %, as you allow", "这些张量的差异不得超过设定的 {percent}%"
+)
+REPLAY_ELSEWHERE = Said("a replay of the step on other devices", "在其他设备上重跑该 step 的结果")
+DIFFER_ON_FINITE = Said("replicas differ on finite values", "副本不一致，且数值均有限")
+DIVERGED = Said("replicas diverged", "副本已不一致")
+FORWARD_GAVE_OTHERS = Form("{who}: the forward pass gave other figures", "{who}：前向的结果不同")
+RECOMPUTE_DIFFERS = Form(
+    "On {who}, the recompute of {where} differs from its forward pass on equal inputs.",
+    "{who}：输入相同，{where} 的重计算与前向结果不一致。",
+)
+WEIGHTS_DIFFER = Form("the weights of {who} differ from those of the first replica", "{who} 的权重与第一个副本不一致")
+BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自身的检查）")
+IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
+DIFFER_SILENTLY = Said("replicas differ silently", "副本不一致且没有报错")
+
+# --- rerun_verdict: the same step once more --------------------------------------------------------------------------
+REPEATS_THERE_ALONE = Said("repeats on its device and not on another one", "在原设备上复现，在其他设备上不复现")
+DID_NOT_REPEAT = Said("did not repeat on the same device: a transient fault", "在同一设备上未复现：瞬时故障")
+UNEXPECTED_RESULT = Form("an unexpected result {how}", "异常结果{how}")
+RESULT = Form("the result {how}", "该结果{how}")
+RESULT_OF_STEP = Form("The result of step {step} on rank {ranks} {how}.", "rank {ranks} 在 step {step} 的结果{how}。")
+SAME_STEP_AGAIN = Said("the same step once more on the same device", "同一 step 在同一设备上再次运行的结果")
+NOT_THE_HARDWARE = Said(
+    "the same result came on another device: it is not the hardware", "在其他设备上结果相同：不是硬件问题"
+)
+REPRODUCIBLE = Form(
+    "The unexpected result of step {step} is reproducible on two devices: data, model or settings.",
+    "step {step} 的异常结果在两个设备上均复现：原因在数据、模型或配置。",
+)
+
+# --- loss_log, loss_scale: what the training log alone tells ---------------------------------------------------------
+LOSS_IS = Form("the loss is {value}", "loss 为 {value}")
+LOSS_VANISHED = Said(
+    "the loss has vanished from the line, though no step was skipped", "没有跳过 step，但该行不再打印 loss"
+)
+LOSS_AND_NORM_VANISHED = Said(
+    "the loss has vanished from the line and the gradient norm is not finite, though no step was skipped",
+    "没有跳过 step，但该行不再打印 loss，且梯度范数异常",
+)
+NORM_IS = Form("the gradient norm is {value}", "梯度范数为 {value}")
+NORM_IS_BESIDE_ZERO = Form(
+    "the gradient norm is {value}; the loss 0 beside it hides a NaN", "梯度范数为 {value}；loss 打印为 0 掩盖了 NaN"
+)
+LAST_STAGE_SHOWS_IT = Said(
+    "a bad loss shows on the last stage only: any stage of that replica may have produced it",
+    "异常 loss 只在最后一个 stage 可见：该副本的任一 stage 都可能是来源",
+)
+STAGE_CAME_FIRST = Form(
+    "only gradients were bad, and backward passes go down the stages: stage {stage} came first",
+    "仅梯度异常，而反向从后向前经过各 stage：最先出现在 stage {stage}",
+)
+CHECK_FAILED = Form("a check of the training program failed ({what})", "训练程序自身的检查失败（{what}）")
+IN_STEP = Form("step {step}: {what}", "step {step}：{what}")
+PLAIN_DATA_PARALLEL = Said(
+    "the layout is plain data parallel: each rank's values are its own until gradients are averaged",
+    "纯数据并行：梯度平均之前，各 rank 的数值互不影响",
+)
+LOG_SHOWS, LOG_SHOWS_AT = (
+    Form("the training log shows {value}", "训练日志出现 {value}"),
+    Form("the training log shows {value} at step {step}", "训练日志在 step {step} 出现 {value}"),
+)
+PRINTED_FOR = Form("it was printed for {who}", "打印自 {who}")
+PRINTED_FOR_AND_MATES = Form(
+    "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
+    "打印自 {who}，其张量并行组的其他 rank 也可能有",
+)
+LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
+NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度异常")
+STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
+LOSS_ROSE = Form(
+    "the loss rose from about {normal} to {loss} at step {step}", "loss 在 step {step} 从约 {normal} 升至 {loss}"
+)
+NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
+ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
+LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
+MORE_SPIKES = Form(
+    "{number} such spikes between step {first} and step {last}", "step {first} 到 step {last} 之间共 {number} 次突增"
+)
+SPIKES_COME_FROM = Said("a spike often comes from the data or the learning rate", "突增多由数据或学习率引起")
+BEFORE_THE_SPIKE = Said("it holds the model before the spike", "保存的是突增之前的模型")
+SAME_DATA_SAME_SPIKE = Said("the same data may cause the same spike", "同样的数据可能再次引起突增")
+SCALE_AT_MINIMUM = Said("the loss scale reached its minimum", "loss scale 降至最小值")
+SCALE_FELL = Form("the loss scale fell to {scale}", "loss scale 降至 {scale}")
+SCALE_SETTLED = Form("the loss scale found its level at {scale}", "loss scale 稳定在 {scale}")
+SINCE_STEP = Form("{what} from step {step} on", "{what}（从 step {step} 起）")
+LOSS_SCALE, PRECISION = (
+    Said("loss scale", "loss scale"),
+    Said("precision and learning rate", "精度与学习率"),
+)
+IT_SETTLED, OVERFLOW_IN_FP16 = (
+    Said("it settled", "已稳定"),
+    Said("gradients overflow in fp16", "梯度超出 fp16 的范围"),
+)

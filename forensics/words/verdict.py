@@ -1,0 +1,251 @@
+"""What the verdict says: what to do, why this and not that, what was before, what nobody could tell."""
+
+from collections.abc import Mapping
+
+from forensics.model.said import Form, Noun, Said
+
+# --- actions and decision: what to do, and what would decide ---------------------------------------------------------
+NO_LASTING_FAULT = Said("no lasting fault is shown", "没有持续性故障的迹象")
+STOPPED_IN = Form("{who} stopped in {where}", "{who} 停在 {where}")
+THE_RANK, THIS_LINE = Said("the rank", "该 rank"), Said("this line", "该行")
+NOT_THE_SAME_CALL = Said(
+    "not all members made the same call, or not in the same order", "各成员的调用不一致，或调用顺序不一致"
+)
+DIFFERENT_ORDERS = Said("ranks entered the groups in different orders", "各 rank 进入各进程组的顺序不一致")
+GPU_REPORTED_ERROR = Said("one of its GPUs reported an error", "该节点有 GPU 上报错误")
+PLACE_THAT_THEY_SHARE = Form("{place}, which {who} share", "{who} 共用的 {place}")
+ALL_THAT_THEY_SHARE = Form(
+    "what {hosts} share: rack, switch, power, image, driver", "{hosts} 共用的机架、交换机、电源、镜像、驱动等"
+)
+FAILED_AT_ONCE = Form(
+    "{number} hosts failed at once: one cause that they share explains more than {number} faults",
+    "{number} 个节点同时故障：一个共同原因比 {number} 个单独故障更合理",
+)
+BY_HALVES = Form(
+    "replace half of the suspected hosts by spares and measure; go on with the half whose replacement restores the speed "
+    "({rounds} per slow host). A host that is fast when tested alone is not cleared: it may be slow only among the others",
+    "将一半可疑节点换成备机后测速；换下哪一半后速度恢复，就在哪一半中继续二分（每个慢节点{rounds}）。单独测试正常的节点不能排除："
+    "可能只在与其他节点一起运行时变慢",
+)
+ROUNDS = Form("at most {rounds} rounds for {hosts} hosts", "最多 {rounds} 轮，共 {hosts} 个节点")
+ABOUT_LOG_ROUNDS = Said("about log2(number of hosts) rounds", "约 log2(节点数) 轮")
+RECORDER_NEXT_RUN = Said(
+    "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（用以下设置）"
+)
+STACK = Form("the stack of {who} while the job runs", "{who} 的调用栈（在停止作业前）")
+STACK_THERE = Form(
+    "the stack of {who} on {host} ({pids}) while the job runs", "{host} 上 {who} 的调用栈（{pids}，在停止作业前）"
+)
+PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
+PROCESSES = Noun("process", "processes", "个进程")
+KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志")
+SHOWS_WHETHER_KERNEL_ENDED_IT = Said("it shows whether the kernel ended the process", "可确认进程是否被内核终止")
+NO_FAULT = Said("no fault was found", "未发现故障")
+WAS_RUNNING = Said("the job was running when this was taken", "采集时作业在运行")
+NOTHING_PROVEN = Said("nothing is proven; what to collect is listed", "尚无定论；待收集的内容见列表")
+AT_FAULT_BEFORE = Form("{hosts} was at fault in an earlier attempt as well", "{hosts} 在此前的启动中也是故障方")
+RESTART_CHANGES_NOTHING = Said(
+    "the job goes on, and nothing shows that a restart would change it", "作业仍在运行，没有迹象表明重启会改善"
+)
+LASTING_ERROR = Form(
+    "the driver reports an error of a device on {host} that a restart does not clear",
+    "驱动上报 {host} 上的设备错误，重启作业无法清除",
+)
+WOULD_FAIL_AGAIN = Said(
+    "the next start would fail in the same way; code or configuration must change first",
+    "重启后会同样失败；须先修改代码或配置",
+)
+ORIGIN_DECIDES = Said("what the values came from decides whether they come back", "异常值是否再次出现取决于其来源")
+RETURN_NOT_SHOWN = Said("whether it comes back is not shown", "无法得知是否会再次发生")
+LEAVE_OUT = Form(
+    "{reason}; leave out {host} until its GPU is tested", "{reason}；{host} 的 GPU 检测完成前不要使用该节点"
+)
+GO_ON_FROM = Form("{reason}; go on from {checkpoint}", "{reason}；从 {checkpoint} 继续")
+NO_CHECKPOINT_WELL_BEFORE = Form(
+    "{reason}; none is known that lies {steps} steps before it", "{reason}；没有早于它 {steps} 个 step 的检查点"
+)
+
+# --- arbitrate, conclude: which explanation, and why not another -----------------------------------------------------
+OTHER_RECORDS_SAY = Form("Other records say: {summary}", "其他记录表明：{summary}")
+TWO_FIT = Form("Two explanations fit. Either: {one} Or: {other}", "有两种解释成立。其一：{one}其二：{other}")
+ONE_LINE_UNEXPLAINED = Form("One error line that no rule explains: “{line}”", "1 行错误无法解释：“{line}”")
+LINES_UNEXPLAINED = Form(
+    "{number} error lines that no rule explains; the gravest: “{line}”", "{number} 行错误无法解释；最严重的是“{line}”"
+)
+WENT_WRONG = Said("Something went wrong, and no rule explains it.", "作业出现异常，没有规则能解释。")
+WENT_WRONG_HERE = Form(
+    "Something went wrong, and no rule explains it: {line}", "作业出现异常，没有规则能解释：“{line}”"
+)
+HINT_OF_FAILURE = Form("No line says error; what hints at a failure: {line}", "没有错误行；可能提示故障的是“{line}”")
+NOTHING_SHOWN = Said(
+    "No line shows a failure, and no line shows that the run ended well.",
+    "没有任何一行表明失败，也没有任何一行表明正常结束。",
+)
+ALL_RECORDS = Form(
+    "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
+    "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts}的内核日志",
+)
+ALL_HOSTS = Said("all hosts", "所有节点")
+KNOWN_BAD = Form("{host} was given as known to be bad", "{host} 已被标记为问题节点")
+KNOWN_BAD_AGAIN = Said(
+    "you named it as bad, and it is named or suspected again", "该节点已被标记为问题节点，此次再次被判定或怀疑"
+)
+WHY_NOT = Form("{why} (“{summary}”)", "{why}（“{summary}”）")
+MORE_SYMPTOMS = Noun("more symptom", "more symptoms", "个现象")
+LEAVES_UNEXPLAINED = Form("leaves {symptoms} unexplained", "还有 {symptoms}无法解释")
+EXPLAINS_NOTHING = Said("explains no symptom", "不能解释任何现象")
+LESS_EXACT = Said("says the same less exactly", "结论相同，但不够具体")
+WEAKER = Said("has weaker evidence", "证据较弱")
+
+# --- refute: what cannot be so ---------------------------------------------------------------------------------------
+ALL_ENDED_WELL = Said("every rank says that it ended well", "所有 rank 均报告正常结束")
+HAD_BEGUN = Said("the run had begun", "训练已经开始")
+TIMED_OUT_THERE = Form("rank {rank} timed out in that very operation", "rank {rank} 正是在该操作中超时")
+STACK_SHOWS_ALIVE = Form("a stack shows the process of rank {rank} alive", "调用栈表明 rank {rank} 的进程存活")
+
+# --- status: the rule that gave the word -----------------------------------------------------------------------------
+SOURCE: Mapping[str, Said] = {  # role of an observer → who that is
+    "kernel": Said("the kernel", "内核"),
+    "launcher": Said("the launcher", "启动器"),
+    "sampler": Said("a stack sampler", "调用栈采样工具"),
+    "monitor": Said("a monitor", "监控"),
+}
+A_TOOL, THE_RECORDS = Said("a tool", "工具"), Said("the records", "记录")
+ITSELF, ITS_PEERS, SOME_PROCESSES = (
+    Said("the process itself", "进程自身"),
+    Said("its peers", "其他 rank"),
+    Said("processes", "各进程"),
+)
+NO_RULE = Said("no rule explains what is in the bundle", "没有规则能解释证据包中的内容")
+BEST_EXPLANATION = Said("the best explanation; others are not excluded", "目前最合理的解释，尚未排除其他解释")
+SPEAKS, SPEAK = Said("speaks", "提供"), Said("speak", "提供")  # one source; several
+SPEAK_AGAINST = Form("{sources} {speak} against it", "{sources}{speak}了反证")
+SPEAK_FOR = Form(
+    "{sources} {speak} for it; others may be at fault, too", "{sources}{speak}了证据；其他 rank 也可能有故障"
+)
+TIME_AND_PLACE = Said(
+    "time and place fit, and no record of its own proves it", "时间和位置吻合，但没有自身的记录可以证明"
+)
+SOURCES_AGREE = Form(
+    "{number} sources that could have disagreed agree ({sources}); none contradicts",
+    "{number} 个来源相互印证（{sources}），无相反证据",
+)
+ONE_SOURCE = Form("one source ({sources}); nothing contradicts it", "只有一个来源（{sources}），无相反证据")
+
+# --- rule of time ----------------------------------------------------------------------------------------------------
+RAN_ON = Form("the job was running: {how}", "作业当时在运行：{how}")
+LATER_STEP = Said(
+    "A later step was completed, so the job was running when this was taken.", "之后仍有 step 完成，采集时作业在运行。"
+)
+IF_IT_STANDS_STILL = Form(
+    "If the job stands still, {summary} Nothing in the bundle shows that it does; a second dump a minute later would, or "
+    "--hung if you know.",
+    "若作业确已停滞：{summary}证据包无法表明作业是否停滞；可在一分钟后再采集一次，或用 --hung 说明。",
+)
+SECOND_DUMP = Said(
+    "a second Flight Recorder or stack dump of all ranks, a minute later",
+    "一分钟后所有 rank 的第二次 Flight Recorder 转储或调用栈",
+)
+
+# --- health ----------------------------------------------------------------------------------------------------------
+NO_FAULT_FOUND = Form("No fault found: {proof}.", "未发现故障：{proof}。")
+PACE_UNKNOWN = Said(
+    "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and the "
+    "bundle has no times of phases or waits",
+    "无法得知是否有 rank 较慢：所有 rank 都等待最慢者，step 耗时相同，而证据包中没有各阶段或等待的耗时",
+)
+ENDED_NORMALLY = Form("{processes} ended normally", "{processes}正常结束")
+REPORTED_NORMAL_END = Form("{processes} reported a normal end", "{processes}报告正常结束")
+PROCESSES_OF_ALL = Form("{some} of {size} processes", "{size} 个进程中的 {some} 个")
+LAUNCHERS_SAY = Noun("launcher says", "launchers say", "个启动器")
+LAUNCHERS_SAW_NORMAL_END = Form("{launchers} that all processes ended normally", "{launchers}报告所有进程正常结束")
+ITS_STEP, ALL_STEPS = Said("its step", "其作业步"), Form("all {number} steps", "全部 {number} 个作业步")
+SCHEDULER_SAW_STATUS_0 = Form("the scheduler says that {which} ended with status 0", "调度器报告{which}以状态码 0 结束")
+JOB_SAYS_IT_ENDED = Said("the job says that it ended", "作业报告已结束")
+LINE_SAYS_JOB_ENDED = Said("a line says that the job came to its end", "有日志行表明作业已结束")
+LAST_STEP = Form("last step {step}", "最后完成 step {step}")
+ALL_COMPLETED_STEP = Form("all ranks that print steps completed step {step}", "打印 step 的 rank 均已完成 step {step}")
+SAME_OPERATIONS = Said("all members completed the same operations", "所有成员完成了相同的操作")
+MEMBERS_AGREE = Said(
+    "all members of all groups agree on the last completed operation, and none is open",
+    "所有进程组的成员最后完成的操作一致，没有未完成的操作",
+)
+
+# --- beside, settings, shared host: what stands beside the proof -----------------------------------------------------
+STILL_CALLED_RUNNING = Form(
+    "the scheduler still calls the job running though {who} ended: it holds its nodes for nothing",
+    "{who} 已退出，但调度器仍显示作业在运行：节点被空占",
+)
+OTHERS_CHECKED = Noun("other host was", "other hosts were", "个节点已检查")
+NOT_CHECKED = Form("{host} was not checked before the job; {others}", "{host} 在作业前未经检查；其他 {others}")
+FAILED_CHECK = Form("before the job {host} failed {checks}", "作业前 {host} 未通过 {checks}")
+PASSED_CHECK = Form(
+    "before the job {host} passed {checks}; a passed check clears nobody",
+    "作业前 {host} 通过了{checks}；通过检查不能排除故障",
+)
+NO_TEST_ALONE = Said("no test alone", "整体检查，无单项结果")
+LAUNCH_CLASS: Mapping[str, Said] = {
+    "a node": Said("a node", "节点"),
+    "the sub-health of a node": Said("the sub-health of a node", "节点亚健康"),
+    "the network": Said("the network", "网络"),
+    "storage": Said("storage", "存储"),
+}
+LAUNCH_FAILED_BY = Form(
+    "no step is recorded: as far as records tell, the launch failed by {what}",
+    "没有 step 的记录：据现有记录，启动失败的原因属于{what}",
+)
+STANDS_AT = Form(
+    "{host} stands at {place}, with {others} of this job", "{host} 位于 {place}，本作业中同处的节点：{others}"
+)
+NO_OTHER_HOST = Said("no other host", "无")
+ONLY_THESE_ENDED = Form(
+    "on {host} only {ended} ended; {others} there ran on and waited: one process or device failed, not the host",
+    "{host} 上仅 {ended} 退出；同节点的 {others} 仍在运行并等待：故障在单个进程或设备，而非整个节点",
+)
+STATED = Form("{text}.", "{text}。")
+SETTING_OF = Form("{name} of {holders}", "{holders} 的 {name}")
+IT_IS_ELSEWHERE = Form("it is {value}, elsewhere {other}", "其值为 {value}，其余为 {other}")
+ALL_OF_THE_HOST = Form(
+    "every rank of {host}, and no other, is in {at}: what they share holds them up, not one of them: a loader or the storage of "
+    "that host, or a part of the work that is theirs alone",
+    "仅 {host} 的所有 rank 停在 {at}：阻塞它们的是共用的部分，而非其中某个 rank：该节点的数据加载、存储，或仅由它们承担的工作",
+)
+BESIDE_THE_RANKS = Form(
+    "process {pid} of {host}, which is no rank, is {doing}", "{host} 的进程 {pid}（不是 rank）：{doing}"
+)
+STACKS_OF_NO_RANKS = Form(
+    "stacks and logs of all processes of {host} that are no ranks", "{host} 上所有非 rank 进程的调用栈和日志"
+)
+WOULD_SHOW_THERE = Said(
+    "a loader or a store that its ranks share would show there", "可看到各 rank 共用的数据加载进程或存储"
+)
+
+# --- recurrence: who was accused before ------------------------------------------------------------------------------
+THING: Mapping[str, Said] = {"host": Said("host", "节点"), "device": Said("device", "设备")}
+AT_FAULT, SUSPECTED = Said("at fault", "故障方"), Said("suspected", "可疑方")
+WAS_BEFORE = Form(
+    "{thing} {name} was {what} in attempt {attempts} as well, whichever ranks ran there",
+    "{thing} {name} 在第 {attempts} 次启动中也是{what}（与其上运行的 rank 无关）",
+)
+TAKE_OUT_AND_TEST = Form(
+    "{before}: a host that is suspected again and again should be taken out and tested",
+    "{before}：多次可疑的节点应隔离检测",
+)
+BACK_AGAIN, NEW = Said("back again", "重新加入的"), Said("new", "新加入的")
+IS_MEMBER = Form("host {name} is {what} in attempt {attempt}", "节点 {name} 是第 {attempt} 次启动时{what}")
+NEW_TO_HISTORY = Form(
+    "host {name} is new: it took part in no incident of the history ({number} in all)",
+    "节点 {name} 此前未出现：历史中的事故（共 {number} 次）均未涉及",
+)
+SAME_SIGNATURE = Form("the same signature came before: {incidents}", "此前出现过相同特征：{incidents}")
+ACCUSED, ACCUSED_OR_SUSPECTED = Said("accused", "被判定"), Said("accused or suspected", "被判定或怀疑")
+WAS_SUSPECTED = Said("suspected", "被怀疑")
+ONE_EARLIER, EARLIER = Said("1 earlier incident", "1 次事故"), Form("{number} earlier incidents", "{number} 次事故")
+INNOCENT_WOULD_BE = Form("an innocent one would be in {expected}", "若无故障，预期 {expected} 次")
+WITH_CHANCE = Form("{expected}, chance {chance}", "{expected}，概率 {chance}")
+SAME_RANKS = Form("{expected}; the same ranks ran there each time", "{expected}；每次在其上运行的 rank 相同")
+MAY_BE_CHANCE = Form("{expected}; this may be chance", "{expected}；可能是偶然")
+IN_HISTORY = Form(
+    "{thing} {name} was {what} in {times} of {earlier} of the history ({chance}): {incidents}",
+    "{thing} {name} 在历史 {earlier}中{what} {times} 次（{chance}）：{incidents}",
+)
