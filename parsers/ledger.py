@@ -323,11 +323,11 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | N
     habits = prefixes.habits(scanned.first, year)
     report.time_first = _first_time(scanned.first, habits)
     report.time_last = _first_time(reversed(scanned.last), habits)
-    if report.own_lines is not None and scanned.texts:
+    if report.own_lines is not None and scanned.candidates:
         candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
-    tasks_are_ranks = bool(scanned.texts) and reading.candidates.add(source, scanned, habits, heads)
+    tasks_are_ranks = bool(scanned.candidates) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
         read = checked(dense.tables(tasks_are_ranks))
         if report.own_lines is None:

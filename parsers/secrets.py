@@ -63,6 +63,7 @@ _PATTERNS = (
     # passwords as short options
     rf"(\b(?:mysql|mariadb)[\w-]*[\s\"'][^\n|;&]{{0,200}}?[\s\"']-p['\"]?)({_VALUE})",
     rf"(\b(?:sshpass|(?:docker|podman|helm)\s(?:[\w-]+\s)?login)\b[^\n|;&]{{0,200}}?[\s\"']-p(?:{_NEXT})?['\"]?)({_VALUE})",
+    rf"(\bmachine\s{{1,9}}\S{{1,256}}\s{{1,9}}login\s{{1,9}}\S{{1,256}}\s{{1,9}}password\s{{1,9}})({_VALUE})",  # .netrc
     rf"(\bredis-cli\b[^\n|;&]{{0,200}}?[\s\"']-a{_NEXT})({_VALUE})",
     rf"(?i)({_START}[A-Z]{{0,8}}_?PWD{_IS}{_FOLDER})({_VALUE})",
     rf"({_HOOKS})([A-Za-z0-9/:_-]{{8,}})",
