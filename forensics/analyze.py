@@ -79,6 +79,7 @@ def conclude_evidence(
     spans: list[Told] = []
     paces: tuple[str, ...] = ()
     known_lines: frozenset[str] = frozenset()
+    steps_before = pl.DataFrame()
     stale: list[str] = []
     hosts: dict[int, frozenset[str]] = {}
     known_bad |= frozenset(past.known_bad)
@@ -88,7 +89,10 @@ def conclude_evidence(
     for attempt, tables in split.items():
         with step("facts"):
             case = case_of(tables, attempt, expected, known_bad, topology, hung, tolerances)
-        case = replace(case, wanted=wanted, has_baseline=bool(incidents), known_lines=known_lines)
+        case = replace(
+            case, wanted=wanted, has_baseline=bool(incidents), known_lines=known_lines, steps_before=steps_before
+        )
+        steps_before = tables["steps"]
         with step("detectors"):
             findings, missing = detect(case, detectors)
         with step("verdict"):

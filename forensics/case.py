@@ -6,13 +6,17 @@ from functools import cached_property
 import msgspec
 import polars as pl
 
+from forensics.assemble.aborted import with_aborted
 from forensics.assemble.clocks import Clocks, clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.topology import coordinates
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.checkpoints import Checkpoints, checkpoints
+from forensics.facts.ended_agents import ended_agents
+from forensics.facts.event_rows import Row
 from forensics.facts.flaps import Flap, flaps
 from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.hardware import Record, hardware
@@ -32,6 +36,7 @@ from forensics.facts.roles import Roles
 from forensics.facts.spent import Spent, spent
 from forensics.facts.stacks import main_stacks
 from forensics.facts.states import States, reconcile
+from forensics.facts.storage_waits import COMPLAINTS
 from forensics.facts.telemetry import Apart, apart
 from forensics.facts.time_witness import TimeWitness, time_witness
 from forensics.facts.waiting import waited_ranks
@@ -59,6 +64,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = msgspec.field(default_factory=dict)  # user's --topology
     has_baseline: bool = False  # the bundle holds an earlier attempt
+    steps_before: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # table `steps` of the attempt before
     world_from: str | None = None  # how the size of the job was learnt
     hung: bool = False  # the person says that the job made no progress when this was taken
     tolerances: Tolerances = BUILT_IN  # what the person allows figures to differ
@@ -67,7 +73,9 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def ended_well(self) -> bool:
-        """Whether every rank of the job says so itself."""
+        """Whether every rank of the job says so itself, or every launcher says it of all that it started."""
+        if self.ended_agents:
+            return True
         job = self.expected | self.seen
         return bool(job) and all(rank in self.ends and self.ends[rank].how == "ended" for rank in job)
 
@@ -108,6 +116,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         order = giving_up(self.events, self.identity, self.clocks)
         said = in_order(standing(process_ends(self.events)), order)
         return recorded_waiting(said, frozenset(self.states.open["rank"].to_list()), self.stacks)
+
+    @cached_property
+    def ended_agents(self) -> tuple[Row, ...]:
+        """The word of every launcher that all its processes ended well (facts/ended_agents.py)."""
+        return ended_agents(self.tables, self.events)
 
     @cached_property
     def waits(self) -> Waits:
@@ -151,6 +164,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def hardware(self) -> tuple[Record, ...]:
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
+
+    @cached_property
+    def blocked(self) -> tuple[Row, ...]:
+        """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
+        told = (one for one in self.hardware if one.kind in COMPLAINTS and one.counts)
+        return tuple(one.row for one in told if one.severity in ("error", "fatal"))
 
     @cached_property
     def flaps(self) -> tuple[Flap, ...]:
@@ -269,7 +288,8 @@ def case_of(
     whole = globalise(tables, identity)
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_recovered(with_task_exits(whole, job, seen, identity))
+    whole = with_aborted(with_task_exits(whole, job, seen, identity))
+    whole = with_recovered(with_group_ends(whole))
     return Case(
         whole,
         attempt,

@@ -10,6 +10,7 @@ import lzma
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import BinaryIO, Protocol
 from zipfile import ZipInfo
 
@@ -220,7 +221,8 @@ def _chunks(name: str, source: _Counting) -> Iterator[bytes]:
 def _zstd(source: _Counting) -> Iterator[bytes]:
     # 128 MiB: the largest window that `zstd --long` asks for by default; more would be memory in a stranger's hand
     engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-    rest, frame = b"", engine.decompressobj()
+    start = partial(engine.decompressobj, write_size=1 << 15)  # what is unfolded at a time: more is cleared for nothing
+    rest, frame = b"", start()
     begun = False
     while data := rest or source.read(1 << 12):  # little: these may unfold to 128 MiB
         begun = True
@@ -229,7 +231,7 @@ def _zstd(source: _Counting) -> Iterator[bytes]:
             yield out
         rest = b""
         if frame.eof:
-            rest, frame, begun = frame.unused_data, engine.decompressobj(), False
+            rest, frame, begun = frame.unused_data, start(), False
     if begun:
         raise EOFError("the end is missing")
 

@@ -281,7 +281,8 @@ def _parse_together(owner: FileParser, waiting: Sequence[_Waiting]) -> list[Tabl
 
 
 def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FileParser | None:
-    for parser in owners:
+    certain = [parser for parser in owners if parser.magic is not None and head.startswith(parser.magic)]
+    for parser in certain or owners:
         try:
             if parser.accepts(report.source.path, head):
                 return parser

@@ -14,6 +14,7 @@ from parsers.tables import table
 
 TEXT_CHARACTERS = 2000
 _KERNEL = regex(rf"(?:^|\s)kernel: |^\[{CTIME}\] $|\"kernel\"")  # syslog and journalctl, dmesg -T, journald's JSON
+PRINTER = ("file", "rank", "local_rank", "task", "host", "process")  # columns of LINES that tell printers apart
 Row = Mapping[str, Any]
 
 
@@ -61,8 +62,7 @@ def is_of_kernel(row: Row) -> bool:
 
 def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
     """The lines of each printer of each file, in order: what ranks interleave into one file comes apart again."""
-    keys = ["file", "rank", "local_rank", "task", "host", "process"]
-    for part in lines.partition_by(keys, maintain_order=True):
+    for part in lines.partition_by(PRINTER, maintain_order=True):
         yield part.rows(named=True)
 
 

@@ -20,6 +20,7 @@ from parsers.limits import Budget, Share
 
 KEPT_BYTES = 256 << 20
 SPILL_BYTES = 64 << 30
+PIECE = 16 << 20  # of a member of known size: most come whole, and are not put together
 
 
 class Readable(Protocol):
@@ -208,7 +209,7 @@ class Spill:
         got = 0
         room = KEPT_BYTES - self._kept
         while got <= room and (size is None or got < size):
-            data = stream.read(archives.BLOCK if size is None else min(archives.BLOCK, size - got))
+            data = stream.read(archives.BLOCK if size is None else min(PIECE, size - got))
             if not data:
                 self._kept += got
                 return got, partial(_open_kept, b"".join(parts))
@@ -226,7 +227,7 @@ class Spill:
         for data in parts:
             self._write(data)
         while size is None or self._written - begin < size:
-            wanted = archives.BLOCK if size is None else min(archives.BLOCK, size - (self._written - begin))
+            wanted = archives.BLOCK if size is None else min(PIECE, size - (self._written - begin))
             data = stream.read(wanted) or b""
             if not data:
                 break

@@ -79,7 +79,7 @@ class FileParser(msgspec.Struct, frozen=True, eq=False):
     `shared`: line parsers see all lines (a report that embeds logs). `whole`: they see none: a document, or a format
     that is accepted only where most lines are its own. JSON and XML are documents whoever owns them.
     `together`: as `parse` for several files at once, where that is much faster; the rows must be the same. `at_once`: for how
-    many at most, where their tables are large.
+    many at most, where their tables are large. `magic`: what its files begin with, if no other parser's do: it is asked first.
     """
 
     name: str
@@ -89,6 +89,7 @@ class FileParser(msgspec.Struct, frozen=True, eq=False):
     whole: bool = False
     together: Callable[[Sequence[Source]], Tables] | None = None
     at_once: int | None = None
+    magic: bytes | None = None
 
 
 Parser = LineParser | FileParser

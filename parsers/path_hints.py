@@ -1,8 +1,9 @@
 """What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
 
-Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``; ``rank_5``, ``rank5`` as a word of its own in a file name or a
-folder; flight-recorder dumps ``_dump_9``, ``trace_9``; Paddle's ``workerlog.LOCAL_RANK``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another
-space (``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
+Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``, and ``attempt_N`` as words of a file's name; ``rank_5``, ``rank5``
+as a word of its own in a file name or a folder; flight-recorder dumps ``_dump_9``, ``trace_9``; Paddle's
+``workerlog.LOCAL_RANK``; msrun's ``msrun_log/worker_LOCAL_RANK.log``; ``hosts/HOST/…``. Not read: numbers without a word (``5.log``), ranks of another space
+(``node_rank_1``), ranges; hosts elsewhere in a path: only the contents know which words are hosts.
 """
 
 import re
@@ -12,6 +13,8 @@ import msgspec
 from parsers.patterns import regex
 
 _ATTEMPT = regex(r"attempt_(\d{1,6})")
+_ATTEMPT_FILE = regex(r"(?:^|[._-])attempt[_-]?(\d{1,6})(?=$|[._-])")
+_WORKER = regex(r"worker_(\d{1,4})\.log")  # of MindSpore's msrun, in the folder that its scripts use
 _LOCAL_RANK = regex(r"(?:^|[._-])(?:local_?rank[_-]?|workerlog\.)(\d{1,4})(?=$|[._-])(?!-\d)")
 _RANK = regex(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")
 # Words before "rank" that make the number something else: a place within a group, or a size.
@@ -58,7 +61,8 @@ def _rank(parts: list[str]) -> int | None:
 
 def _launch(parts: list[str]) -> tuple[int | None, int | None, str | None]:
     """local rank, attempt, launch."""
-    local = _LOCAL_RANK.search(parts[-1])
+    of_msrun = "msrun_log" in parts[:-1]
+    local = _WORKER.fullmatch(parts[-1]) if of_msrun else _LOCAL_RANK.search(parts[-1])
     local_rank = int(local[1]) if local else None
     for at in range(len(parts) - 2, -1, -1):
         match = _ATTEMPT.fullmatch(parts[at])
@@ -68,7 +72,8 @@ def _launch(parts: list[str]) -> tuple[int | None, int | None, str | None]:
             if local_rank is None and at + 2 == len(parts) - 1 and is_number:
                 local_rank = int(inner)
             return local_rank, int(match[1]), parts[at - 1] if at else None
-    return local_rank, None, None
+    named = _ATTEMPT_FILE.search(parts[-1])
+    return local_rank, int(named[1]) if named else None, None
 
 
 def _host(parts: list[str]) -> str | None:

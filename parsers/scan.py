@@ -18,9 +18,11 @@ import msgspec
 
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
+from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.prefixes import strip
+from parsers.secrets import mask
 
 WINDOW = 16 << 20
 LINE_BYTES = 1 << 20
@@ -145,7 +147,7 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
     example = dict(masked_lines)
     counts: Counter[str] = Counter()
     for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := strip(example[masked]).text.strip():
+        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
             counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
@@ -183,15 +185,15 @@ class _Following(msgspec.Struct):
 class _Counter(msgspec.Struct):
     """Line numbers in one window, counted once from left to right."""
 
-    block: bytes | bytearray
+    ends: Newlines
     line: int
     at: int = 0
 
     def to(self, offset: int) -> int:
         """The number of the line that holds `offset`."""
         if offset < self.at:
-            return self.line - self.block.count(b"\n", offset, self.at)
-        self.line += self.block.count(b"\n", self.at, offset)
+            return self.line - self.ends.count(offset, self.at)
+        self.line += self.ends.count(self.at, offset)
         self.at = offset
         return self.line
 
@@ -269,7 +271,7 @@ class _Scanner:
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
-        counter = _Counter(block, self._line)
+        counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:

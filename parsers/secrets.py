@@ -1,10 +1,13 @@
 """Keys, tokens and passwords that a job's logs and environment dumps hold: masked before anybody reads the tables.
 
-Told by what stands before a value (a name such as `HF_TOKEN`, `Authorization: Bearer`, `user:password@`) or by the form
-that its issuer gives it. In each pattern the second group is the secret.
+Told by what stands before a value (a name such as `HF_TOKEN`, `Authorization: Bearer`, `user:password@`, the option of a
+program) or by the form that its issuer gives it; also where colours, characters of no width or escapes are between. In
+each pattern the second group is the secret.
 Source of the forms: the issuers' documentation of their tokens (GitHub, GitLab, Hugging Face, AWS, Google, Slack, OpenAI,
-PyPI, npm, NVIDIA, Docker, Stripe, SendGrid, DigitalOcean, HashiCorp Vault, Databricks, Tailscale, age), of signed addresses
-(Azure shared access, AWS), RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
+PyPI, npm, NVIDIA, Docker, Stripe, SendGrid, DigitalOcean, HashiCorp Vault, Databricks, Tailscale, age, Alibaba Cloud,
+Tencent Cloud, Volcano Engine, Groq, Replicate, Grafana, Sentry, LangSmith, Atlassian), of signed addresses (Azure shared
+access, AWS) and of incoming hooks (Slack, Discord, Feishu, WeCom, Telegram), the manuals of mysql, redis-cli, sshpass and
+docker, RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 """
 
 import re
@@ -14,27 +17,35 @@ import polars as pl
 
 from parsers.patterns import regex
 from parsers.tables import TableName, sort_if_needed
+from parsers.veils import VEILED, Unveiled, is_veiled
 
 MASK = "[masked]"
 
 _KEY = r"(?:API|ACCOUNT|ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING)[_-]?KEY"
 _START = r"(?<![A-Za-z0-9])"  # a word of a name begins: `MY_SECRET`
 _QUOTES = r"[\\\"']{0,4}"
-_IS = rf"{_QUOTES}\s*(?:=|:)\s*(?:b(?=['\"]))?{_QUOTES}"
+_IS = rf"{_QUOTES}\s*[=:：]\s*(?:b(?=['\"]))?{_QUOTES}"
 _NEXT = r"(?:['\"],\s*|[\s\\]+)['\"]?"  # between an argument and its value, on a command line or in a list
 _WORD = r"[^\s\"'\\,;&}\])]"
 _QUOTED = "|".join(rf"(?<=[^\\]{q}){_WORD}(?:[^{q}\\\n]|\\.){{3,}}(?={q})" for q in "'\"")  # may hold blanks
 _VALUE = rf"(?!\[masked)(?:{_QUOTED}|{_WORD}{{4,}})"
 # `token` is a word of language models, too: numbers and what stands in brackets are none of ours
 _TOKEN = r"[0-9]*[A-Za-z_./+~=-][A-Za-z0-9_./+~=-]{7,}"
-_NAMES = rf"(?:{_KEY}(?:[_-]ID)?|SECRET|(?:[A-Z]{{1,8}})?PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
+_NAMES = rf"(?:{_KEY}(?:[_-]ID)?|SECRET|(?:[A-Z]{{1,8}})?PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|密码|口令|密钥)"
+_FOLDER = r"(?![~.$]*/|\$|[A-Za-z]:\\)"  # `PWD` is a folder, mostly
+_HOOKS = (
+    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
+    r"|/open-apis/bot/(?:v2/)?hook/|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|api\.telegram\.org/bot"
+)
 _FORMS = (
-    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|rt|dt|cbt|ptt|soat)-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}|xox[abeprs]-[A-Za-z0-9-]{10,}|sk-[A-Za-z0-9_-]{20,}"
     r"|pypi-[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}"
     r"|ya29\.[A-Za-z0-9_-]{20,}|dckr_pat_[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
     r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|do[opr]_v1_[a-f0-9]{64}|hv[sbr]\.[A-Za-z0-9_-]{20,}"
     r"|dapi[a-f0-9]{32}|tskey-[a-z]+-[A-Za-z0-9-]{10,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
+    r"|LTAI[A-Za-z0-9]{12,}|AKID[A-Za-z0-9]{32}|AKLT[A-Za-z0-9_-]{20,}|gsk_[A-Za-z0-9]{40,}|r8_[A-Za-z0-9]{30,}"
+    r"|gl(?:sa|c)_[A-Za-z0-9_=-]{30,}|sntry[su]_[A-Za-z0-9_=/+-]{30,}|lsv2_[a-z]{2}_[a-f0-9_]{30,}|ATATT3[A-Za-z0-9_=-]{30,}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 )
 _PATTERNS = (
@@ -49,6 +60,12 @@ _PATTERNS = (
     r"(\b[a-z][a-z0-9+.-]{0,31}://[^\s:/@\"']{0,256}:)([^\s/@\"']{1,1024})(?=@)",
     r"(?i)(\bhttps?://)([^\s:/@\"'?#]{16,})(?=@)",  # of the web only: elsewhere a user or a container may stand there
     r"(\bcurl\b[^\n|]{0,200}?\s(?:-u|--user)[\s=]+['\"]?[^\s:'\"]+:)([^\s'\"]+)",
+    # passwords as short options
+    rf"(\b(?:mysql|mariadb)[\w-]*[\s\"'][^\n|;&]{{0,200}}?[\s\"']-p['\"]?)({_VALUE})",
+    rf"(\b(?:sshpass|(?:docker|podman|helm)\s(?:[\w-]+\s)?login)\b[^\n|;&]{{0,200}}?[\s\"']-p(?:{_NEXT})?['\"]?)({_VALUE})",
+    rf"(\bredis-cli\b[^\n|;&]{{0,200}}?[\s\"']-a{_NEXT})({_VALUE})",
+    rf"(?i)({_START}[A-Z]{{0,8}}_?PWD{_IS}{_FOLDER})({_VALUE})",
+    rf"({_HOOKS})([A-Za-z0-9/:_-]{{8,}})",
     rf"(?i)([?&](?:sig|X-(?:Amz|Goog)-Signature)=)({_VALUE})",
     r"(?i)(\bCookie['\"]?:\s*['\"]?)([^\s=;,'\"]+=[^\s;,'\"]*(?:;\s*[^\s=;]+=[^\s;,'\"]*)*)",
     rf"({_START})({_FORMS})",
@@ -57,7 +74,10 @@ _COMPILED = tuple(map(regex, _PATTERNS))
 _HINTS = ["key", "secret", "passw", "passphrase", "credential", "token", "authorization", "://", "ghp_", "gho_", "ghu_"]
 _HINTS += ["ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "xox", "sk-", "pypi-", "npm_"]
 _HINTS += ["nvapi-", "eyj", "ya29.", "dckr_pat_", "k_live_", "k_test_", "sg.", "_v1_", "hvs.", "hvb.", "hvr.", "dapi"]
-_HINTS += ["curl", "sig=", "signature=", "cookie"]  # a line without any of these, in whatever case, holds no secret
+_HINTS += ["ltai", "akid", "aklt", "gsk_", "r8_", "glsa_", "glc_", "glrt-", "gldt-", "glcbt-", "glptt-", "glsoat-"]
+_HINTS += ["sntry", "lsv2_", "atatt3", "mysql", "mariadb", "sshpass", "login", "redis-cli", "pwd", "hook", "telegram"]
+_HINTS += ["密码", "口令", "密钥", "curl", "sig=", "signature=", "cookie"]
+# A text without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
@@ -65,6 +85,8 @@ _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a privat
 
 def mask(text: str) -> str:
     """The text with every secret in it replaced; the same object where it holds none."""
+    if is_veiled(text):
+        text = _mask_veiled(text)
     if _HINTED.search(text) is None:
         return text
     for pattern in _COMPILED:
@@ -72,11 +94,22 @@ def mask(text: str) -> str:
     return text
 
 
+def _mask_veiled(text: str) -> str:
+    """The text with every secret that its reader sees replaced, together with what is between its characters."""
+    unveiled = Unveiled(text)
+    plain = unveiled.plain
+    if _HINTED.search(plain) is None:
+        return text
+    spans = {match.span(2) for pattern in _COMPILED for match in pattern.finditer(plain) if match[2] != MASK}
+    return unveiled.replaced(spans, MASK) if spans else text
+
+
 def mask_paths(paths: Iterable[str]) -> dict[str, str]:
     """What each path of a bundle becomes, part by part. Two that would become one are numbered, in their order."""
     made: dict[str, str] = {}
     for path in sorted(set(paths)):
-        made[path] = path if _HINTED.search(path) is None else "/".join(map(mask, path.split("/")))
+        held = is_veiled(path) or _HINTED.search(path)
+        made[path] = "/".join(map(mask, path.split("/"))) if held else path
     taken = {path for path, masked in made.items() if path == masked}
     for path, masked in made.items():
         number, apart = 1, masked
@@ -95,8 +128,8 @@ def mask_tables(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.
     masked = dict(tables)
     for name, frame in tables.items():
         for column, kind in frame.schema.items():
-            if _has_text(kind) and (changed := places if column == "file" else _changed(frame, column)):
-                frame = frame.with_columns(_replaced(pl.col(column), kind, changed))
+            if has_text(kind) and (changed := places if column == "file" else _changed(frame, column)):
+                frame = frame.with_columns(replaced(pl.col(column), kind, changed))
         if places and frame is not tables[name]:
             frame = sort_if_needed(frame, [key for key in ("file", "line", "record") if key in frame.columns])
         masked[name] = frame
@@ -113,21 +146,21 @@ def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
     return settings.with_columns(pl.when(hidden).then(pl.lit(MASK)).otherwise("value").alias("value"))
 
 
-def _has_text(kind: pl.DataType) -> bool:
+def has_text(kind: pl.DataType) -> bool:
     if isinstance(kind, pl.List):
-        return _has_text(kind.inner)  # type: ignore[arg-type]
+        return has_text(kind.inner)  # type: ignore[arg-type]
     if isinstance(kind, pl.Struct):
-        return any(_has_text(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
+        return any(has_text(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
     return kind in (pl.String, pl.Categorical)
 
 
-def _texts(column: pl.Series) -> Iterator[pl.Series]:
+def texts_of(column: pl.Series) -> Iterator[pl.Series]:
     """The different texts of a column, wherever in it they stand."""
     if isinstance(column.dtype, pl.List):
-        yield from _texts(column.explode())
+        yield from texts_of(column.explode())
     elif isinstance(column.dtype, pl.Struct):
         for name in column.struct.fields:
-            yield from _texts(column.struct.field(name))
+            yield from texts_of(column.struct.field(name))
     elif column.dtype in (pl.String, pl.Categorical):
         yield column.unique().drop_nulls().cast(pl.String)
 
@@ -137,8 +170,8 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
     if column not in frame.columns:
         return
     distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
-    for texts in _texts(distinct.to_series()):
-        may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True)
+    for texts in filter(len, texts_of(distinct.to_series())):
+        may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
 
 
@@ -152,11 +185,11 @@ def _template(text: str) -> str:
     return mask(_KEY_LINE.sub(rf"\g<1>{MASK}", text))
 
 
-def _replaced(texts: pl.Expr, kind: pl.DataType, changed: Mapping[str, str]) -> pl.Expr:
+def replaced(texts: pl.Expr, kind: pl.DataType, changed: Mapping[str, str]) -> pl.Expr:
     """An expression of that type with its texts replaced."""
     if isinstance(kind, pl.List):
-        return texts.list.eval(_replaced(pl.element(), kind.inner, changed))  # type: ignore[arg-type]
+        return texts.list.eval(replaced(pl.element(), kind.inner, changed))  # type: ignore[arg-type]
     if isinstance(kind, pl.Struct):
-        fields = [field for field in kind.fields if _has_text(field.dtype)]  # type: ignore[arg-type]
-        return texts.struct.with_fields(_replaced(pl.field(f.name), f.dtype, changed) for f in fields)  # type: ignore[arg-type]
+        fields = [field for field in kind.fields if has_text(field.dtype)]  # type: ignore[arg-type]
+        return texts.struct.with_fields(replaced(pl.field(f.name), f.dtype, changed) for f in fields)  # type: ignore[arg-type]
     return texts.cast(pl.String).replace(changed).cast(kind)

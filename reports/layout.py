@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from forensics.model.said import Form, Said, joined
+
 _WIDE = "\u3000-\u9fff\uff01-\uff60"
 _CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
 # A word with the spaces behind it, or a Chinese character with the marks that belong to it.
@@ -23,6 +25,8 @@ def cells(text: str) -> int:
 
 def cut(text: str, width: int) -> str:
     """At most `width` columns; what was cut off shows as …. No word is cut that is shorter than a third of the width."""
+    if isinstance(text, Said):
+        return Said(cut(str(text), width), cut(text.zh, width))
     if cells(text) <= width:
         return text
     end = _fitting(text, width - 1)
@@ -78,15 +82,23 @@ def count(ranges: str) -> int:
     return sum(last - first + 1 for first, last in spans(ranges))
 
 
-def ranks_phrase(ranges: str, runs: int = 6) -> str:
+_NO_RANK, _RANK, _RANKS = (
+    Said("no rank", "无 rank"),
+    Form("rank {runs}", "rank {runs}"),
+    Form("ranks {runs}", "rank {runs}"),
+)
+_OF_MANY = Form("ranks {runs}, … ({number:,} in all)", "rank {runs}…（共 {number:,} 个）")
+
+
+def ranks_phrase(ranges: str, runs: int = 6) -> Said:
     """ "0-2,4" → "ranks 0-2, 4"; of many runs the first, and how many ranks in all."""
     parts = [part.strip() for part in ranges.split(",") if part.strip()]
     if not parts:
-        return "no rank"
-    noun = "rank" if len(parts) == 1 and "-" not in parts[0] else "ranks"
-    if len(parts) <= runs:
-        return f"{noun} {', '.join(parts)}"
-    return f"{noun} {', '.join(parts[:runs])}, … ({count(ranges):,} in all)"
+        return _NO_RANK
+    shown = joined(parts[:runs], ", ")
+    if len(parts) > runs:
+        return _OF_MANY(runs=shown, number=count(ranges))
+    return (_RANK if len(parts) == 1 and "-" not in parts[0] else _RANKS)(runs=shown)
 
 
 def plain(text: str) -> str:

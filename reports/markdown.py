@@ -8,18 +8,31 @@ import re
 from collections.abc import Iterable, Sequence
 
 from forensics.model.incident import Evidence, Incident, Report
+from forensics.model.said import Form, Said
 from reports import ledger, summary, terminal
-from reports.answer import actions, answer, todo
+from reports.answer import actions, answer
 from reports.language import Language
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
 from reports.voice import ENGLISH, Voice, voice_of
-from reports.words import ACTION, CAUSE, DOMAIN, KIND, STATUS
+from reports.words import CAUSE, DOMAIN, KIND, STATUS
 
 _ROWS = 200
 _SIDE = {"for": "for", "against": "contradicts", "unseen": "not recorded"}
 WIDTH = 100  # columns of the text at the top
 _TICKS = re.compile("`+")
+# Of the skeleton of a postmortem.
+_NO_INCIDENT = Said("No incident.", "无事故。")
+_UNKNOWN, _NO_TIME = Said("not known", "未知"), Said("time not known", "时间未知")
+_WAITED = Form("Ranks that waited: {ranks:,}", "等待的 rank：{ranks:,} 个")
+_STEPS = Form(
+    "Last completed step: {done}; last stored checkpoint: {stored}",
+    "最后完成的 step：{done}；最后落盘的检查点：{stored}",
+)
+_STOOD = Form("Stood still for: {time}", "停滞：{time}")
+_CAUSE = Form("{cause} ({domain}), {status}", "{cause}（{domain}），{status}")
+_SEEN, _NOTICED = Form("First anomaly: {time}", "首个异常：{time}"), Said("Noticed by: …", "发现者：…")
+_COLUMNS = (Said("action", "行动"), Said("owner", "负责人"), Said("done", "完成"))
 
 
 def render(report: Report, language: Language = "en") -> str:
@@ -49,32 +62,37 @@ def render(report: Report, language: Language = "en") -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def postmortem(report: Report) -> str:
+def postmortem(report: Report, language: Language = "en") -> str:
     """A skeleton to fill in; what the report knows stands there already."""
-    incident = summary.primary(report)
+    incident, voice = summary.primary(report), voice_of(language)
     if incident is None:
-        return "## Postmortem\n\nNo incident."
-    said, lost, verdict = answer(incident), incident.lost, incident.verdict
-    first = verdict.first_anomaly
-    facts = [
-        ("Impact", [
-            f"Ranks that waited: {incident.blast_radius.ranks_waiting:,}",
-            f"Last completed step: {_or_unknown(lost.last_completed_step)}; "
-            f"last stored checkpoint: {_or_unknown(lost.last_persisted_step)}",
-            f"Stood still for: {'not known' if lost.stalled_s is None else duration(lost.stalled_s)}",
-        ]),
-        ("Trigger", [code(said.sentence)]),
-        ("Cause", [f"{_cause(incident)} ({DOMAIN[verdict.domain]}), {verdict.status}", code(verdict.summary)]),
-        ("Detection", [f"First anomaly: {code(first.time_utc or 'time not known')}", "Noticed by: …"]),
+        return f"## {voice.title('Postmortem')}\n\n{voice.spoken(_NO_INCIDENT)}"
+    lost, verdict = incident.lost, incident.verdict
+    stood = _UNKNOWN if lost.stalled_s is None else duration(lost.stalled_s)
+    steps = _STEPS(
+        done=_UNKNOWN if lost.last_completed_step is None else lost.last_completed_step,
+        stored=_UNKNOWN if lost.last_persisted_step is None else lost.last_persisted_step,
+    )
+    said = [verdict.summary] if language == "en" or isinstance(verdict.summary, Said) else []
+    facts: list[tuple[str, list[str]]] = [
+        ("Impact", [_WAITED(ranks=incident.blast_radius.ranks_waiting), steps, _STOOD(time=stood)]),
+        ("Trigger", [code(voice.answer(incident).sentence)]),
+        ("Cause", [_cause(incident, voice), *(code(voice.spoken(text)) for text in said)]),
+        ("Detection", [_SEEN(time=code(verdict.first_anomaly.time_utc or voice.spoken(_NO_TIME))), _NOTICED]),
         ("Resolution", ["…"]),
         ("What went well, what did not, where we were lucky", ["…"]),
-    ]  # fmt: skip
-    lines = ["## Postmortem"]
+    ]
+    lines = [f"## {voice.title('Postmortem')}"]
     for title, points in facts:
-        lines += ["", f"### {title}", "", *(f"- {point}" for point in points)]
-    lines += ["", "### Action items", "", "| action | owner | done |", "|---|---|---|"]
-    lines += [f"| {cell(todo(action))} | {ACTION[action.kind][2]} | |"
-              for action in incident.actions[:_ROWS]]  # fmt: skip
+        lines += ["", f"### {voice.title(title)}", "", *(f"- {voice.spoken(point)}" for point in points)]
+    lines += [
+        "",
+        f"### {voice.title('Action items')}",
+        "",
+        f"| {' | '.join(map(voice.spoken, _COLUMNS))} |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {cell(voice.todo(action))} | {voice.owner(action)} | |" for action in incident.actions[:_ROWS]]
     return "\n".join([*lines, "| … | | |"])
 
 
@@ -109,7 +127,6 @@ def _chinese(report: Report, incident: Incident) -> str:
         for item in incident.evidence[:_ROWS]
         for ref in item.refs
     ]
-    points = ("Impact", "Trigger", "Cause", "Detection", "Resolution", "Action items")
     parts = [
         f"# {said.label}：{code(said.sentence)}",
         fenced(terminal.render(report, color=False, width=WIDTH, language="zh")),
@@ -117,8 +134,7 @@ def _chinese(report: Report, incident: Incident) -> str:
         _table(("", "位置", "原文"), lines) if lines else voice.nothing,
         f"## {voice.title('Do now')}",
         *_actions(incident, voice),
-        f"## {voice.title('Postmortem')}",
-        *(f"### {voice.title(point)}\n\n- …" for point in points),
+        postmortem(report, "zh"),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -219,15 +235,15 @@ def _more(total: int, what: str) -> list[str]:
     return [f"Showing {_ROWS} of {total:,} {what}; the rest is in incident.json."] if total > _ROWS else []
 
 
-def _cause(incident: Incident) -> str:
+def _cause(incident: Incident, voice: Voice) -> str:
     verdict = incident.verdict
-    who = code(ranks_phrase(",".join(map(str, verdict.ranks)))) if verdict.ranks else ""
-    return f"{CAUSE[verdict.cause] if verdict.cause else 'cause not known'}{f': {who}' if who else ''}"
+    cause = voice.cause(verdict)
+    if verdict.ranks:
+        who = code(voice.spoken(ranks_phrase(",".join(map(str, verdict.ranks)))))
+        cause = f"{cause}{voice.colon}{who}"
+    said = _CAUSE(cause=cause, domain=voice.domain(verdict), status=voice.status(verdict.status))
+    return voice.spoken(said)
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _or_unknown(value: int | None) -> str:
-    return "not known" if value is None else f"{value}"

@@ -12,7 +12,7 @@ from reports.summary import Row
 
 
 class Voice(NamedTuple):
-    """`title`, `row`: headings and labels of rows by their English text. `claim`: empty where it cannot be said;
+    """`title`, `row`: headings and labels of rows by their English text. `spoken`: what was said in both. `claim`: empty where it cannot be said;
     `unsaid` stands for those."""
 
     language: str
@@ -28,9 +28,12 @@ class Voice(NamedTuple):
     coverage: Callable[[Report], list[str]]
     missing: Callable[[Report], str]
     status: Callable[[Status], str]
+    cause: Callable[[Verdict], str]
+    domain: Callable[[Verdict], str]
     rule: Callable[[Verdict], str]
     row: Callable[[str], str]
     title: Callable[[str], str]
+    spoken: Callable[[str], str]
     nothing: str
     unsaid: str
     more: str
@@ -71,9 +74,12 @@ ENGLISH = Voice(
     coverage=summary.coverage,
     missing=lambda report: summary.missing(report) or summary.nobody_missing(report),
     status=lambda status: status,
+    cause=lambda verdict: words.CAUSE[verdict.cause] if verdict.cause else "cause not known",
+    domain=lambda verdict: words.DOMAIN[verdict.domain],
     rule=_rule,
     row=lambda label: label,
     title=lambda heading: heading,
+    spoken=str,
     nothing="nothing",
     unsaid="",
     more="… {:,} more in the report",

@@ -1,5 +1,6 @@
 """Reports in Chinese: what voice.py asks of a language."""
 
+from forensics.model.said import zh
 from reports import chinese, ledger_zh, words_zh
 from reports.voice import Voice
 
@@ -17,9 +18,12 @@ CHINESE = Voice(
     coverage=chinese.coverage,
     missing=chinese.missing,
     status=lambda status: words_zh.STATUS_NAME[status],
+    cause=lambda verdict: words_zh.CAUSE[verdict.cause] if verdict.cause else "原因未知",
+    domain=lambda verdict: words_zh.DOMAIN[verdict.domain],
     rule=lambda verdict: words_zh.STATUS[verdict.status],
     row=lambda label: words_zh.LABEL[label],
     title=lambda heading: words_zh.HEADING.get(heading, heading),
+    spoken=zh,
     nothing="无",
     unsaid="说明仅有英文，见 incident.json",
     more="… 报告中另有 {:,} 条",

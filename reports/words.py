@@ -128,9 +128,3 @@ STATE: Mapping[str, str] = {
     "no_data": "no record",
 }
 LANE: Mapping[str, str] = {"culprit": "named ranks", "peers": "other ranks", "system": "hardware, system"}
-VOTES: Mapping[str, str] = {
-    "slower": "takes longer",
-    "late": "waits least: the others wait for it",
-    "whole": "longer steps",
-    "waits": "waits longer",
-}

@@ -168,12 +168,6 @@ STATE: Mapping[str, str] = {
 }
 ROLE: Mapping[str, str] = {"root": "首个", "echo": "重现", "infected": "扩散"}
 LANE: Mapping[str, str] = {"culprit": "故障 rank", "peers": "其他 rank", "system": "硬件与系统"}
-VOTES: Mapping[str, str] = {
-    "slower": "耗时更长",
-    "late": "等待最少：其他 rank 都在等它",
-    "whole": "step 更长",
-    "waits": "等待更久",
-}
 SENTENCE: Mapping[Cause, tuple[str, ...]] = {
     "rank_absent": ("{R} {A}（{C}），未进入 {O}", "{R} {A}（{C}）", "{R} {A}，未进入 {O}", "{R} 未进入 {O}", "{R} 未进入集合通信"),
     "rank_died": ("{R} 在 {O} 之前退出", "{R} 已退出"),

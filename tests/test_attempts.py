@@ -141,10 +141,15 @@ def _log(*lines: tuple[Any, ...], **more: Any) -> dict[str, list[int]]:
             bundle.rendezvous("a.log", line, *args, **more)
         else:
             known = dict(zip(("rank", "pid"), args, strict=False)) if what == "job_start" else {}
+            known |= dict(zip(("local_rank", "pid"), args, strict=False)) if what == "comm_init_start" else {}
             known |= {"code": args[0]} if what == "membership" else {}
             known |= {"text": args[0]} if what == "scheduler" else {}
             bundle.event("a.log", line, what, **known)
     return restarts(bundle.tables())
+
+
+STARTS = [("comm_init_start", 0, 11), ("comm_init_start", 1, 12)]
+ANEW = [("comm_init_start", 0, 21), ("comm_init_start", 1, 22)]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +168,10 @@ def _log(*lines: tuple[Any, ...], **more: Any) -> dict[str, list[int]]:
         pytest.param([("job_start", 0, 11), ("step", 5, 0), ("job_start", 0, 12), ("step", 6, 0)], [3], id="a new pid"),
         pytest.param([("job_start", 0, 11), ("job_start", 0, 11), ("step", 5, 0)], [], id="the same pid again"),
         pytest.param([("job_start", 0, 11), ("job_start", 1, 12), ("step", 5, 0)], [], id="two ranks start"),
+        pytest.param([*STARTS, ("closing_signal",), *ANEW], [4], id="a pod's log goes on with new processes"),
+        pytest.param([*STARTS, *ANEW], [], id="two worlds share devices"),
+        pytest.param([*STARTS, ("exit",), *ANEW[:1]], [], id="one engine of several comes back"),
+        pytest.param([*STARTS, ("exit",), *ANEW, STARTS[0]], [], id="an old process still speaks"),
         pytest.param([("rendezvous", 0), ("rendezvous", 0), ("step", 1)], [], id="agents of two hosts"),
         pytest.param(
             [("rendezvous", 0), ("rendezvous", 0), ("rendezvous", 1), ("rendezvous", 1)], [3], id="both restart"

@@ -390,3 +390,31 @@ def test_order_of_rows_of_ranks_never_matters_and_no_innocent_is_named(order: li
     for found in first:
         assert set(found.ranks) <= {5}
         assert 5 in {*found.ranks, *found.suspect_ranks}
+
+
+def _each_step(sites: list[str]) -> Job:
+    """Steps in which rank 1 makes a NaN there, each skipped: the parameters stay clean. The job stops in the last."""
+    job = Job()
+    for step, site in enumerate(sites):
+        for rank in range(2):
+            for module in ("fc1", "fc2"):
+                job.op(rank, module, "ok", "nan" if rank == 1 and module == site else "ok", step=step)
+        spread_over(job, range(2), step, bad=(1,) if site else ())
+        if step < len(sites) - 1:
+            job.params(range(2), "ok", step=step)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("sites", "first"),
+    [
+        (["", "fc1", "fc1", "fc1"], 1),
+        (["fc1", "", "fc1", "fc1"], 2),
+        (["fc2", "fc1", "fc1"], 1),
+        (["fc2", "fc2", "fc2", "fc1"], 3),
+    ],
+    ids=["in each step since", "a sound step between", "after another operation", "the last is another"],
+)
+def test_a_fault_that_each_step_shows_is_as_old_as_the_first(sites: list[str], first: int) -> None:
+    found = answer(_each_step(sites))
+    assert (found.ranks, found.first_anomaly.step, found.first_anomaly.module) == ((1,), first, sites[first])

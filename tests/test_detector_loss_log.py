@@ -193,6 +193,31 @@ def test_t35_a_restart_is_a_series_of_its_own() -> None:
     assert loss_log.DETECTOR.detect(log(rows)) == ()
 
 
+def _resumed(before: int, now: list[float], first: int) -> Case:
+    """An attempt that printed losses near 2 up to step `before`; this one's, from step `first` on."""
+    old = table("steps", [{"step": n, "loss": 2 + n % 3 / 10, "file": "old.log", "line": n} for n in range(1, before)])
+    case = log([{"loss": loss, "step": first + n} for n, loss in enumerate(now)])
+    return replace(case, steps_before=old)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "first", "step"),
+    [
+        pytest.param(40, [10.8, 10.7, 10.6, 10.7], 40, 40, id="it goes on with a loss far above"),
+        pytest.param(40, [2.1, 2.0, 2.2, 2.1], 40, None, id="it goes on"),
+        pytest.param(40, [10.8, 2.1, 2.0, 2.1], 40, None, id="one bad batch"),
+        pytest.param(40, [10.8, 10.7, 10.6, 10.7], 1, None, id="it begins from scratch"),
+        pytest.param(40, [10.8, 10.7, 10.6, 10.7], 90, None, id="others between are not in the bundle"),
+        pytest.param(5, [10.8, 10.7, 10.6, 10.7], 5, None, id="too few to tell"),
+    ],
+)
+def test_a_loss_that_leaps_over_a_restart(before: int, now: list[float], first: int, step: int | None) -> None:
+    found = loss_log.detect(_resumed(before, now, first))
+    assert [(one.cause, one.ranks, one.first_anomaly.step) for one in found] == (
+        [("bad_state", (), step)] if step is not None else []
+    )
+
+
 def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
     spike = [{"loss": 9.0, "grad_norm": 90.0}, {"loss": 9.0, "grad_norm": 90.0}]
     (found,) = loss_log.DETECTOR.detect(log([*CALM, *spike, {"loss": NAN}]))

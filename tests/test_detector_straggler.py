@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from forensics.analyze import about, detect
 from forensics.case import Case
@@ -115,6 +116,24 @@ def test_uneven_stages_are_legal() -> None:
     assert detect(timed(job, settings=sizes), ALL)[0] == []
     found = detect(timed(job), ALL)[0]
     assert [one.ranks for one in found] == [()] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("topology", "ranks", "suspects"),
+    [
+        ({}, (), (4, 5, 6, 7)),
+        ({"dp": 16}, (4, 5, 6, 7), ()),
+        ({"dp": 4}, (), (4, 5, 6, 7)),
+        ({"dp": 4, "pp": 4}, (), ()),
+    ],
+    ids=["may be a stage", "all do the same", "a part of the layout", "a stage"],
+)
+def test_all_ranks_of_one_host(topology: dict[str, int], ranks: tuple[int, ...], suspects: tuple[int, ...]) -> None:
+    job = Timed(16).by(lambda rank, step, phase: 30 if phase == "data" and rank // 4 == 1 else 1)
+    rows = [row | {"host": f"n{row['rank'] // 4}"} for row in job.rows()]
+    whole = replace(case(timings=rows, expected=16), topology=topology)
+    found, _ = detect(whole, ALL)
+    assert [(one.ranks, one.suspect_ranks) for one in found] == ([(ranks, suspects)] if ranks or suspects else [])
 
 
 def test_slow_pairs_at_equal_distances_have_a_task_of_their_own() -> None:

@@ -286,6 +286,25 @@ def test_storage_of_one_host_alone_is_not_shared() -> None:
     assert "collector_is_suspect" not in verdict.undecided
 
 
+BLOCKED = [{"host": "node0"}, {"host": "node1"}]
+
+
+@pytest.mark.parametrize(
+    ("times", "complaints", "kind"),
+    [(2, BLOCKED, "hang"), (1, BLOCKED, "unknown"), (2, [], "unknown")],
+    ids=["stood still, and kernels complain", "one look", "a slow loader stands there in every look"],
+)
+def test_loaders_that_all_stand_still_wait_for_storage(times: int, complaints: list[dict[str, str]], kind: str) -> None:
+    job = stacks(Rows(16).placed(), dict.fromkeys(range(16), "data_loading"), times=times)
+    for row in complaints:
+        job.event("hung_task", **row)
+    incident = job.incident()
+    verdict = incident.verdict
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks, verdict.hosts) == (kind, [], [], [])
+    if kind == "hang":  # their stacks were taken twice
+        assert not [action for action in incident.actions if "stack" in action.target]
+
+
 def _all_write(complaints: list[dict[str, object]]) -> Verdict:
     """Four processes write a checkpoint; their stacks do not tell the host."""
     job = Rows(4)

@@ -117,3 +117,34 @@ def test_both_streams_of_a_process_say_whose_they_are(other: str, expected: tupl
         "file": mine,
     }
     assert _events(event, files=files, steps=[{"rank": 13, "step": 1, "file": other}]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("files", "rank"),
+    [([0, 3], 3), ([0, 1], None), ([], None)],
+    ids=["the last of as many as the world has", "another host may have the others", "nobody counts itself"],
+)
+def test_a_local_rank_of_a_world_on_one_host(files: list[int], rank: int | None) -> None:
+    logs = [{"file": f"workerlog.{n}", "local_rank": n, "bytes": 1} for n in files]
+    found = _events({"local_rank": 3}, files=logs, ranks=[{"world_size": 4, "how": "Paddle"}])
+    assert found == [(rank, "global" if rank is not None else None)]
+
+
+PLACED = [{"rank": rank, "host": f"n{rank // 4}", "local_rank": rank % 4, "how": "init"} for rank in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("event", "claims", "rank"),
+    [
+        ({"host": "n1", "local_rank": 1}, PLACED, 5),
+        ({"host": "n1.cluster", "local_rank": 1}, PLACED, 5),
+        ({"host": "n2", "local_rank": 1}, PLACED, None),
+        ({"local_rank": 1}, PLACED, None),
+        ({"host": "n1", "local_rank": 1}, [*PLACED, {"rank": 2, "host": "n1", "local_rank": 1, "how": "init"}], None),
+    ],
+    ids=["its place", "with its domain", "a host that nobody claims", "on which host", "two worlds share the host"],
+)
+def test_a_local_rank_of_one_of_several_hosts(
+    event: dict[str, Any], claims: list[dict[str, Any]], rank: int | None
+) -> None:
+    assert _events({"kind": "exception", **event}, ranks=claims)[0][0] == rank

@@ -84,7 +84,9 @@ Other Failures:
             id="death-name",
         ),
         pytest.param("RendezvousTimeoutError", "missing_members", {"code": "rendezvous"}, id="rendezvous"),
-        pytest.param("[default] worker group successfully finished.", "job_end", {"rank": None}, id="end"),
+        pytest.param(
+            "[default] worker group successfully finished.", "job_end", {"rank": None, "code": "workers"}, id="end"
+        ),
     ],
 )
 def test_single_lines(text: str, kind: str, expected: dict[str, object]) -> None:

@@ -65,6 +65,22 @@ CASES = [
         [("port_error", "nic:tx_timeout", "error", "0000:41:00.0")],
         id="watchdog_new",
     ),
+    pytest.param(
+        "bond0: (slave ens2f0): link status definitely down, disabling slave",
+        [("link_down", None, "warning", None)],
+        id="bond_down",
+    ),
+    pytest.param(
+        "bond0: link status definitely up for interface ens2f0, 25000 Mbps full duplex",
+        [("link_up", None, "info", None)],
+        id="bond_up_old",
+    ),
+    pytest.param(
+        "bond0: now running without any active interface!",
+        [("link_down", "nic:bond", "error", None)],
+        id="bond_without_any",
+    ),
+    pytest.param("bond0: (slave ens2f0): link status up again after 100 ms", [], id="bond_was_short"),
     pytest.param(UNPLUGGED[:50], [], id="cut"),
     pytest.param(
         "ib6: lost carrier ib7: lost carrier",

@@ -227,6 +227,9 @@ def test_kubernetes() -> None:
         ("scheduler", "Pulled", "info", None, 3),
         ("scheduler", "NodeNotReady", "fatal", "gpu-017", 4),
     ]
+    assert events["time_ns"].null_count() == 3  # ages
+    moments = kubernetes.PARSER.parse(source(KUBECTL.replace("5m ", "2026-03-01T10:11:12Z ")))["events"]
+    assert moments.select("time_ns", "time_basis").row(0) == (1772359872 * 10**9, "utc")
     item = {"type": "Warning", "reason": "OOMKilling", "message": "m", "involvedObject": {"kind": "Node", "name": "n1"}}
     text = json.dumps({"kind": "List", "items": [item | {"lastTimestamp": "2026-03-01T10:11:12Z"}, 3]})
     assert kubernetes.PARSER.accepts("x", text.encode())

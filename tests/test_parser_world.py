@@ -12,6 +12,12 @@ from tests.lines import lines
         ("using world size: 16, data-parallel size: 2, tensor-model-parallel size: 4", [(None, 16)]),
         ("Initializing distributed: GLOBAL_RANK: 3, MEMBER: 4/16", [(3, 16)]),
         ("Num processes: 16", [(None, 16)]),
+        ("rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1, EP rank 1", [(1, 2)]),
+        (
+            "[WARNING] DISTRIBUTED(32018,ffff9a7c,python):2026-01-31-10:11:12 [c.cc:9] F] This node 1 rank id: 1",
+            [(1, None)],
+        ),
+        ("env {'PWD': '/x', 'PADDLE_TRAINERS_NUM': '4', 'PADDLE_TRAINER_ID': '3'}", [(None, 4)]),
         (
             "Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.",
             [(3, 16)],
@@ -54,3 +60,11 @@ def test_ray_tells_of_another_process() -> None:
 
 def test_a_line_of_another_rank_is_not_believed() -> None:
     assert PARSER.parse(lines("init done rank=3 world_size=16", rank=5))["ranks"].is_empty()
+
+
+def test_who_says_it_of_itself_has_a_process() -> None:
+    text = "rank 3 in world size 4 is assigned as DP rank 0, PP rank 1, TP rank 1"
+    said = PARSER.parse(lines(text, process=612))["ranks"]
+    assert said.select("pid", "tp", "pp", "dp").row(0) == (612, 1, 1, 0)
+    said = PARSER.parse(lines("[INFO] DISTRIBUTED(32018,ff,python):x [c.cc:9] F] This node 1 rank id: 1"))["ranks"]
+    assert said["pid"].to_list() == [32018]

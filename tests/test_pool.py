@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
@@ -83,3 +84,24 @@ def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path) -> 
 def test_small_bundles_are_read_in_this_process() -> None:
     unit = (Source("f", sharing.LEAST_BYTES - 1, open),)  # type: ignore[arg-type]
     assert list(sharing.by_size(lambda _: {}, [unit])) == [{}]
+
+
+@pytest.mark.parametrize(("seconds", "elsewhere"), [(0.0, 0), (100.0, 3)], ids=["short", "long"])
+def test_others_are_called_where_the_rest_would_take_long(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, elsewhere: int
+) -> None:
+    clock, given = [0.0], []
+
+    def work(_: sharing.Unit) -> Tables:
+        clock[0] += seconds
+        return {}
+
+    def in_processes(work: sharing.Work, units: list[sharing.Unit], _: int) -> Iterator[Tables]:
+        given.extend(units)
+        return map(work, units)
+
+    monkeypatch.setattr(time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(pool, "in_processes", in_processes)
+    units = [(Source(f"f{at}", sharing.LEAST_BYTES, open),) for at in range(4)]  # type: ignore[arg-type]
+    assert list(sharing.by_size(work, units)) == [{}] * 4
+    assert given == units[4 - elsewhere :]

@@ -46,7 +46,7 @@ def test_a_rank_is_shown_in_order_of_time_and_each_record_once() -> None:
         (["--source", "flight"], "all_reduce #24 of default_pg: scheduled", "step 5, loss"),
         (["--source", "py_spy"], "main thread", "step 5, loss"),
         (["--level", "warn"], "exit:", "step 5, loss"),
-        (["--source", "nccl"], "no record matches", "step"),
+        (["--since", "23:00"], "no record matches", "step"),
     ],
     ids=" ".join,
 )
@@ -65,6 +65,7 @@ def test_options_narrow_what_is_shown(options: list[str], holds: str, lacks: str
         (["explain", "rank", "99", STALL], "rank 99 is not in this bundle"),
         (["explain", "nonsense"], "no such word: nonsense"),
         (["show", "rank", "5", STALL, "--since", "noon"], "'noon' is no time"),
+        (["show", "rank", "5", STALL, "--source", "nccl"], "no source is called 'nccl'; this bundle has elastic, faulthandler"),
         (["events", STALL, "--where", "x = 1"], "--where is no condition over"),
         (["events", STALL, "-o", f"{STALL}/x.csv"], "lies in the bundle"),
         (["analyze", STALL, "-o", "-", "--open"], "--open needs a file"),

@@ -114,6 +114,8 @@ def _spoken(tree: ast.Module) -> list[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
+            if name == "Ref":  # a line as printed
+                continue
             told = [word.value for word in node.keywords if word.arg in _SPOKEN] + (
                 node.args[:1] if name == "Claim" else []
             )

@@ -4,6 +4,7 @@ import io
 import random
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
+from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser
 from parsers.scan import Scanned, is_text, scan, templates
 
@@ -186,3 +188,11 @@ CRI = "2026-01-31T10:11:12.5Z stdout "
 def test_pieces_of_a_kubernetes_line_are_one_line(data: str, expected: list[tuple[int, str]]) -> None:
     found = _lines(data.encode(), _parser(b"key"))[0]
     assert [(line, text.decode()) for line, text, _ in found] == expected
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_line_ends_are_counted_between_any_two_places(kind: Callable[[bytes], bytes | bytearray]) -> None:
+    block = kind(b"".join(b"x" * (at % 70) + b"\n" for at in range(3_000)))
+    ends = Newlines(block, len(block) - 5)
+    for begin, end in ((0, 0), (0, 90_000), (1, len(block) - 5), (50, SHORT - 1), (4_711, 4_711 + SHORT)):
+        assert ends.count(begin, end) == block.count(b"\n", begin, end)

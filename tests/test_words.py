@@ -10,7 +10,7 @@ from forensics import Report, analyze
 from forensics.model.texts import ranks_text
 from reports import markdown, terminal
 from reports.answer import answer
-from samples.situations import write
+from samples.situations import CASES, write
 from samples.words import SAMPLES
 
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
@@ -40,7 +40,7 @@ def situation(name: str) -> Report:
 
 def said(name: str) -> str:
     """The text of a sample or a situation, without what it quotes: brackets, places, lines."""
-    report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
+    report = analyze(SAMPLES / name / "bundle")
     assert terminal.render(report, color=False, width=markdown.WIDTH).strip() in markdown.render(report)
     text = terminal.render(report, color=False, width=None)
     return re.sub(r"\[[^\]]*\]|\([^)]*\)|\S*/\S*", "", text)
@@ -78,6 +78,17 @@ def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(na
     )
     for labels in (("do now ", "collect "), ("why ", "known ")):
         assert any(line.startswith(labels) for line in lines[:5]), lines[:7]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_to_do_follows_the_sentence_and_why_follows_that(name: str) -> None:
+    report = situation(name)
+    said = answer(report.incidents[report.primary])
+    lines = terminal.render(report, color=False, width=None).splitlines()
+    assert lines[0] == f"{said.label}  {said.sentence}"
+    assert lines[1].startswith(("do now  ", "collect  ")) and said.do in lines[1]
+    assert not said.command or said.command in lines[2]
+    assert lines[3 if said.command else 2].startswith(("why  ", "known  "))
 
 
 def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:

@@ -1,11 +1,13 @@
 """Who is who: rank ↔ host ↔ pid ↔ local rank ↔ device ↔ coordinates, and how each was learnt.
 
 Claims of the `ranks` table are put to a vote per rank and column; then rows of other tables that lack a global rank get
-it where exactly one rank fits (by a per-rank file, by host and pid, by place in a group whose members are known, by
-local rank on a single host). A number that a process group prints is a place in that group, unless it is the default one.
+it where exactly one rank fits (by a per-rank file, by host and pid, by place in a group whose members are known, by host
+and local rank, by local rank on a single host). A number that a process group prints is a place in that group, unless it
+is the default one.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import polars as pl
 
@@ -47,6 +49,7 @@ _STREAM = r"/std(?:out|err)\.log$"
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
+@lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
 def short_host(host: str) -> str:
     """The first label alone counts as the same host; addresses are kept whole."""
     return host if host.replace(".", "").isdigit() or ":" in host else host.split(".", 1)[0]
@@ -117,15 +120,18 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
-def _by_local(claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
-    """local_rank → the rank, on a single host: as stated; else the same number, where every rank of the world is known to
-    run there, since all launchers count the processes of the first host from 0."""
+def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
+    """local_rank → the rank, on a single host: as stated; else the same number, since all launchers count the processes of the
+    first host from 0, where the whole world is known to run on one: every rank is placed there, or a process counts itself the
+    last of as many as the world has."""
     stated = _unique_map(claims, ["local_rank"], "_local")
-    sizes = identity["world_size"].drop_nulls().unique()
-    placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
-    if stated.height or len(sizes) != 1 or placed != list(range(sizes[0])):
+    sizes = claims["world_size"].drop_nulls().unique()
+    if stated.height or len(sizes) != 1:
         return stated
-    return pl.DataFrame({"local_rank": placed, "_local": placed}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
+    world = list(range(min(max(sizes[0], 1), RANKS)))
+    placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
+    known = world if placed == world or tables["files"]["local_rank"].max() == world[-1] else []
+    return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -153,7 +159,8 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
-    by_local = _by_local(claims, identity) if hosts <= 1 else None
+    by_local = _by_local(tables, claims, identity) if hosts <= 1 else None
+    by_host_local = _unique_map(claims, ["host", "local_rank"], "_host_local")
     result = dict(tables)
     for name in _RANKED:
         frame = tables[name]
@@ -197,6 +204,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.join(by_group, on=["group", "rank"], how="left", maintain_order="left")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
             fills.append("_member")
+        if has_process and "local_rank" in frame.columns:
+            place = by_host_local.with_columns(pl.col("host").cast(frame.schema["host"]))
+            frame = frame.join(place, on=["host", "local_rank"], how="left", maintain_order="left")
+            fills.append("_host_local")
         if by_local is not None and "local_rank" in frame.columns:
             frame = frame.join(by_local, on="local_rank", how="left", maintain_order="left")
             fills.append("_local")

@@ -2,9 +2,9 @@
 
 Each sign of a restart gives an interval of lines (after, until] in which the launch must have begun; the fewest lines
 that explain all signs of a file are its restarts. Signs: a rendezvous with a higher restart_count or another world size;
-an agent that says it restarts its workers; a rank that starts again under another pid; a job that its scheduler put back
-into the queue; step numbers that fall, where a line between says why, or where the same numbers are printed again;
-steps of tensor statistics that fall for every rank.
+an agent that says it restarts its workers; a rank that starts again under another pid; processes that were stopped or ended
+and whose devices others take over; a job that its scheduler put back into the queue; step numbers that fall, where a line
+between says why, or where the same numbers are printed again; steps of tensor statistics that fall for every rank.
 
 Fooled by: step numbers that begin anew with each epoch (they fall to the start, and nothing between says why: no sign);
 ranks that print into one file without their number (a fall of a few steps alone is no sign).
@@ -27,12 +27,13 @@ _LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load"
 # What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
 _BEGINS = ("job_start", "checkpoint_load", "membership")
 _ENDS = ("exit", "first_failure", "closing_signal", "exception")
+_STOPS = ("exit", "first_failure", "closing_signal")  # what launchers say of the end of processes
 
 
 def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     """File → the lines at which another launch begins, ascending; files with one launch are left out."""
     counted = _counted_anew(tables["tensors"])
-    signs = pl.concat([_recounted(tables), _told(tables), _new_process(tables), _fallen(tables)])
+    signs = pl.concat([_recounted(tables), _told(tables), _new_process(tables), _taken_over(tables), _fallen(tables)])
     if not signs.height:
         return counted
     last = dict(_life(tables, signs).group_by("file").agg(pl.col("line").max()).iter_rows())
@@ -136,6 +137,30 @@ def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     new = new.sort("line").join_asof(own, left_on="line", right_on="_step", by=who, check_sortedness=False)
     after = pl.max_horizontal("_before", "_step").alias("after")
     return new.select(after, pl.col("line").alias("until"), "file")
+
+
+@told_by("events", nothing=_no_sign)
+def _taken_over(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """After a launcher told of an end, communicators are set up on every device that had one, all by new processes, and the old
+    ones are not heard again: a pod's log goes on when its container starts anew. Where some only come back, or the old
+    ones still speak, worlds of one job share a log (a trainer beside engines of inference)."""
+    who = ["file", "pid"]
+    starts = _events(tables, "comm_init_start").drop_nulls(["pid", "local_rank"]).sort("file", "line")
+    ends = _events(tables, *_STOPS).select("file", pl.col("line").alias("_end"))
+    heard = tables["events"].drop_nulls("pid").group_by(who).agg(pl.col("line").max().alias("_heard"))
+    pids = starts.group_by(who).agg(pl.col("line").min().alias("_first")).join(heard, on=who)
+    devices = starts.group_by("file", "host", "local_rank").agg(pl.col("line").max())
+    back = devices.group_by("file").agg(pl.col("line").min().alias("_back"))  # until then each device comes back
+    gaps = starts.select("file", pl.col("line").shift(1).over("file").alias("after"), pl.col("line").alias("until"))
+    gaps = gaps.join(back, on="file").filter(pl.col("until") <= pl.col("_back")).sort("until")
+    for name, places in (("_end", ends), ("_first", pids), ("_heard", pids)):
+        counted = places.select("file", name).drop_nulls().sort(name)
+        counted = counted.with_columns(pl.int_range(pl.len()).over("file").alias(f"{name}_count"))
+        gaps = gaps.join_asof(
+            counted, left_on="until", right_on=name, by="file", allow_exact_matches=False, check_sortedness=False
+        )  # fmt: skip
+    told = (pl.col("_end") > pl.col("after")) & (pl.col("_first_count") == pl.col("_heard_count"))
+    return gaps.filter(told).select("after", "until", "file").sort("file", "until")
 
 
 @told_by("steps", nothing=_no_sign)

@@ -63,11 +63,11 @@ def _wanted(options: dict[str, Any], **subject: Any) -> "Wanted":
 
 
 def _chosen(frame: "pl.DataFrame", wanted: "Wanted", evidence: "Evidence") -> "pl.DataFrame":
-    from forensics.views.records import NoTime, narrowed, of_parsers
+    from forensics.views.records import NoSuch, narrowed, of_parsers
 
     try:
         return narrowed(frame, wanted, of_parsers(evidence.tables["files"]))
-    except NoTime as error:
+    except NoSuch as error:
         raise click.UsageError(str(error)) from error
 
 

@@ -69,12 +69,18 @@ class AnomalyWindow:
         """`events`: without recovered errors. `opened`: the operations that flight records show as open."""
         self._events, self._tables, self._identity = events, tables, identity
         self._clocks, self._opened = clocks, opened
+        self._known: dict[Moment, When] = {}
 
     def when(self, row: Mapping[str, Any]) -> When:
         """A row of `events` → before the anomaly and near it, of another time, or not to be told."""
         if row["time_ns"] is None:
             return "unknown"
         moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc")
+        if moment not in self._known:
+            self._known[moment] = self._when(moment)
+        return self._known[moment]
+
+    def _when(self, moment: Moment) -> When:
         if self._is_outlived(moment) or self._is_before_launch(moment):
             return "apart"
         said = {self._against(moment, begun) for begun in self._begun}

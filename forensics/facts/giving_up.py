@@ -34,9 +34,14 @@ class GivingUp(msgspec.Struct, frozen=True):
         """Did a process end before or after the first giving-up? None: nothing tells, or nobody gave up."""
         if end.time_ns is not None and self.times:
             own = (self.hosts.get(end.rank), end.time_basis or "utc")
-            orders = {self._against(end.time_ns, own, first, clock) for clock, first in self.times.items()}
-            if orders & {"after", "before"}:
-                return "after" if "after" in orders else "before"
+            found = None
+            for clock, first in self.times.items():
+                order = self._against(end.time_ns, own, first, clock)
+                if order == "after":
+                    return order
+                found = order or found
+            if found is not None:
+                return found
         for ref in end.refs:
             if ref.file in self.lines and ref.line is not None:
                 return "before" if ref.line < self.lines[ref.file] else "after"
@@ -60,22 +65,28 @@ def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> G
     hosts = {rank: short_host(host) for rank, host in hosts_of_ranks(identity).items()}
     rows = events.filter(pl.col("kind").is_in(KINDS))
     times: dict[_Clock, int] = {}
-    stamped = rows.drop_nulls("time_ns").select("rank", "rank_space", "host", "time_basis", "time_ns")
+    stamped = (
+        rows.drop_nulls("time_ns").group_by("rank", "rank_space", "host", "time_basis").agg(pl.col("time_ns").min())
+    )
     for rank, space, host, basis, time_ns in stamped.iter_rows():
         where = hosts.get(rank) if space == "global" and rank is not None else None
         clock = (where or (short_host(host) if host else None), basis or "utc")
         times[clock] = min(times.get(clock, time_ns), time_ns)
     lines = dict(rows.drop_nulls("line").group_by("file").agg(pl.col("line").min()).iter_rows())
-    return GivingUp(times, lines, hosts, clocks)
+    ordered = dict(
+        sorted(times.items(), key=lambda one: one[1])
+    )  # whoever ended after any mostly ended after the first
+    return GivingUp(ordered, lines, hosts, clocks)
 
 
 def in_order(ends: Mapping[int, ProcessEnd], first: GivingUp) -> dict[int, ProcessEnd]:
     """Ends by rank → the same, read in the light of the first giving-up: who failed before it died by itself, whatever its
     code; who failed after it followed."""
-    return {rank: _read(end, first.order(end)) for rank, end in ends.items()}
+    return {rank: _read(end, first) for rank, end in ends.items()}
 
 
-def _read(end: ProcessEnd, order: Order | None) -> ProcessEnd:
+def _read(end: ProcessEnd, first: GivingUp) -> ProcessEnd:
+    order = first.order(end) if end.how in ("died", "failed") else None
     if end.how == "failed" and order == "before":
         return replace(end, how="died")
-    return replace(end, how="followed") if end.how in ("died", "failed") and order == "after" else end
+    return replace(end, how="followed") if order == "after" else end

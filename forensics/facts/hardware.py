@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import detail
+from forensics.facts.pods import pod_of_node
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
 from parsers.tables import TableName
@@ -93,7 +94,8 @@ def hardware(
         return ()
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
-    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged, _only_failure(events))))
+    pods = pod_of_node(events, job_hosts)
+    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged, _only_failure(events), pods)))
 
 
 def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -139,14 +141,16 @@ def _records(
     job_hosts: frozenset[str],
     logged: int,
     failure: tuple[str, int] | None,
+    pods: Mapping[str, str],
 ) -> Iterator[Record]:
     same = rows.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
     hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
     for row in rows.iter_rows(named=True):
         own = row["rank"] if row["rank_space"] == "global" else None
         host = short_host(row["host"]) if row["host"] else devices.host_of(own)
-        on_job = (host in job_hosts) if job_hosts and host is not None else None if not job_hosts else False
-        rank = own if own is not None else devices.rank_at(host, row["pci"], row["device_index"])
+        there = pods.get(host, host) if host is not None else None
+        on_job = (there in job_hosts) if job_hosts and there is not None else None if not job_hosts else False
+        rank = own if own is not None else devices.rank_at(there, row["pci"], row["device_index"])
         common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
         counts = window.counts(row) or (rank is not None and window.is_during(row))
         one = Record(row, host, on_job, window.when(row), counts, rank, common)

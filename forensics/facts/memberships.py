@@ -50,6 +50,17 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
         found = {(group, desc) for whose, group, desc in near if rank is None or whose is None or whose == rank}
         return found.pop() if len(found) == 1 else (None, None)
 
+    def with_groups(self, events: pl.DataFrame) -> pl.DataFrame:
+        """Events with `_name` and `_desc` of the group that each is about; asked once of those that must be alike."""
+        is_near = (pl.col("group").fill_null("") == "") & pl.col("file").is_in(list(self._counters))
+        keys = ["rank", "rank_space", "group", "file", "_near"]
+        events = events.with_columns(pl.when(is_near).then("line").alias("_near"))
+        asked = events.select(*keys, pl.col("_near").alias("line")).unique(maintain_order=True)
+        found = [self.group_of(row) for row in asked.iter_rows(named=True)]
+        named = pl.DataFrame(found, schema={"_name": pl.String, "_desc": pl.String}, orient="row")
+        told = pl.concat([asked.drop("line"), named], how="horizontal")
+        return events.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left").drop("_near")
+
     @cached_property
     def _descriptions(self) -> dict[tuple[str, str], str]:
         """(file, name of a group) → the first description that counters there print of it."""

@@ -14,7 +14,7 @@ import polars as pl
 from forensics.facts.called_positions import called, launched
 from forensics.facts.memberships import Memberships, group_name
 from forensics.facts.states import States
-from forensics.facts.told_positions import told
+from forensics.facts.told_positions import beside_timeouts, timed_out, told
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
 from parsers.tables import TableName
 
@@ -50,8 +50,16 @@ def positions(
     memberships: Memberships,
 ) -> pl.DataFrame:
     """All statements of one attempt; `events`: without recovered errors, `stacks`: of the main threads."""
-    rows = [*told(events, tables, memberships, expected), *launched(events, tables, expected)]
-    parts = [_recorded(states), _in_stacks(stacks), _frame(rows), _frame(called(events, tables, expected))]
+    waits = timed_out(events, memberships)
+    rows = [*beside_timeouts(waits, tables, memberships, expected), *told(events, memberships, expected)]
+    rows += launched(events, tables, expected)
+    parts = [
+        _recorded(states),
+        _in_stacks(stacks),
+        _whole(waits.rows),
+        _frame(rows),
+        _frame(called(events, tables, expected)),
+    ]
     return pl.concat(parts)
 
 
@@ -61,6 +69,14 @@ def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
         for name, values in columns.items():
             values.append(row.get(name))
     return pl.DataFrame(columns, schema=SCHEMA)
+
+
+def _whole(rows: pl.DataFrame) -> pl.DataFrame:
+    """Columns of rows → all columns."""
+    kinds = SCHEMA.items()
+    return rows.select(
+        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(kind).alias(name) for name, kind in kinds
+    )
 
 
 def _recorded(states: States) -> pl.DataFrame:

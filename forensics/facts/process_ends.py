@@ -8,7 +8,9 @@ nobody sent on purpose, or an exception that is no consequence of somebody else'
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
@@ -41,6 +43,7 @@ _SAYS_MORE = (
     *_VICTIM_KINDS, *_BAD_LOSS, "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
     "comm_abort", "comm_warning",
 )  # fmt: skip
+_OF_LINES = ("rank", "kind", "code", "detail", "time_ns", "time_basis", "file", "line", "record", "text")
 # Kinds that a rank prints of itself, and the cause that they prove.
 OWN_CAUSES: Mapping[str, Cause] = {
     "gpu_oom": "gpu_oom",
@@ -156,8 +159,10 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
-    for (rank,), rows in told.sort("rank", "file", "line").group_by(["rank"], maintain_order=True):
-        if (end := _from_lines(int(rank), rows)) is not None:
+    told = _decisive(told.sort("rank", "file", "line"))
+    lines = told.select(_OF_LINES).iter_rows(named=True)
+    for rank, rows in groupby(lines, key=itemgetter("rank")):
+        if (end := _from_lines(rank, list(rows))) is not None:
             said[end.rank].append(end)
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
         place = (reference(row),)
@@ -165,6 +170,14 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
             ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
         )
     return {rank: tuple(listed) for rank, listed in sorted(said.items())}
+
+
+def _decisive(told: pl.DataFrame) -> pl.DataFrame:
+    """Of lines alike but for place and time the first, and the earliest of each clock: no other decides anything."""
+    alike = ["rank", "kind", "file", "detail", "time_basis", pl.col("time_ns").is_null()]
+    is_first = pl.struct(alike).is_first_distinct()
+    is_earliest = pl.col("time_ns").is_not_null() & (pl.col("time_ns") == pl.col("time_ns").min().over(alike))
+    return told.filter(is_first | is_earliest)
 
 
 def standing(said: Mapping[int, tuple[ProcessEnd, ...]]) -> dict[int, ProcessEnd]:
@@ -214,9 +227,8 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
     return True
 
 
-def _from_lines(rank: int, rows: pl.DataFrame) -> ProcessEnd | None:
+def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
-    listed = list(rows.iter_rows(named=True))
     own = [
         row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"]) and not _in_thread(row)
     ]

@@ -7,6 +7,7 @@ DeepSpeed. Where none of these is known, all ranks are taken for alike, and `is_
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from math import prod
 
 import msgspec
 import polars as pl
@@ -32,7 +33,7 @@ class Roles(msgspec.Struct, frozen=True, dict=True):
     def stages(self, ranks: Iterable[int]) -> dict[int, int]:
         """Rank → pipeline stage; every rank in stage 0 where no stage is known."""
         ranks = list(ranks)
-        told = {rank: self.coordinates[rank]["pp"] for rank in ranks if "pp" in self.coordinates.get(rank, {})}
+        told = {rank: stage for rank in ranks if (stage := self._stage(rank)) is not None}
         if len(told) == len(ranks):
             return told
         count, world = self._printed(*_STAGES), self._printed(_WORLD) or len(self.job)
@@ -43,10 +44,21 @@ class Roles(msgspec.Struct, frozen=True, dict=True):
     def is_known(self, ranks: Iterable[int]) -> bool:
         """Is it known that these ranks do the same work where they stand in one stage?"""
         ranks = list(ranks)
-        if all("pp" in self.coordinates.get(rank, {}) for rank in ranks):
+        if all(self._stage(rank) is not None for rank in ranks):
             return True
         count, world = self._printed(*_STAGES), self._printed(_WORLD) or len(self.job)
         return count == 1 or bool(count and world) or (world is not None and self._printed(_REPLICAS) == world > 0)
+
+    def _stage(self, rank: int) -> int | None:
+        place = self.coordinates.get(rank, {})
+        return place.get("pp", 0 if place and self._is_flat else None)
+
+    @cached_property
+    def _is_flat(self) -> bool:
+        """Do the axes that are told without a pipeline hold all ranks of the job? Then there is none."""
+        axes = {axis for place in self.coordinates.values() for axis in place if axis != "ep"}
+        sizes = [len({place.get(axis) for place in self.coordinates.values()}) for axis in axes]
+        return "pp" not in axes and bool(axes) and prod(sizes) == len(self.coordinates) == len(self.job)
 
     def is_tensor_group(self, ranks: Iterable[int]) -> bool:
         """Are these all the ranks that share one layer's tensors? They wait for each other inside forward and backward, so

@@ -1,16 +1,17 @@
 """What watchdogs, desync reports, monitored barriers and fingerprints say of ranks and calls, as rows of positions."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.facts.event_rows import Row, detail, own_rank, rows
+from forensics.facts.event_rows import Row, detail, of_kinds, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
 from parsers.tables import TableName
 
 _MS_NS = 1_000_000
+_CLOCKS = ("utc", "local", "boot")
 # Printed names of operations to which every member brings as many elements; others allow uneven ones.
 _EVEN = ("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE")
 _COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather", "scatter",
@@ -19,19 +20,15 @@ Position = dict[str, Any]
 _Group = tuple[str | None, str | None]
 
 
-def told(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
-) -> Iterator[Position]:
-    """Rows of positions."""
-    yield from _of_watchdogs(events, tables, memberships, expected)
+def told(events: pl.DataFrame, memberships: Memberships, expected: frozenset[int]) -> Iterator[Position]:
+    """Rows of positions from reports: few, and a member or more in each."""
     yield from _of_desync(events, memberships)
     yield from _of_barriers(events, memberships, expected)
     yield from _of_fingerprints(events, memberships, expected)
 
 
 def _place(row: Row, source: str, **more: Any) -> Position:
-    basis = row["time_basis"]
-    clock = basis if basis in ("utc", "local", "boot") else None
+    clock = row["time_basis"] if row["time_basis"] in _CLOCKS else None
     place = {
         "file": row["file"],
         "line": row["line"] if row["line"] is not None else row["record"],
@@ -48,34 +45,58 @@ def _key(group: _Group) -> str | None:
 # --- watchdogs -------------------------------------------------------------------------------------------------------
 
 
-def _of_watchdogs(
-    events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
+class TimedOut(NamedTuple):
+    """`rows`: of positions, one for each line of a watchdog, columns of these alone. `groups`: who spoke in which."""
+
+    rows: pl.DataFrame
+    groups: Mapping[_Group, set[int]]
+    sizes: Mapping[_Group, int | None]
+
+
+def timed_out(events: pl.DataFrame, memberships: Memberships) -> TimedOut:
+    """Whom watchdogs gave up for. A log may hold a line of each of a hundred thousand calls: what depends on few of their
+    columns is asked once of those alike."""
+    found = _with_details(memberships.with_groups(of_kinds(events, "collective_timeout")))
+    own = pl.when(pl.col("rank_space") == "global").then("rank")
+    found = found.with_columns(own.alias("rank"))
+    groups: list[_Group] = found.select("_name", "_desc").unique(maintain_order=True).rows()
+    sizes = {group: _size(memberships, group) or _by_elements(found, group) for group in groups}
+    words = pl.DataFrame(
+        [(*group, _key(group), label(group), sizes[group]) for group in groups],
+        schema={"_name": pl.String, "_desc": pl.String, "_key": pl.String, "label": pl.String, "size": pl.Int32}, orient="row",
+    )  # fmt: skip
+    call = pl.concat_str(
+        pl.when(pl.col("op").is_in(_COLLECTIVES)).then("op"),
+        pl.when(pl.col("_elements").is_not_null().all().over("_name", "_desc", "seq"))
+        .then(pl.format(" of {} elements", "_elements"))
+        .otherwise(pl.lit("")),
+    )
+    since = pl.col("time_ns") - (pl.col("value") * _MS_NS).cast(pl.Int64, strict=False)
+    found = found.with_columns(call.alias("call"), since.alias("since_ns"))
+    found = found.filter(pl.col("seq").is_not_null() | pl.col("rank").is_not_null())
+    found = found.join(words, on=["_name", "_desc"], how="left", nulls_equal=True, maintain_order="left")
+    spoke = found.group_by("_name", "_desc", maintain_order=True).agg(pl.col("rank").drop_nulls().unique())
+    rows_of = found.select(
+        "rank", pl.lit(True).alias("certain"), pl.col("_key").alias("group"), "label", "size", pl.col("op").alias("kind"),
+        pl.col("seq").alias("number"), pl.lit("timed_out").alias("state"), "call", "since_ns", "time_ns",
+        pl.when(pl.col("time_basis").is_in(_CLOCKS)).then("time_basis").alias("clock"), pl.lit("watchdog").alias("source"),
+        "file", pl.coalesce("line", "record").alias("line"), "text",
+    )  # fmt: skip
+    return TimedOut(rows_of, {(name, desc): set(ranks) for name, desc, ranks in spoke.iter_rows()}, sizes)
+
+
+def beside_timeouts(
+    waits: TimedOut, tables: Mapping[TableName, pl.DataFrame], memberships: Memberships, expected: frozenset[int]
 ) -> Iterator[Position]:
-    """Whom watchdogs gave up for, the counters that they printed, and members of those groups of whom they say nothing."""
-    groups: dict[_Group, set[int]] = {}
-    found = [(row, memberships.group_of(row)) for row in rows(events, "collective_timeout")]
-    elements = [_elements(row) for row, _ in found]
-    unsized = {(group, row["seq"]) for (row, group), count in zip(found, elements, strict=True) if count is None}
-    sizes = {group: _size(memberships, group) or _by_elements(found, group) for group in {group for _, group in found}}
+    """The counters that watchdogs printed, and members of groups that gave up of whom they say nothing."""
     world = tuple(sorted(expected))
-    for (row, group), count in zip(found, elements, strict=True):
-        rank = own_rank(row)
-        if row["seq"] is None and rank is None:
-            continue
-        groups.setdefault(group, set()).update(() if rank is None else (rank,))
-        known = row["time_ns"] is not None and row["value"] is not None
-        since = row["time_ns"] - int(row["value"] * _MS_NS) if known else None
-        yield _place(
-            row, "watchdog", rank=rank, group=_key(group), label=label(group), size=sizes[group],
-            kind=row["op"], number=row["seq"], state="timed_out", since_ns=since,
-            call=_call(row, None if (group, row["seq"]) in unsized else count),
-        )  # fmt: skip
-    for group, spoke in groups.items():
-        same = {"group": _key(group), "label": label(group), "size": sizes[group], "certain": True}
+    for group, ranks in waits.groups.items():
+        spoke, size = set(ranks), waits.sizes[group]
+        same = {"group": _key(group), "label": label(group), "size": size, "certain": True}
         for made in _counters(tables["progress"], group):
             spoke.add(made["rank"])
             yield made | same
-        members = memberships.members_of(*group) or (world if sizes[group] == len(world) else ())
+        members = memberships.members_of(*group) or (world if size == len(world) else ())
         for rank in sorted(set(members) - spoke):
             yield {"rank": rank, "state": "unknown", "source": "watchdog", **same}
 
@@ -84,32 +105,30 @@ def _size(memberships: Memberships, group: _Group) -> int | None:
     return len(memberships.members_of(*group)) or memberships.size_of(*group)
 
 
-def _by_elements(found: list[tuple[dict[str, Any], _Group]], group: _Group) -> int | None:
+def _with_details(found: pl.DataFrame) -> pl.DataFrame:
+    """With `_elements`: how many the member brought, where all must bring as many; and `_times`: by which factor the call
+    made more of them or fewer."""
+    texts = found["detail"].unique().to_list()
+    said = [(text, *_counts(detail({"detail": text}))) for text in texts]
+    schema = {"detail": pl.String, "_elements": pl.Int64, "_times": pl.Int64}
+    known = pl.DataFrame(said, schema=schema, orient="row")
+    return found.join(known, on="detail", how="left", nulls_equal=True, maintain_order="left")
+
+
+def _counts(said: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    numbers = [one if isinstance(one, int) else None for one in (said.get("numel_in"), said.get("numel_out"))]
+    low, high = sorted(one or 0 for one in numbers)
+    is_multiple = 0 < low < high and high % low == 0
+    return numbers[0] if said.get("op_type") in _EVEN else None, high // low if is_multiple else None
+
+
+def _by_elements(found: pl.DataFrame, group: _Group) -> int | None:
     """A gather makes as many times more elements as the group has members; a scatter of sums as many times fewer."""
-    sizes = set()
-    for row, own in found:
-        if own == group and group != (None, None) and row["op"] in ("all_gather", "reduce_scatter"):
-            said = detail(row)
-            pair = sorted(
-                one for one in (said.get("numel_in"), said.get("numel_out")) if isinstance(one, int) and one > 0
-            )
-            if len(pair) == 2 and pair[0] < pair[1] and pair[1] % pair[0] == 0:
-                sizes.add(pair[1] // pair[0])
-    return sizes.pop() if len(sizes) == 1 else None
-
-
-def _elements(row: Row) -> int | None:
-    """How many elements the member brought, where all must bring as many."""
-    said = detail(row)
-    count = said.get("numel_in") if said.get("op_type") in _EVEN else None
-    return count if isinstance(count, int) else None
-
-
-def _call(row: Row, elements: int | None) -> str | None:
-    """What all members must bring alike; `elements`: how many, where every member tells it."""
-    if row["op"] not in _COLLECTIVES:
+    if group == (None, None):
         return None
-    return str(row["op"]) if elements is None else f"{row['op']} of {elements} elements"
+    own = pl.col("_name").eq_missing(pl.lit(group[0])) & pl.col("_desc").eq_missing(pl.lit(group[1]))
+    sizes = found.filter(own & pl.col("op").is_in(["all_gather", "reduce_scatter"]))["_times"].drop_nulls().unique()
+    return int(sizes[0]) if len(sizes) == 1 else None
 
 
 def _counters(progress: pl.DataFrame, group: _Group) -> Iterator[Position]:

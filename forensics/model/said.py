@@ -11,7 +11,7 @@ import msgspec
 
 Mark = Literal["", ", ", "; ", ". ", ": ", " and ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", "/": "/", " ": "",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", "/": "/", " ": " ",
 }  # fmt: skip
 
 
@@ -68,10 +68,15 @@ def joined(parts: Iterable[str], mark: Mark) -> Said:
     return Said(mark.join(whole), _MARKS[mark].join(map(zh, whole)))
 
 
+def capital(said: str) -> Said:
+    """With a capital, where the language has any."""
+    return Said(f"{said[:1].upper()}{said[1:]}", zh(said))
+
+
 def sentence(*parts: str, end: Literal[".", ""] = ".") -> Said:
     """Clauses as one sentence: with a capital, a semicolon between them, a full stop behind."""
     whole = joined(parts, "; ")
-    return Said(f"{whole[:1].upper()}{whole[1:]}{end}", f"{whole.zh}{'。' if end else ''}")
+    return Said(f"{capital(whole)}{end}", f"{whole.zh}{'。' if end else ''}")
 
 
 def clause(text: str) -> str:

@@ -26,15 +26,23 @@ from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.limits import Limits
 from parsers.parser import Source
-from parsers.secrets import MASK, mask, mask_paths
+from parsers.secrets import MASK, has_text, mask, mask_paths, replaced, texts_of
 from parsers.tables import TableName
 
 PIECE = 1 << 20  # bytes of text looked at together, whole lines
 MEMBER = 256 << 20  # bytes of a member that can be rewritten only whole
 _PEM_BEGIN, _PEM_END = b"-----BEGIN ", b"-----END "
 _PEM_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s*\Z")
+_PROTOCOL_0 = re.compile(rb"\([dl]p\d\n")  # a pickle in ASCII: a letter stands right before each text
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what is written has no place: no damage of what is read
-_STRINGS = {"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"}
+_UNICODE = frozenset({"BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "UNICODE"})
+# The opcode that a text gets, and the form of its length; pickles of Python 2 do not tell texts from bytes
+_WRITTEN = {
+    **dict.fromkeys(_UNICODE, (b"X", "<I")),
+    **dict.fromkeys(("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"), (b"B", "<I")),
+    **dict.fromkeys(("STRING", "BINSTRING", "SHORT_BINSTRING"), (b"T", "<i")),
+    "BYTEARRAY8": (b"\x96", "<Q"),
+}
 
 
 Form = Literal["pickle", "parquet", "text", "binary"]
@@ -114,7 +122,7 @@ def _form(source: Source) -> Form:
     """By the first bytes of a member."""
     with source.open() as stream:
         head = stream.read(512)
-    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+    if (head[:1] == b"\x80" and head[1:2] <= b"\x05") or _PROTOCOL_0.match(head):
         return "pickle"
     if head[:4] == b"PAR1":
         return "parquet"
@@ -125,10 +133,11 @@ def _texts(source: Source) -> Iterator[str]:
     """What a member says, to look for names in; of a structured one each text once, a line per text."""
     form = _form(source)
     if form == "pickle":
-        yield "\n".join({text for name, text, _, _ in _opcodes(_whole(source)) if name in _STRINGS})
+        yield "\n".join({text for name, text, _, _ in _opcodes(_whole(source)) if name in _WRITTEN})
     elif form == "parquet":
-        for column in _text_columns(_frame(source)).values():
-            yield "\n".join(column.drop_nulls().unique())
+        for column in _frame(source):
+            for texts in texts_of(column):
+                yield "\n".join(texts)
     elif form == "text":
         for piece in _pieces(source):
             yield piece.decode("utf-8", "surrogateescape")
@@ -178,11 +187,17 @@ def _opcodes(data: bytes) -> Iterator[tuple[str, str, int, int]]:
         for opcode, argument, position in pickletools.genops(data):
             if before is not None:
                 yield *before, int(position or 0)
-            before = (opcode.name, argument if isinstance(argument, str) else "", int(position or 0))
+            before = (opcode.name, _said(argument), int(position or 0))
     except Exception:  # cut or no pickle at all: what stands before is given
         pass
     if before is not None and before[0] == "STOP":
         yield *before, before[2] + 1
+
+
+def _said(argument: object) -> str:
+    if isinstance(argument, bytes | bytearray):
+        return argument.decode("utf-8", "surrogateescape")
+    return argument if isinstance(argument, str) else ""
 
 
 def _pickle(source: Source, out: BinaryIO, renaming: Renaming) -> None:
@@ -190,31 +205,39 @@ def _pickle(source: Source, out: BinaryIO, renaming: Renaming) -> None:
     for name, text, start, end in _opcodes(data):
         if name == "FRAME":
             continue  # its length would be wrong, and nobody needs it
-        if name not in _STRINGS:
-            out.write(data[start:end])
-            continue
         if text not in known:
             known[text] = renaming.text(text)
-        encoded = known[text].encode("utf-8", "surrogatepass")
-        out.write(b"X" + struct.pack("<I", len(encoded)) + encoded)
+        if name not in _WRITTEN or (name not in _UNICODE and known[text] == text):
+            out.write(data[start:end])
+            continue
+        opcode, length = _WRITTEN[name]
+        encoded = known[text].encode("utf-8", "surrogatepass" if name in _UNICODE else "surrogateescape")
+        out.write(opcode + struct.pack(length, len(encoded)) + encoded)
 
 
 def _frame(source: Source) -> pl.DataFrame:
     try:
-        return pl.read_parquet(io.BytesIO(_whole(source)))
+        frame = pl.read_parquet(io.BytesIO(_whole(source)))
+        return frame.cast({name: _textual(kind) for name, kind in frame.schema.items()}, strict=False)
     except pl.exceptions.PolarsError as error:
         raise _Unknown(f"damaged Parquet: {error}") from error
 
 
-def _text_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
-    return {name: frame[name] for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)}
+def _textual(kind: pl.DataType) -> pl.DataType:
+    """The type in which every text can be replaced; of bytes those that are text."""
+    if isinstance(kind, pl.List | pl.Array):
+        return pl.List(_textual(kind.inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pl.Struct([pl.Field(mask(field.name), _textual(field.dtype)) for field in kind.fields])  # type: ignore[arg-type]
+    return pl.String() if kind in (pl.Binary, pl.Categorical, pl.Enum) else kind
 
 
 def _parquet(source: Source, out: BinaryIO, renaming: Renaming) -> None:
     frame = _frame(source)
-    for name, column in _text_columns(frame).items():
-        texts = {text: renaming.text(text) for text in column.cast(pl.String).drop_nulls().unique()}
-        frame = frame.with_columns(column.cast(pl.String).replace(texts).alias(name))
+    for name, kind in frame.schema.items():
+        if has_text(kind):
+            texts = {text: renaming.text(text) for part in texts_of(frame[name]) for text in part}
+            frame = frame.with_columns(replaced(pl.col(name), kind, texts))
     frame.rename(mask_paths(frame.columns)).write_parquet(out)
     out.seek(0, os.SEEK_END)
 

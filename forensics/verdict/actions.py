@@ -36,6 +36,7 @@ class Known(NamedTuple):
     has_records: bool = True  # flight records are there
     hosts: int = 0  # of the job, 0 where unknown
     shared: Shared | None = None  # the place that several hosts in question have in common
+    seen_twice: frozenset[int] = frozenset()  # whose stacks were taken at two moments
 
 
 NOTHING = Known()
@@ -155,7 +156,7 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
     by_host: dict[str, dict[int, int]] = defaultdict(dict)
     for place in known.places:
         is_subject = place.rank in finding.subjects if finding.subjects else True
-        if is_subject and place.rank not in known.dead and place.host and place.pid:
+        if is_subject and place.rank not in known.dead | known.seen_twice and place.host and place.pid:
             by_host[place.host][place.rank] = place.pid
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:

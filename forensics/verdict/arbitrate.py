@@ -23,7 +23,7 @@ from forensics.model.taxonomy import CAUSES
 from forensics.verdict.explain import Explainer
 from forensics.verdict.observers import BASES, Basis, Observers
 from forensics.verdict.refute import refuted_by
-from forensics.verdict.symptoms import Symptom, symptoms
+from forensics.verdict.symptoms import Symptom, counted, symptoms
 from forensics.words import verdict as words
 
 _COUNTED: Sequence[SymptomKind] = ("waiting", "ended", "bad_value", "never_started", "slow")
@@ -52,7 +52,7 @@ class Candidate(msgspec.Struct, frozen=True):
         vague = not told or (True not in waits and any(one.kind == "waiting" for one in self.left_over))
         vague |= self.kind == "slow" and any(one.kind != "slow" for one in (*self.explained, *self.left_over))
         known = 0 if self.explained else 1
-        return (self.refuted_by is not None, int(vague), len(self.left_over), known, BASES.index(self.basis))
+        return (self.refuted_by is not None, int(vague), counted(self.left_over), known, BASES.index(self.basis))
 
 
 class Choice(msgspec.Struct, frozen=True):

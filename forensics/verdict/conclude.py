@@ -1,6 +1,6 @@
 """Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from textwrap import shorten
 
 import msgspec
@@ -44,7 +44,7 @@ from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
-from forensics.verdict.symptoms import Symptom
+from forensics.verdict.symptoms import SHOWN, Symptom, counted
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
@@ -186,10 +186,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
             *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
             *_drained(case, finding, known),
         ],
-        symptoms=[
-            SymptomRow(kind=s.kind, what=s.key, ranks=ranges(s.ranks), explained=s in one.explained)
-            for s in choice.symptoms[:_WEIGHED]
-        ],
+        symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
         views=views(finding),
     )
@@ -201,9 +198,11 @@ def _known(case: Case, verdict: Verdict) -> Known:
     has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
-        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts)
-    )
+        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts),
+        frozenset(twice.to_list()),
+    )  # fmt: skip
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:
@@ -290,12 +289,21 @@ def _placed(case: Case, anomaly: FirstAnomaly) -> FirstAnomaly:
 # --- why this and not that -------------------------------------------------------------------------------------------
 
 
+def _symptom_rows(symptoms: Iterable[Symptom], explained: Collection[Symptom]) -> list[SymptomRow]:
+    """The first of them by kind and name, those of a class one by one."""
+    listed = [(one.kind, key, one) for one in symptoms for key in one.keys or (one.key,)]
+    return [
+        SymptomRow(kind=kind, what=key, ranks=ranges(one.ranks), explained=one in explained)
+        for kind, key, one in sorted(listed, key=lambda row: row[:2])[:SHOWN]
+    ]
+
+
 def _weighed(one: Candidate) -> shape.Candidate:
     finding = one.finding
     subjects: list[int | str] = [*sorted(finding.subjects), *sorted(finding.places)]
     return shape.Candidate(
         kind=one.kind, cause=finding.cause, subjects=subjects[:_PLACES], refuted_by=one.refuted_by,
-        left_over=len(one.left_over), basis=one.basis, detectors=list(one.detectors), summary=finding.summary,
+        left_over=counted(one.left_over), basis=one.basis, detectors=list(one.detectors), summary=finding.summary,
     )  # fmt: skip
 
 
@@ -313,9 +321,8 @@ def _alternative(best: Candidate, other: Candidate) -> Alternative:
 def _why_not(best: Candidate, other: Candidate) -> str:
     if other.refuted_by is not None:
         return other.refuted_by
-    if len(other.left_over) > len(best.left_over):
-        more = words.MORE_SYMPTOMS(len(other.left_over) - len(best.left_over))
-        return words.LEAVES_UNEXPLAINED(symptoms=more)
+    if (more := counted(other.left_over) - counted(best.left_over)) > 0:
+        return words.LEAVES_UNEXPLAINED(symptoms=words.MORE_SYMPTOMS(more))
     if not other.explained:
         return words.EXPLAINS_NOTHING
     return words.LESS_EXACT if other.basis == best.basis else words.WEAKER

@@ -31,6 +31,7 @@ class _Said:
         self.holds = CAUSES[finding.cause].holds if finding.cause is not None else None
         self.within = self.holds in ("device", "link", "call", None) or not self.subjects
         self.ends = frozenset(end for link in finding.links for end in link if isinstance(end, int))
+        self.there: frozenset[int] | None = None  # ranks on its places
         self.leading: set[Node] | None = None  # nodes from which a walk leads to a subject
 
     @cached_property
@@ -97,7 +98,9 @@ class Explainer:
 
     def _ranks_there(self, said: _Said) -> frozenset[int]:
         """Ranks on the hosts that it is about, where it names no rank."""
-        return frozenset(rank for host in said.places for rank in self._on_host.get(host, ())) | said.ends
+        if said.there is None:
+            said.there = frozenset(rank for host in said.places for rank in self._on_host.get(host, ())) | said.ends
+        return said.there
 
     # --- waits ---------------------------------------------------------------------------------------------------
 

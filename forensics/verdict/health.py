@@ -7,6 +7,8 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.ended_agents import ended_steps
+from forensics.facts.event_rows import refs
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
@@ -44,8 +46,8 @@ def _pace(case: Case) -> list[Claim]:
     if rows.height < 2 or times["sort"].n_unique() > 1:
         return []
     shown = rows.head(1).select("file", "line", "name").rows()
-    refs = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
-    return [Claim(words.PACE_UNKNOWN, "unseen", refs)]
+    places = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
+    return [Claim(words.PACE_UNKNOWN, "unseen", places)]
 
 
 def _failed(case: Case) -> bool:
@@ -61,11 +63,22 @@ def _completions(case: Case) -> dict[Said, Claim]:
     claims = {}
     ended = [rank for rank, end in case.ends.items() if end.how == "ended"]
     ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
-    if ended or ends.height:
+    if ended:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
-        who = words.PROCESSES(max(len(ended), ends["rank"].n_unique()))
+        who = words.PROCESSES(len(ended))
+        if case.is_world_told and len(case.expected) > len(ended):
+            who = words.PROCESSES_OF_JOB(number=len(ended), job=len(case.expected))
         text = words.REPORTED_NORMAL_END(processes=who)
         claims[words.ENDED_NORMALLY(processes=who)] = Claim(text, "for", tuple(places))
+    elif agents := case.ended_agents:
+        text = words.LAUNCHERS_SAY_ENDED(launchers=words.LAUNCHERS(len(agents)))
+        claims[text] = Claim(text, "for", refs(agents))
+    elif told := ended_steps(case.events):
+        text = words.STEPS_ENDED(steps=words.ITS_STEP if len(told) == 1 else words.ALL_STEPS(number=len(told)))
+        claims[text] = Claim(text, "for", refs(told))
+    elif ends.height:
+        shown = refs(ends.iter_rows(named=True), 3)
+        claims[words.JOB_SAYS_IT_ENDED] = Claim(words.CAME_TO_ITS_END, "for", shown)
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):

@@ -61,14 +61,14 @@ class Observers:
 
     def __init__(self, case: Case, findings: Iterable[Finding]) -> None:
         tables = case.tables
-        places = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
+        self.cited = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
         self._has_ranks = any(
             tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
         )
         self._records = {(one.row["file"], one.row["line"], one.kind): one for one in case.hardware}
         self._echoes = _echoes(tables["events"])
         self._at: dict[Place, set[Observer]] = defaultdict(set)
-        wanted = pl.DataFrame(sorted(places, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
+        wanted = pl.DataFrame(sorted(self.cited, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
             if tables[name].height:
                 self._look(name, tables[name], wanted)

@@ -4,8 +4,7 @@ Records of hardware, settings and warnings are evidence and never symptoms. A sy
 or step, however many ranks show it.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import polars as pl
@@ -14,6 +13,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
+from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.finding import Finding
@@ -23,7 +23,7 @@ from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
 
 _REFS = 3  # lines that a symptom cites
-_STORAGE = ("storage_io", "checkpoint_io")
+SHOWN = 20  # rows of symptoms in the document
 _UNPLACED = (
     "exception",
     "gpu_oom",
@@ -46,7 +46,10 @@ _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_
 
 
 class Symptom(msgspec.Struct, frozen=True):
-    """`key`: one per operation, process or step. `ranks`: who shows it. `node`: the operation in the wait-for graph."""
+    """`key`: one per operation, process or step. `ranks`: who shows it. `node`: the operation in the wait-for graph.
+
+    `count` operations that the same ranks gave up, and of which no finding cites a line, are explained by the same findings:
+    they are one symptom, `keys` the first of their names."""
 
     kind: SymptomKind
     key: str
@@ -55,6 +58,13 @@ class Symptom(msgspec.Struct, frozen=True):
     node: OpNode | None = None
     step: int | None = None
     hosts: frozenset[str] = frozenset()
+    count: int = 1
+    keys: tuple[str, ...] = ()
+
+
+def counted(found: Iterable[Symptom]) -> int:
+    """How many there are."""
+    return sum(one.count for one in found)
 
 
 def symptoms(
@@ -64,7 +74,14 @@ def symptoms(
     slow = [one for one in findings if about(one) == "slow"]
     found = [*_values(findings, observers), *_slow(slow, observers)]
     if not case.ended_well:
-        found += [*_open(case), *_timed_out(case), *_victims(case), *_in_stacks(case), *_ended(case), *_unplaced(case)]
+        found += [
+            *_open(case),
+            *_timed_out(case, observers),
+            *_victims(case),
+            *_in_stacks(case),
+            *_ended(case),
+            *_unplaced(case),
+        ]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
         found += _by_word(case, found)
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
@@ -82,21 +99,35 @@ def _held(case: Case) -> frozenset[int]:
     return frozenset(case.states.open["rank"].to_list())
 
 
-def _timed_out(case: Case) -> Iterator[Symptom]:
+def _timed_out(case: Case, observers: Observers) -> Iterator[Symptom]:
     """Operations that watchdogs gave up, of ranks whose records do not show them in one."""
-    held = _held(case)
-    found: dict[str, tuple[set[int], list[Ref]]] = defaultdict(lambda: (set(), []))
     rows = case.events.filter(pl.col("kind") == "collective_timeout").sort("file", "line")
-    rows = rows.select("rank", "rank_space", "op", "seq", "group", "file", "line", "record", "text")
-    for row in rows.iter_rows(named=True):
-        rank = row["rank"] if row["rank_space"] == "global" else None
-        if rank is None or rank not in held:
-            ranks, refs = found[f"timeout in {row['op'] or 'a collective'} {row['seq']} of {row['group']}"]
-            ranks |= set() if rank is None else {rank}
-            if len(refs) < _REFS:
-                refs.append(reference(row))
-    for key, (ranks, refs) in found.items():
-        yield Symptom("waiting", key, frozenset(ranks), tuple(refs))
+    rank = pl.when(pl.col("rank_space") == "global").then("rank")
+    op = pl.when(pl.col("op") != "").then("op").otherwise(pl.lit("a collective"))
+    words = (op, pl.col("seq").cast(pl.String).fill_null("None"), pl.col("group").fill_null("None"))
+    key, place = pl.format("timeout in {} {} of {}", *words), pl.coalesce("line", "record")
+    found = rows.select(key.alias("key"), rank.alias("rank"), "file", place.alias("line"), "text")
+    found = found.filter(~pl.col("rank").is_in(list(_held(case))).fill_null(False))
+    lines = found.filter(pl.int_range(pl.len()).over("key") < _REFS)
+    for ranks, count, keys in _alike(found, lines, observers).iter_rows():
+        cited = lines.filter(pl.col("key").is_in(keys)).sort("key", maintain_order=True)
+        refs = tuple(map(reference, cited.iter_rows(named=True)))
+        yield Symptom("waiting", keys[0], frozenset(ranks), refs, count=count, keys=tuple(keys) if count > 1 else ())
+
+
+def _alike(found: pl.DataFrame, lines: pl.DataFrame, observers: Observers) -> pl.DataFrame:
+    """Lines by `key` → a row for each operation, or for all that the same ranks show where no finding cites their `lines`:
+    ranks, how many, and the first names."""
+    cited = pl.DataFrame(list(observers.cited), schema={"file": pl.String, "line": pl.Int64}, orient="row")
+    alone = lines.join(cited, on=["file", "line"], how="semi")["key"].unique()
+    ranks = pl.col("rank").drop_nulls().unique().sort()
+    keys = found.group_by("key").agg(ranks, ranks.cast(pl.String).str.join(" ").alias("who")).sort("key")
+    is_alone = pl.col("key").is_in(alone.implode())
+    is_few = pl.len().over("who", is_alone) <= SHOWN
+    keys = keys.with_columns(pl.when(is_alone | is_few).then("key").alias("apart"))
+    return keys.group_by("who", "apart", maintain_order=True).agg(
+        pl.col("rank").first(), pl.len().alias("count"), pl.col("key").head(SHOWN)
+    ).drop("who", "apart")  # fmt: skip
 
 
 def _victims(case: Case) -> Iterator[Symptom]:
@@ -115,15 +146,15 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     """Processes that stand in communication, where no record of operations tells more."""
     if _held(case) or not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return
-    live = case.stacks.filter(pl.col("source") != "traceback")
+    live = live_stacks(case.stacks)
     waiting = live.filter(pl.col("site") == "communication")
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
         yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
-    storage = live.filter(pl.col("site").is_in(_STORAGE))
-    if 2 * int(storage["count"].sum() or 0) > int(live["count"].sum()):
+    storage = storage_waits(case.stacks, case.blocked)
+    if storage.height:
         yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))
 
 
@@ -164,18 +195,17 @@ def _connections(case: Case) -> Iterator[Symptom]:
         yield Symptom("ended", "connections", frozenset(), refs)
 
 
-def _follows(case: Case, rank: int, code: str) -> bool:
-    """Is this end of a process the consequence of its own wait, or of its launcher's stop (taxonomy.CONSEQUENCES)?"""
-    reasons = CONSEQUENCES.get(code, ())
-    said = case.events.filter(
-        (pl.col("rank") == rank) & (pl.col("rank_space") == "global") & pl.col("kind").is_in(reasons)
-    )
-    return said.height > 0 or (code == "SIGABRT" and rank in _held(case))
-
-
 def _ended(case: Case) -> Iterator[Symptom]:
+    """Processes that ended, unless it was the consequence of their own wait, or of their launcher's stop
+    (taxonomy.CONSEQUENCES)."""
+    reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
+    own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
+    said = set(case.events.filter(own).select("rank", "kind").unique().iter_rows())
+    held = _held(case)
     for rank, end in case.ends.items():
-        if end.how in ("died", "bad_loss") or (end.how == "failed" and not _follows(case, rank, end.code)):
+        follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
+        follows |= end.code == "SIGABRT" and rank in held
+        if end.how in ("died", "bad_loss") or (end.how == "failed" and not follows):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 
 
@@ -186,7 +216,8 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         & pl.col("severity").is_in(["error", "fatal"])
     )  # fmt: skip
     seen = set()
-    for row in rows.sort("file", "line").iter_rows(named=True):
+    alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
+    for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
         if is_consequence(row["detail"]) or (
             row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
         ):

@@ -41,8 +41,8 @@ class Wanted(NamedTuple):
     last: int | None = None
 
 
-class NoTime(ValueError):
-    """A text that is no time."""
+class NoSuch(ValueError):
+    """What was asked for is no time, or no source of this bundle."""
 
 
 def records(case: Case) -> pl.DataFrame:
@@ -82,13 +82,17 @@ def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
 
 
 def narrowed(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
-    """The wanted rows of `records` or of any table with these columns. Raises NoTime."""
+    """The wanted rows of `records` or of any table with these columns. Raises NoSuch."""
+    told = {*frame["source"].drop_nulls().unique()} if "source" in frame.columns else set()
     for name in ("rank", "host", "group"):
         value = getattr(wanted, name)
         frame = frame if value is None else frame.filter(pl.col(name) == value)
     if wanted.source is not None:
         read = [file for file, names in parsers.items() if any(wanted.source in name for name in names)]
         own = pl.col("source").str.contains(wanted.source, literal=True) if "source" in frame.columns else pl.lit(False)
+        known = told.union(*parsers.values())
+        if not any(wanted.source in name for name in known):
+            raise NoSuch(f"no source is called {wanted.source!r}; this bundle has {', '.join(sorted(known)) or 'none'}")
         frame = frame.filter(own | pl.col("file").is_in(read))
     if wanted.level is not None:
         column = "level" if "level" in frame.columns else "severity"
@@ -113,7 +117,7 @@ def _moment(text: str) -> pl.Expr:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise NoTime(f"{text!r} is no time: HH:MM, HH:MM:SS, or as 2026-11-20T10:05:00") from error
+        raise NoSuch(f"{text!r} is no time: HH:MM, HH:MM:SS, or as 2026-11-20T10:05:00") from error
     return pl.lit(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9))
 
 

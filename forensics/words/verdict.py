@@ -155,6 +155,13 @@ PACE_UNKNOWN = Said(
     "无法得知是否有 rank 较慢：所有 rank 都等待最慢者，step 耗时相同，而证据包中没有各阶段或等待的耗时",
 )
 ENDED_NORMALLY = Form("{processes} ended normally", "{processes}正常结束")
+PROCESSES_OF_JOB = Form("{number} of {job} processes", "{number}/{job} 个进程")
+LAUNCHERS = Noun("launcher says", "launchers say", "个启动器")
+LAUNCHERS_SAY_ENDED = Form("{launchers} that all processes ended normally", "{launchers}报告所有进程正常结束")
+ITS_STEP, ALL_STEPS = Said("its step", "其作业步"), Form("all {number} steps", "全部 {number} 个作业步")
+STEPS_ENDED = Form("the scheduler says that {steps} ended with status 0", "调度器报告{steps}以状态 0 结束")
+JOB_SAYS_IT_ENDED = Said("the job says that it ended", "作业自身报告结束")
+CAME_TO_ITS_END = Said("a line says that the job came to its end", "日志行表明作业运行结束")
 REPORTED_NORMAL_END = Form("{processes} reported a normal end", "{processes}报告正常结束")
 LAST_STEP = Form("last step {step}", "最后完成 step {step}")
 ALL_COMPLETED_STEP = Form("all ranks that print steps completed step {step}", "打印 step 的 rank 均已完成 step {step}")

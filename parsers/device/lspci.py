@@ -42,9 +42,10 @@ _LINES = 2_000_000
 
 def accepts(_path: str, head: bytes) -> bool:
     """By device lines with capabilities below them."""
-    start = head[:32768].decode("latin-1")
-    has_device = any(_DEVICE.match(line) for line in start.split("\n"))
-    return has_device and ("Control: I/O" in start or "Capabilities:" in start or "Kernel driver in use" in start)
+    start = head[:32768]
+    if not any(word in start for word in (b"Control: I/O", b"Capabilities:", b"Kernel driver in use")):
+        return False
+    return any(_DEVICE.match(line) for line in start.decode("latin-1").split("\n"))
 
 
 def parse(source: Source) -> Tables:

@@ -9,15 +9,17 @@ Printed by the kernel's mlx5_core, bnxt, ena/efa drivers and net/sched (kernels 
     mlx5_core 0000:41:00.0: mlx5_pcie_event:299:(pid 9): Detected insufficient power on the PCIe slot (27W).
     mlx5_core 0000:41:00.0: wait_func:1194:(pid 77): CREATE_QP(0x500) timeout. Will cause a leak of a command resource
     systemd-networkd[5398]: ib6: lost carrier
+    bond0: (slave ens2f0): link status definitely down, disabling slave      (before 5.5: "… for interface ens2f0, disabling it")
+    bond0: now running without any active interface!
     NETDEV WATCHDOG: eth0 (mlx5_core): transmit queue 3 timed out            (before 6.8)
     mlx5_core 0000:41:00.0 eth0: NETDEV WATCHDOG: CPU: 7: transmit queue 3 timed out 5004 ms      (6.8 and later)
 
 The power line is printed for every adapter of a healthy node, `ACCESS_REG … failed` and an empty cage at boot
 ("Cable unplugged" on a port that nobody uses) are common: they are severity info.
 
-Printed by: the kernel's mlx5_core, bnxt_en, ena, efa, ice, i40e, ixgbe and net/sched, and systemd-networkd.
+Printed by: the kernel's mlx5_core, bnxt_en, ena, efa, ice, i40e, ixgbe, bonding and net/sched, and systemd-networkd.
 Versions: kernels 4.x to 6.x; NETDEV WATCHDOG in both word orders (6.8 changed it).
-Source: the format strings of these drivers; NVSentinel's public patterns.
+Source: the format strings of these drivers and of drivers/net/bonding; NVSentinel's public patterns.
 """
 
 import re
@@ -97,6 +99,18 @@ RULES = (
         "link_down", refine=_carrier,
     ),
     Rule(
+        regex(r"\(slave (?P<interface>[\w.-]{1,32})\): link status definitely (?P<change>down|up)\b"),
+        "link_down", refine=_carrier,
+    ),
+    Rule(
+        regex(r": link status definitely (?P<change>down|up) for interface (?P<interface>[\w.-]{1,32}),"),
+        "link_down", refine=_carrier,
+    ),
+    Rule(
+        regex(r"\b(?P<interface>[\w.-]{1,32}): now running without any active (?:interface|slaves?)\b"),
+        "link_down", "error", "nic:bond",
+    ),
+    Rule(
         regex(
             r"\b(?P<driver>\w{1,32}) (?P<pci>[0-9a-f:.]{7,16}) (?P<interface>[\w.-]{1,32}): NETDEV WATCHDOG: "
             r"CPU: \d+: transmit queue (?P<queue>\d+) timed out(?: (?P<ms>\d+) ms)?"
@@ -128,7 +142,7 @@ PARSER = LineParser(
     name="nic",
     anchors=(
         b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b"bnxt_en 0", b"ice 0",
-        b"i40e 0", b"ixgbe 0", b"ena 0",
+        b"i40e 0", b"ixgbe 0", b"ena 0", b"link status definitely ", b"without any active ",
     ),
     parse=parse,
 )  # fmt: skip

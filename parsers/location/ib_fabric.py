@@ -36,7 +36,7 @@ _LINES = 2_000_000
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the line of a node."""
-    return _HEAD.search(head) is not None
+    return any(begin in head for begin in (b'"S-', b'"H-', b'"R-')) and _HEAD.search(head) is not None
 
 
 def parse(source: Source) -> Tables:

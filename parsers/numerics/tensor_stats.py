@@ -35,6 +35,7 @@ from parsers.rank_list import normal
 from parsers.reading import csv_cells
 from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
+_PARQUET = b"PAR1"
 BLOCK_BYTES = 8 << 20
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
 _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
@@ -43,7 +44,7 @@ _UNREAD = dict[str, Any]
 
 def accepts(path: str, head: bytes) -> bool:
     """JSON Lines or CSV with a step, a tensor or module, and a statistic; Parquet; an empty file named so."""
-    if head.startswith(b"PAR1"):
+    if head.startswith(_PARQUET):
         return True
     if not head.strip():
         name = path.lower()
@@ -65,7 +66,7 @@ def together(sources: Sequence[Source]) -> Tables:
     text: list[Source] = []
     for source in sources:
         with source.open() as stream:
-            (columns if stream.read(4) == b"PAR1" else text).append(source)
+            (columns if stream.read(len(_PARQUET)) == _PARQUET else text).append(source)
     frames: list[pl.DataFrame] = []
     unread: list[_UNREAD] = []
     for source in text:
@@ -289,4 +290,4 @@ def _complete(sources: Sequence[Source], frame: pl.DataFrame, nth: pl.Series) ->
     return conform("tensors", frame.filter(~without) if unread else frame), unread
 
 
-PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse, whole=True, together=together)
+PARSER = FileParser(name="tensor_stats", accepts=accepts, parse=parse, whole=True, together=together, magic=_PARQUET)

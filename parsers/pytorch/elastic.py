@@ -22,7 +22,7 @@ message is the same, so it is searched for anywhere in the line:
       global_ranks=[8, 9]
 
 An agent's log says nothing of its own rank: `rank` is that of the worker a line is about, null where not printed.
-"First observed" is what this one agent saw first.
+"First observed" is what this one agent saw first. That a worker group finished is job_end with the code `workers`.
 
 Printed by: torchrun, torch.distributed.launch, torch.multiprocessing.spawn.
 Versions: PyTorch 1.9 to 2.15.
@@ -55,6 +55,7 @@ _RENDEZVOUS = regex(
     r"|rendezvous[\w' -]* timed out"
 )
 _ENDED = regex(r"worker group successfully finished")
+WORKERS = "workers"  # the code of a job_end that an agent says of all that it started
 _RESTART = regex(r"Worker group (?P<code>FAILED|UNHEALTHY)\b.*will restart")
 _FIELD = regex(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*)$")
 _RANK = regex(r"^(-?\d{1,18}) \(local_rank: (-?\d{1,18})\)")
@@ -116,7 +117,7 @@ class _Reader:
         elif found := _RESTART.search(text):
             self.events.append(event(row, "membership", severity="warning", code=found["code"].lower(), **about))
         elif _ENDED.search(text):
-            self.events.append(event(row, "job_end", severity="info", **about))
+            self.events.append(event(row, "job_end", severity="info", code=WORKERS, **about))
         else:
             return False
         return True

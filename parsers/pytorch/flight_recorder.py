@@ -347,10 +347,15 @@ def _group_rows(
 def _members(value: object, budget: int) -> list[int] | None:
     """Members from "[0, 4]" or a list; null where abbreviated, unreadable or beyond the budget."""
     if isinstance(value, str):
-        return _written(value) if value.count(",") < budget else None
+        return _written(value) if _commas(value) < budget else None
     if isinstance(value, list | tuple) and len(value) <= budget and all(type(item) is int for item in value):
         return _possible(list(value))
     return None
+
+
+@lru_cache(maxsize=64)
+def _commas(text: str) -> int:
+    return text.count(",")
 
 
 @lru_cache(maxsize=64)

@@ -28,17 +28,17 @@ from typing import Any
 
 import polars as pl
 
-from parsers.group_prefix import GROUP
-from parsers.lines import Row, claimed, event, reporter, streams
+from parsers.group_prefix import member
+from parsers.lines import PRINTER, Row, claimed, event, reporter, streams
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pytorch.op_types import operation
+from parsers.pytorch.watchdog_reports import Reports, Said, reports
 from parsers.reading import integers
-from parsers.tables import Tables, table
+from parsers.tables import Tables, conform, table
 
 _N = r"\d{1,18}"
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
-_RANK = regex(rf"\[Rank (?P<rank>{_N})\]")
 _WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
 _CUT_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
 _WORK_FIELD = regex(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
@@ -97,18 +97,20 @@ _BOILERPLATE = (
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events of failing collectives, progress from the watchdog's counters; times as the line has them."""
-    reader = _Reader()
-    for stream in streams(lines):
+    plain = reports(lines, PARSER.after)
+    reader = _Reader(plain)
+    for stream in streams(plain.left):
         reader.read(stream)
     return {
-        "events": table("events", reader.events),
+        "events": pl.concat([plain.events, table("events", reader.events)]),
         "progress": table("progress", reader.progress),
-        "claimed": claimed(reader.claimed),
+        "claimed": pl.concat([conform("claimed", plain.events.select("file", "line")), claimed(reader.claimed)]),
     }
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, plain: Reports) -> None:
+        self._reports = plain
         self.events: list[dict[str, Any]] = []
         self.progress: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
@@ -123,13 +125,19 @@ class _Reader:
             if self._belongs_to_error(row) or self._single(row):
                 self.claimed.append((row["file"], row["line"]))
         self._end_error()
-        told = {one.get("seq") for one in self.events[before:] if one["kind"] == "collective_timeout"}
-        self.events += [one for seq, one in self._waits.items() if seq not in told]
-        self.events[before:] = _without_repeats(self.events[before:])
+        made = self.events[before:]
+        plainly = self._plainly(stream[0]) if self._waits or any(_WHAT.match(one["text"]) for one in made) else set()
+        told = {one.get("seq") for one in made if one["kind"] == "collective_timeout"} | {one[3] for one in plainly}
+        made += [one for seq, one in self._waits.items() if seq not in told]
+        self.events[before:] = _without_repeats(made, plainly)
+
+    def _plainly(self, row: Row) -> set[Said]:
+        """What the printer of a line says in reports that were read by columns."""
+        return self._reports.said.get(tuple(row[key] for key in PRINTER), set())
 
     def _single(self, row: Row) -> bool:
         text = row["text"]
-        self._group = _group_of(row, self._group)
+        self._group = _group_of(row)
         understood = self._counters(row)
         if "CCL error" in text and _ERROR.search(text):
             self._end_error()
@@ -190,13 +198,14 @@ class _Reader:
         self.events.append(event(rows[0], kind, **{**self._who(), **same}))
 
 
-def _without_repeats(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the waits that a C++ exception repeats when it takes down the process that has printed them."""
+def _without_repeats(made: list[dict[str, Any]], others: set[Said]) -> list[dict[str, Any]]:
+    """Without the waits that a C++ exception repeats when it takes down the process that has printed them. `others`: what it
+    says besides."""
 
-    def said(one: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(one.get(column) for column in ("kind", "rank", "rank_space", "seq", "op"))
+    def said(one: dict[str, Any]) -> Said:
+        return one["kind"], one.get("rank"), one.get("rank_space"), one.get("seq"), one.get("op")
 
-    first = {said(one) for one in made if not _WHAT.match(one["text"])}
+    first = {said(one) for one in made if not _WHAT.match(one["text"])} | others
     return [
         one
         for one in made
@@ -204,20 +213,10 @@ def _without_repeats(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _group_of(row: Row, before: dict[str, Any]) -> dict[str, Any]:
+def _group_of(row: Row) -> dict[str, Any]:
     """Who prints: the global rank if known, else the rank in the group; and the group's names."""
     own = reporter(row)["rank"]
-    known: dict[str, Any] = {"rank": own, "rank_space": "global"} if own is not None else {}
-    if found := GROUP.search(row["text"]):
-        known |= {"pg_id": int(found["id"]), "group": found["name"], "desc": found["desc"]}
-        space = "global" if found["desc"] == "default_pg" else "group"
-    elif found := _RANK.search(row["text"]):
-        space = "group"
-    else:
-        return known
-    if own is None:
-        known |= {"rank": int(found["rank"]), "rank_space": space}
-    return known
+    return member(row["text"]) | ({} if own is None else {"rank": own, "rank_space": "global"})
 
 
 def _host(address: str) -> str:

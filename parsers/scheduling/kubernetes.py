@@ -5,7 +5,8 @@
     {"kind": "List", "items": [{"kind": "Event", "type": "Warning", "reason": "OOMKilling", "message": "…",
       "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
 
-`code` is the reason; of `Scheduled` the node that a pod was given is in `detail`. Ages ("5m") are relative to a moment that the table does not tell, so such rows have no time.
+`code` is the reason; of `Scheduled` the node that a pod was given is in `detail`. Ages ("5m") are relative to a moment that the
+table does not tell, so such rows have no time; one that was asked for moments (`-o custom-columns`) has them.
 
 Printed by: kubectl get events, with -o wide or -o json.
 Versions: events of core/v1 and of events.k8s.io/v1.
@@ -58,7 +59,8 @@ def _text(source: Source) -> Tables:
         place = {"file": source.path, "line": number}
         if found := _ROW.match(text):
             said = {"count": None, "source": None, "object": f"{found['kind'].lower()}/{found['name']}"}
-            rows.append(place | _event(found["type"], found["reason"], found["message"], said))
+            made = _event(found["type"], found["reason"], found["message"], said)
+            rows.append(place | made | _stamp(found["age"]))
         elif _HEADER.match(text):
             claimed.append(place)
         elif text.strip():
@@ -91,8 +93,7 @@ def _item(item: dict[str, Any]) -> dict[str, Any]:
     message = str(item.get("message") or item.get("note") or "")
     made = _event(str(item.get("type", "")), str(item.get("reason", "")), message, said)
     stamp = item.get("lastTimestamp") or item.get("eventTime") or item.get("firstTimestamp")
-    time_ns = _time(str(stamp))
-    return made | {"time_ns": time_ns, "time_basis": None if time_ns is None else "utc"}
+    return made | _stamp(str(stamp))
 
 
 def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[str, Any]:
@@ -108,13 +109,13 @@ def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[
     }  # fmt: skip
 
 
-def _time(text: str) -> int | None:
+def _stamp(text: str) -> dict[str, Any]:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return None
+        return {"time_ns": None, "time_basis": None}
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp()) * 10**9 + moment.microsecond * 1000
+    return {"time_ns": int(moment.timestamp()) * 10**9 + moment.microsecond * 1000, "time_basis": "utc"}
 
 
 PARSER = FileParser(name="kubernetes", accepts=accepts, parse=parse)

@@ -48,7 +48,7 @@ _PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Paren
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = regex(r"Parent Process (?P<pid>\d{1,10}): ")
 _JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
-_MARK = regex(rb"Thread (?:0x|\d)|trace-")  # of the lines that `accepts` asks for: cheap to find
+_MARK = regex(rb"Thread (?:0x|\d)")  # of the lines that `accepts` asks for
 _LOCALS = regex(r" {8,}\S|\t\t")
 _BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
 _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
@@ -63,7 +63,7 @@ def accepts(path: str, head: bytes) -> bool:
     if head.lstrip()[:1] == b"[":
         return b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head)
     named = "py-spy" in path or "pyspy" in path
-    if not named and not _MARK.search(head):
+    if not (named or b"trace-" in head or (b"Thread " in head and _MARK.search(head))):  # cheap to find
         return False
     lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
     if not any(PY_SPY_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):

@@ -9,13 +9,16 @@
     | distributed init (rank 3): env://, gpu 3  ·  (rank 3, world 16)                       detection recipes
     Setting up process group for: env:// [rank=3, world_size=16]                            Ray Train
     - (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0         Ray Train
+    (Worker_TP1 pid=612) … rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1       vLLM
+    [WARNING] DISTRIBUTED(32018,ffff9a7c0020,python):… PostProcess] This node 1 rank id: 1  MindSpore
+    env {…, 'PADDLE_TRAINERS_NUM': '4', …}                                                 Paddle
     init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
     WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
 A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
 stand in one command, as numbers.
 
-Printed by: Megatron-LM, Lightning, accelerate, timm, PyTorch, Ray Train, training scripts; shells that echo a command.
+Printed by: Megatron-LM, Lightning, accelerate, timm, PyTorch, Ray Train, vLLM, MindSpore, Paddle, training scripts; shells that echo a command.
 Versions: those of 2020 to 2026.
 Source: the start-up code of these projects.
 """
@@ -48,6 +51,13 @@ _FORMS = tuple(
             rf"store based barrier .{{0,100}}?rank:? {_RANK}, (?:for )?key: store_based_barrier_key:1 \(world_size={_WORLD}",
             "store-based barrier",
         ),
+        (
+            rf"\brank {_RANK} in world size {_WORLD} is assigned as DP rank (?P<dp>\d{{1,7}}), PP rank (?P<pp>\d{{1,7}}), "
+            r"TP rank (?P<tp>\d{1,7})",
+            "vLLM",
+        ),
+        (rf"^\[\w+\] DISTRIBUTED\((?P<pid>\d{{1,9}}),.{{0,300}}?\bThis node \S{{1,80}} rank id: {_RANK}", "MindSpore"),
+        (rf"'PADDLE_TRAINERS_NUM': '{_WORLD}'", "Paddle"),
         (rf"\[rank=(?P<rank>\d{{1,7}}), world_size={_WORLD}\]", "Ray Train"),
         (rf"\bip=(?P<address>[\w.:]+), pid=(?P<pid>\d{{1,9}})\) world_rank={_RANK}, local_rank={_LOCAL}", "Ray Train"),
         (
@@ -71,6 +81,7 @@ _FORMS = tuple(
         (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
     )
 )
+_COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
@@ -80,7 +91,7 @@ _OTHERS = regex(
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """ranks: world_size, and rank, local_rank, pid, address where the line tells them."""
+    """ranks: world_size, and rank, local_rank, pid, address, tp, pp, dp where the line tells them."""
     rows: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
@@ -101,6 +112,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             own |= {"address": said["address"], "pid": integer(said["pid"]), "local_rank": integer(said["local"])}
         elif rank is not None:
             own |= {"host": who["host"], "local_rank": who["local_rank"]}
+            own |= {"pid": row["process"]} if found[1] == "vLLM" else {}
+            own |= {name: integer(said[name]) for name in _COLUMNS if name in said}
         rows.append(own | {"file": row["file"], "line": row["line"]})
     return {"ranks": table("ranks", rows)}
 
@@ -110,6 +123,7 @@ PARSER = LineParser(
     anchors=(
         b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
+        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM",
     ),
     parse=parse,
 )  # fmt: skip

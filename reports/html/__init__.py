@@ -21,7 +21,7 @@ from forensics.model.said import Said, encoded, zh
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding, links
-from reports.html.drawings import graph, numbers, phases, place, ranks, stacks, timeline
+from reports.html.drawings import graph, labels, numbers, phases, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
 from reports.layout import count, cut_left, duration, size
@@ -48,17 +48,17 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
         summary_text=terminal.render(report, color=False, width=100, language=language),
-        postmortem=markdown.postmortem(report),
+        postmortem=markdown.postmortem(report, language),
         files=folding.file_classes(report.files),
         anchors=anchors,
-        links=links.Links(incident, anchors, zh if language == "zh" else str),
+        links=links.Links(incident, anchors, voice.spoken),
         policy=_policy(style, script),
         style=Markup(style),
         script=Markup(script),
         embedded=embedded,
         left_out=left_out,
         generated=generated,
-        **(_pictures(incident) if incident else {}),
+        **(_pictures(incident, voice.spoken) if incident else {}),
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def render_tables(title: str, tables: Sequence[Table]) -> str:
     )
 
 
-def _pictures(incident: Incident) -> dict[str, Any]:
+def _pictures(incident: Incident, spoken: Callable[[str], str]) -> dict[str, Any]:
     """Everything that is drawn or folded, by its name in the templates."""
     views = incident.views
     return {
@@ -102,7 +102,7 @@ def _pictures(incident: Incident) -> dict[str, Any]:
         ),
         "grid": ranks.by_host(views.grid, views.hosts),
         "mesh": ranks.by_axes(views.grid, views.mesh),
-        "graph": graph.graph(views.nodes, views.edges),
+        "graph": graph.graph(views.nodes, views.edges, spoken),
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "phases": phases.phases(views.votes),
@@ -165,7 +165,7 @@ def _environment(language: Language = "en") -> Environment:
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "votes": labels.VOTES, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "numbers": _numbers,

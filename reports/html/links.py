@@ -14,7 +14,9 @@ from reports.sanitize import clean
 _RUN = r"\d{1,7}(?:-\d{1,7})?"
 _OTHER = "(?<!local )(?<!node )(?<!group )"  # numbers that count within a host, hosts, or within a group
 _RANKS = re.compile(
-    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?!-)|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)", re.I
+    rf"{_OTHER}\brank (?P<one>\d{{1,7}})\b(?![-、])|{_OTHER}\branks (?P<runs>{_RUN}(?:(?:, | and |,){_RUN}\b)*)"
+    rf"|{_OTHER}\brank (?P<listed>{_RUN}(?:、{_RUN})*)",
+    re.I,
 )
 _PIECE = re.compile(_RUN)
 _PLACE = re.compile(r"[^\s()\[\],;]+:\d+")
@@ -82,12 +84,13 @@ class Links:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int, str]]:
-    """ "rank 7" as a whole, "ranks 0-3, 5" run by run."""
+    """ "rank 7" as a whole, "ranks 0-3, 5" and "rank 0-3、5" run by run."""
     for found in _RANKS.finditer(text):
         if found["one"]:
             yield *found.span(), found["one"]
         else:
-            yield from ((*piece.span(), piece[0]) for piece in _PIECE.finditer(text, *found.span("runs")))
+            runs = "runs" if found["runs"] else "listed"
+            yield from ((*piece.span(), piece[0]) for piece in _PIECE.finditer(text, *found.span(runs)))
 
 
 def _link(address: str, text: str) -> Markup:

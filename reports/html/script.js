@@ -9,6 +9,16 @@
     made.textContent = text;
     return made;
   };
+  const CHINESE = {
+    "Copied": "已复制", "Filter": "筛选", "Find a frame": "查找帧", "Whole picture": "全图", "Zoom out": "缩小", "Zoom in": "放大",
+    "Rank {0} on {1}": "rank {0}（{1}）", "Rank {0}": "rank {0}", "Ranks {0}": "rank {0}", ": {0}": "：{0}", ", ": "，",
+    "Waits in {0}": "等待于 {0}", "Stack: {0} (class of {1})": "调用栈：{0}（同类 {1} 个）",
+    "{0}: enqueued {1}, completed {2}": "{0}：已入队 {1}，已完成 {2}", ", in {0}": "，位于 {0}", " ({0})": "（{0}）",
+    "not seen": "未观测", "{0} {1}": "{0} 个{1}", "There is no rank {0}.": "没有 rank {0}。",
+  };
+  // A sentence of this script in the language of the page; `{0}` and so on are filled in.
+  const isChinese = document.documentElement.lang.startsWith("zh");
+  const say = (text, ...fields) => ((isChinese && CHINESE[text]) || text).replace(/\{(\d)\}/g, (_, at) => fields[at]);
   const number = (node, name) => Number(node.getAttribute(name));
   const inside = (value, least, most) => Math.min(most, Math.max(least, value));
 
@@ -20,7 +30,7 @@
     try {
       await navigator.clipboard.writeText(text);
       const before = button.firstChild.data;
-      button.firstChild.data = "Copied";
+      button.firstChild.data = say("Copied");
       setTimeout(() => { button.firstChild.data = before; }, 1200);
     } catch {
       getSelection().selectAllChildren(source || button.previousElementSibling);
@@ -74,7 +84,7 @@
     sortable(table);
     if (table.tBodies[0].rows.length <= LONG) continue;
     const line = make("p", { class: "filter" });
-    line.append(field("Filter", (text) => {
+    line.append(field(say("Filter"), (text) => {
       for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(text);
     }));
     table.parentElement.before(line);
@@ -85,7 +95,7 @@
   const find = byId("stack-find");
   if (find) {
     find.hidden = false;
-    find.append(field("Find a frame", (text) => {
+    find.append(field(say("Find a frame"), (text) => {
       for (const chain of all(".chain")) {
         const holds = chain.querySelector(".frames").textContent.toLowerCase().includes(text);
         chain.classList.toggle("found", text !== "" && holds);
@@ -109,7 +119,7 @@
     };
     const bar = make("p", { class: "zoom" });
     for (const [text, name, factor] of [["1:1", "Whole picture", 0], ["−", "Zoom out", 0.5], ["+", "Zoom in", 2]]) {
-      const button = make("button", { type: "button", "aria-label": `${text} ${name}: ${scroller.getAttribute("aria-label")}` }, text);
+      const button = make("button", { type: "button", "aria-label": `${text} ${say(name)}: ${scroller.getAttribute("aria-label")}` }, text);
       button.addEventListener("click", () => change(factor));
       bar.append(button);
     }
@@ -283,7 +293,7 @@
 
   function title(rank) {
     const [host, state] = [hostOf(rank), states.get(rank)];
-    return `Rank ${rank}${host ? ` on ${host}` : ""}${state ? `: ${state}` : ""}`;
+    return (host ? say("Rank {0} on {1}", rank, host) : say("Rank {0}", rank)) + (state ? say(": {0}", state) : "");
   }
 
   function describe(rank) {
@@ -291,14 +301,14 @@
     if (views.mesh.length) {
       lines.push(views.mesh.map((axis) => `${axis.name} ${Math.floor(rank / axis.stride) % axis.size}`).join(", "));
     }
-    for (const track of views.tracks) if (track.held && holds(track.ranks, rank)) lines.push(`Waits in ${track.held}`);
+    for (const track of views.tracks) if (track.held && holds(track.ranks, rank)) lines.push(say("Waits in {0}", track.held));
     for (const stack of views.stacks) {
-      if (holds(stack.ranks, rank)) lines.push(`Stack: ${stack.top} (class of ${stack.count})`);
+      if (holds(stack.ranks, rank)) lines.push(say("Stack: {0} (class of {1})", stack.top, stack.count));
     }
     for (const row of views.collectives) {
       if (!holds(row.ranks, rank)) continue;
-      lines.push(`${row.group}: enqueued ${row.last_enqueued ?? "–"}, completed ${row.last_completed ?? "–"}` +
-        (row.open_op ? `, in ${row.open_op}` : "") + (row.mark ? ` (${row.mark})` : ""));
+      lines.push(say("{0}: enqueued {1}, completed {2}", row.group, row.last_enqueued ?? "–", row.last_completed ?? "–") +
+        (row.open_op ? say(", in {0}", row.open_op) : "") + (row.mark ? say(" ({0})", row.mark) : ""));
     }
     return lines.join("\n");
   }
@@ -307,10 +317,10 @@
   function summarise(name, ranks, host) {
     const total = {};
     for (const rank of ranks) {
-      const state = states.get(rank) ?? "not seen";
+      const state = states.get(rank) ?? say("not seen");
       total[state] = (total[state] ?? 0) + 1;
     }
-    const lines = [`${name}: ${Object.entries(total).map(([state, many]) => `${many} ${state}`).join(", ")}`];
+    const lines = [name + say(": {0}", Object.entries(total).map(([state, many]) => say("{0} {1}", many, state)).join(say(", ")))];
     for (const row of views.hardware) if (host && row.host === host) lines.push(`${row.code ?? ""} ${row.text}`.trim());
     return lines.slice(0, 8).join("\n");
   }
@@ -343,7 +353,7 @@
     const [only] = ranks;
     const found = frame(ranks);
     drawer.hidden = false;
-    drawer.textContent = !found ? `There is no rank ${ranges}.` : ranks.size === 1 && !host ? describe(only) : summarise(name ?? `Ranks ${ranges}`, ranks, host);
+    drawer.textContent = !found ? say("There is no rank {0}.", ranges) : ranks.size === 1 && !host ? describe(only) : summarise(name ?? say("Ranks {0}", ranges), ranks, host);
     if (found) current = only;
   }
 

@@ -7,8 +7,10 @@ other process died, or the network between broke, and nobody is named for it.
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, host_of, refs, rows
+from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.blame import UNKNOWN_HOST, Root, blames, find_root
 from forensics.model.finding import Claim, Finding
@@ -32,17 +34,20 @@ def _local(case: Case) -> list[Row]:
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
-    failed = rows(case.events, "completion_error")
-    first = [row for row in failed if row["code"] not in _FLUSHED] or failed
+    failed = of_kinds(case.events, "completion_error")
+    origins = failed.filter(~pl.col("code").is_in(_FLUSHED).fill_null(False))
+    first = origins if origins.height else failed
     local = _local(case)
-    if failed:
+    if failed.height:
         return (_fault(case, find_root(blames(case.tables, case.identity, case.job_hosts, first)), local, first),)
     if [row for row in local if detail(row).get("library")]:
-        return (_fault(case, None, local, []),)
-    closed = rows(case.events, "peer_closed", "remote_error")
-    closed += [row for row in rows(case.events, "connect_failed") if row["names_hosts"]] if case.has_begun else []
+        return (_fault(case, None, local, failed),)
+    closed = of_kinds(case.events, "peer_closed", "remote_error")
+    if case.has_begun:
+        refused = of_kinds(case.events, "connect_failed").filter(pl.col("names_hosts").list.len() > 0)
+        closed = pl.concat([closed, refused])
     ended = [end for end in case.ends.values() if end.how in ("died", "bad_loss")]
-    if closed and not ended and not case.has_waited:
+    if closed.height and not ended and not case.has_waited:
         return (_closed(case, find_root(blames(case.tables, case.identity, case.job_hosts, closed)), local, closed),)
     return ()
 
@@ -60,7 +65,7 @@ def _hosts(root: Root | None, own: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence[Row]) -> Finding:
+def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: pl.DataFrame) -> Finding:
     own = _own_hosts(case, local)
     hosts = _hosts(root, own)
     ends = (
@@ -72,9 +77,9 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence
         ends = tuple(own)
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
-    if failed:
-        text = f"{len(failed)} transfers failed after all retries: {_words(root)}"
-        claims.append(Claim(text, "for", refs(failed)))
+    if failed.height:
+        text = f"{failed.height} transfers failed after all retries: {_words(root)}"
+        claims.append(Claim(text, "for", refs(failed.iter_rows(named=True))))
     if local:
         text = "ports or links of " + (
             ", ".join(sorted({str(host_of(case.identity, row) or "a host") for row in local}))
@@ -100,7 +105,7 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: Sequence
         ),
         collect=() if hosts else ("port counters and kernel logs of both ends, and the switch's log",),
         summary=f"The network failed ({where}): "
-        + ("a port or link reported it." if local and not failed else "transfers failed after all retries."),
+        + ("a port or link reported it." if local and not failed.height else "transfers failed after all retries."),
     )
 
 
@@ -120,12 +125,12 @@ def _words(root: Root | None) -> str:
     return "many pairs of hosts, with no host in common"
 
 
-def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: Sequence[Row]) -> Finding:
+def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.DataFrame) -> Finding:
     ends = [host for host in (root.hosts if root else ()) if host != UNKNOWN_HOST]
     if root is None:
         ends = sorted({blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)})
     text = "connections were closed by the other end; nothing tells whether its process died or the network broke"
-    claims = [Claim(text, "for", refs(closed))]
+    claims = [Claim(text, "for", refs(closed.iter_rows(named=True)))]
     if local:
         claims.append(Claim("a link of a host of the job went down", "for", refs(local)))
     return Finding(

@@ -8,13 +8,13 @@ stacks do not say on which hosts they were taken, kernels of several hosts must 
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, host_of, refs
+from forensics.facts.event_rows import host_of, refs
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 
-_SITES = ("storage_io", "checkpoint_io")
 _LEAST = 2  # hosts
 
 
@@ -22,13 +22,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, where most processes with a stack, on several hosts, wait for storage."""
     if not case.stacks.height or any(end.how == "ended" for end in case.ends.values()):
         return ()
-    live = case.stacks.filter(pl.col("source") != "traceback")
-    waiting = live.filter(pl.col("site").is_in(_SITES) & (pl.col("moving").is_null() | ~pl.col("moving")))
-    total, many = int(live["count"].sum()), int(waiting["count"].sum())
-    if 2 * many <= total:
-        return ()
-    hosts, blocked = _hosts(case, waiting), _blocked(case)
-    if not hosts:
+    blocked = case.blocked
+    waiting = storage_waits(case.stacks, blocked)
+    total, many = int(live_stacks(case.stacks)["count"].sum()), int(waiting["count"].sum())
+    hosts = _hosts(case, waiting) if many else set()
+    if many and not hosts:
         hosts = {
             str(host_of(case.identity, row))
             for row in blocked
@@ -36,12 +34,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         }
     if len(hosts) < _LEAST:
         return ()
-    blocked = [row for row in blocked if host_of(case.identity, row) in hosts]
+    there = [row for row in blocked if host_of(case.identity, row) in hosts]
     text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
-    if blocked:
-        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(blocked)))
+    if there:
+        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(there)))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -58,12 +56,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=f"{text}: what they share is under suspicion, no rank is.",
         ),
     )
-
-
-def _blocked(case: Case) -> list[Row]:
-    """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
-    kinds = ("hung_task", "storage_error")
-    return [one.row for one in case.hardware if one.kind in kinds and one.severity in ("error", "fatal") and one.counts]
 
 
 def _hosts(case: Case, stacks: pl.DataFrame) -> set[str]:

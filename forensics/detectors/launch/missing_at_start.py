@@ -7,9 +7,11 @@ was not counted is a suspect where the size of the job is known.
 
 from typing import Any
 
+import polars as pl
+
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge
-from forensics.facts.event_rows import detail, host_of, is_missing, own_rank, refs, rows
+from forensics.facts.event_rows import detail, host_of, is_missing, of_kinds, own_rank, refs, rows
 from forensics.graph.hang.blame import blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -17,6 +19,7 @@ from forensics.model.names import Cause
 from forensics.model.texts import ranks_text
 
 _MOST_RANKS = 1_000_000
+_TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
 
@@ -25,7 +28,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if any(end.how == "died" for end in case.ends.values()):
         return ()
     begun = case.has_begun
-    if (refused := _refused(case)) and not begun:
+    if not begun and (refused := _refused(case)).height:
         return (_connection(case, refused),)
     if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
         return (_members(case, missing, begun),)
@@ -34,13 +37,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return ()
 
 
-def _refused(case: Case) -> list[dict[str, Any]]:
-    said = [row for row in rows(case.events, "connect_failed") if row["names_hosts"] or row["code"]]
-    return [row for row in said if row["severity"] != "info"]
+def _refused(case: Case) -> pl.DataFrame:
+    said = (pl.col("names_hosts").list.len() > 0) | (pl.col("code") != "")
+    return of_kinds(case.events, "connect_failed").filter(said & pl.col("severity").ne_missing("info"))
 
 
-def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
-    reports = blames(case.tables, case.identity, case.job_hosts, refused)
+def _connection(case: Case, lines: pl.DataFrame) -> Finding:
+    reports = blames(case.tables, case.identity, case.job_hosts, lines)
+    refused = list(lines.unique(_TOLD, keep="first", maintain_order=True).iter_rows(named=True))
     names = sorted({blame.named for blame in reports})
     store = all(row["code"] == "store" for row in refused)
     wrong = (
@@ -59,7 +63,7 @@ def _connection(case: Case, refused: list[dict[str, Any]]) -> Finding:
         hosts=hosts,
         suspect_hosts=() if hosts else tuple(names),
         domain="infrastructure",
-        claims=(Claim(text, "for", refs(refused)),),
+        claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
         actions=(
             Action(

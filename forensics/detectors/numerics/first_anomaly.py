@@ -1,6 +1,6 @@
 """Where was the first NaN or Inf born? From tensor statistics; the causal core is in forensics.graph.numerics.taint."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -64,10 +64,32 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if births is None or not births.spread.roots:
         return (jump_finding(DETECTOR.name, jump),) if jump is not None else ()
     roots = [root for root in births.spread.roots if not root.ended] or births.spread.roots
-    roots = sorted(roots, key=lambda root: order(births, root))
+    roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
+
+
+def _ordered(births: Births, roots: Iterable[Root]) -> list[Root]:
+    return sorted(roots, key=lambda root: order(births, root))
+
+
+def _since(births: Births, roots: list[Root]) -> list[Root]:
+    """The roots, or those of the first of an unbroken run of steps in which their operations bore bad values: that each was
+    skipped, and left the parameters clean, does not make the fault a new one in every step."""
+
+    def site(root: Root) -> tuple[object, ...]:
+        return tuple(births.ops[name][root.at] for name in ("rank", "phase", "module", "op"))
+
+    steps = births.history["step"].unique().sort().to_list()
+    step = births.ops["step"][roots[0].at]
+    for before in reversed(steps[: steps.index(step)]):
+        sites = {site(root) for root in roots if births.ops["step"][root.at] == step}
+        same = [one for one in births.spread.roots if births.ops["step"][one.at] == before and site(one) in sites]
+        if not same:
+            break
+        roots, step = _ordered(births, (replace(one, ended=False) for one in same)), before
+    return roots
 
 
 def _of_sender(births: Births, answer: Answer, leaps: pl.DataFrame | None) -> Answer:

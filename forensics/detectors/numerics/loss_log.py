@@ -4,6 +4,7 @@ A log line tells when a step went wrong and never which rank began it; assertion
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import isfinite, isnan
 from statistics import median
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import polars as pl
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
-from forensics.facts.event_rows import detail
+from forensics.facts.event_rows import detail, refs
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -42,10 +43,14 @@ class _Bad(msgspec.Struct, frozen=True):
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
-    """At most one finding: the earlier of the first NaN and the first spike; assertions stand for a NaN."""
+    """At most one finding: the earlier of the first NaN and the first spike, of which a restart may be the first; assertions
+    stand for a NaN."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
     spikes = [found for rows in streams if (found := [*_spikes(rows, case.tolerances.loss)])]
+    leaps = [leap for rows in streams if (leap := _leap(case, rows)) is not None]
+    if leaps and not any(_when(bad.row) < _when(leap.onset) for leap in leaps for bad in nans):
+        return (_resumed_finding(case, min(leaps, key=lambda leap: _when(leap.onset))),)
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
     spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
     if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
@@ -242,7 +247,7 @@ class _Spike(NamedTuple):
 
 def _spikes(rows: Sequence[Row], rise: float) -> Iterator[_Spike]:
     """All of them in their order; where the loss does not come back, nothing is looked for after it."""
-    finite = [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
+    finite = _finite(rows)
     losses = [row["loss"] for row in finite]
     at = 2
     while at < len(finite):
@@ -253,6 +258,26 @@ def _spikes(rows: Sequence[Row], rise: float) -> Iterator[_Spike]:
         back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
         yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
         at = len(finite) if back is None else back + 1
+
+
+def _leap(case: Case, rows: Sequence[Row]) -> _Spike | None:
+    """A loss that leaps over a restart: the attempt before printed the steps before this one's first, and what this one goes on
+    with is not what that had come to."""
+    now = _finite(rows)
+    if not now or not case.steps_before.height or now[0]["step"] is None:
+        return None
+    told = [row for part in _streams(case.steps_before) for row in _finite(part) if row["step"] is not None]
+    before = sorted((row for row in told if row["step"] < now[0]["step"]), key=_when)[-_BACK:]
+    whole = [*before, *now]
+    every = max((two["step"] - one["step"] for one, two in pairwise(before)), default=0)
+    if len(before) < _FEW or now[0]["step"] - before[-1]["step"] > every + 1:
+        return None
+    normal = _normal_before(whole, [row["loss"] for row in whole], len(before), case.tolerances.loss)
+    return None if normal is None else _Spike(now[0], now[0], normal, None)
+
+
+def _finite(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
 
 
 def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
@@ -324,6 +349,30 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
         time_ns=onset["time_ns"],
         summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
     )  # fmt: skip
+
+
+def _resumed_finding(case: Case, leap: _Spike) -> Finding:
+    first, loaded = leap.onset, case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    text = words.LOSS_ROSE_OVER_RESTART(normal=f"{leap.normal:.4g}", loss=f"{first['loss']:.4g}", step=first["step"])
+    claims = [Claim(text, "for", (_line_ref(first),))]
+    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
+    why = words.GOES_ON_WITH_OTHERS
+    return Finding(
+        detector=DETECTOR.name,
+        cause="bad_state",
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=first["step"], value="finite", signature="loss_after_restart"),
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        severity="severe",
+        actions=(
+            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why),
+            Action(kind="rollback", target=before_step(first["step"]), command=None, reason=words.BUILDS_ON_IT),
+        ),
+        collect=(words.PARAMETERS_NOT_LOADED,),
+        time_ns=first["time_ns"],
+        summary=sentence(words.AND_WHY(what=text, why=why)),
+    )
 
 
 def _line_ref(row: Row) -> Ref:

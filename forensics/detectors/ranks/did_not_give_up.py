@@ -8,7 +8,7 @@ looked for. Where a line names the group, its members tell more.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
+from forensics.facts.event_rows import of_kinds, refs
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
@@ -20,8 +20,8 @@ _GAVE_UP = ("gave_up", "followed")
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no record of operations tells more."""
-    waits = rows(case.events, "collective_timeout")
-    if case.has_open_operations or not waits or any(row["group"] is not None for row in waits):
+    waits = of_kinds(case.events, "collective_timeout")
+    if case.has_open_operations or not waits.height or waits["group"].null_count() < waits.height:
         return ()
     if any(end.how == "died" for end in case.ends.values()):
         return ()
@@ -43,7 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             suspect_ranks=tuple(sorted({*rest, *odd})),
             undecided=("culprit_among_missing", "tied_explanations"),
-            claims=(Claim(text, "for", refs(waits)),),
+            claims=(Claim(text, "for", refs(waits.iter_rows(named=True))),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
             collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),

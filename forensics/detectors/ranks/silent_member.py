@@ -8,14 +8,13 @@ somebody had: it was alive, and did not wait. If every member waits in the same 
 look alike.
 """
 
-from collections import defaultdict
 from typing import Any
 
 import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import own_rank, refs, rows
+from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.standings import free, standings
 from forensics.model.finding import Claim, Finding
@@ -32,7 +31,7 @@ class _Group(msgspec.Struct, frozen=True):
 
     label: str
     is_default: bool
-    waits: tuple[_Row, ...]
+    waits: pl.DataFrame
     members: frozenset[int]
 
 
@@ -54,15 +53,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _somebody(case: Case) -> tuple[Finding, ...]:
     """Lines of waits that tell neither a rank nor a call: who waited is not known, and whom for still less."""
-    waits = rows(case.events, "collective_timeout")
-    if not waits or case.ends:
+    waits = of_kinds(case.events, "collective_timeout")
+    if not waits.height or case.ends:
         return ()
     text = "a process whose rank is not recorded waited for others until a time-out"
     return (
         Finding(
             detector=DETECTOR.name,
             undecided=("membership_unknown",),
-            claims=(Claim(text, "for", refs(waits)),),
+            claims=(Claim(text, "for", refs(waits.iter_rows(named=True))),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
             collect=("logs and py-spy dumps of all processes, those that the line waits for above all",),
             summary=f"Undecided: {text}; the lines do not say whom for.",
@@ -71,16 +70,18 @@ def _somebody(case: Case) -> tuple[Finding, ...]:
 
 
 def _groups(said: pl.DataFrame) -> list[_Group]:
-    found: dict[tuple[str | None, str], list[_Row]] = defaultdict(list)
-    for row in said.iter_rows(named=True):
-        found[row["group"], row["label"]].append(row)
     groups = []
-    for (name, label), listed in found.items():
-        waits = tuple(row for row in listed if row["state"] == "timed_out")
-        ranks = frozenset(row["rank"] for row in listed if row["rank"] is not None)
-        whole = waits[0]["size"] is not None and len(ranks) == waits[0]["size"]
-        groups.append(_Group(label, name in ("default", None), waits, ranks if whole else frozenset()))
+    for (name, label), told in said.group_by(["group", "label"], maintain_order=True):
+        waits = told.filter(pl.col("state") == "timed_out")
+        ranks = frozenset(told["rank"].drop_nulls().unique().to_list())
+        whole = len(ranks) == waits["size"][0]
+        groups.append(_Group(str(label), name in ("default", None), waits, ranks if whole else frozenset()))
     return groups
+
+
+def _calls(waits: pl.DataFrame) -> set[tuple[int | None, str | None]]:
+    """(number, kind) of the calls that were given up."""
+    return set(waits.select("number", "kind").unique().iter_rows())
 
 
 def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
@@ -88,20 +89,20 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
     found: dict[int, _Group] = {}
     for group in groups:
-        calls = {(row["number"], row["kind"]) for row in group.waits if row["rank"] is not None}
+        calls = _calls(group.waits.drop_nulls("rank"))
         missing = group.members - timed_out
         if len(group.members) > 2 and len(missing) == 1 and len(calls) == 1 and missing <= signals.keys():
             found.setdefault(next(iter(missing)), group)
     if len(found) != 1:
         return None
     (rank, group), *_ = found.items()
-    wait = group.waits[0]
+    wait = group.waits.row(0, named=True)
     text = f"all other members of {group.label} timed out in {wait['kind']} {wait['number']}; rank {rank} did not, and was alive"
     return Finding(
         detector=DETECTOR.name,
         cause="rank_absent",
         ranks=(rank,),
-        claims=(Claim(text, "for", (*refs([signals[rank]]), *refs(group.waits))),),
+        claims=(Claim(text, "for", (*refs([signals[rank]]), *refs(group.waits.iter_rows(named=True)))),),
         first_anomaly=FirstAnomaly(
             rank=rank, step=step_in_progress(case.tables["steps"], rank), op=wait["kind"], group=group.label,
             group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
@@ -114,13 +115,13 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
 
 def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding:
     """Nobody can be named: everybody seen waits."""
-    group = max(groups, key=lambda one: (len(one.waits), bool(one.members), one.label))
-    waits = group.waits
+    group = max(groups, key=lambda one: (one.waits.height, bool(one.members), one.label))
+    waits, wait = group.waits, group.waits.row(0, named=True)
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else f"{len(waits)} ranks"
-    what = waits[0]["kind"] or "a collective"
-    claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits)), *launched]
+    who = ranks_text(timed_out) if timed_out else f"{waits.height} ranks"
+    what = wait["kind"] or "a collective"
+    claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits.iter_rows(named=True))), *launched]
     if stuck:
         text = f"the watchdog of {ranks_text(stuck)} made no progress: a lock or a call to the device holds it"
         claims.append(Claim(text, "for", refs(stuck.values())))
@@ -130,8 +131,8 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         undecided=(reason,),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(
-            step=step_in_progress(case.tables["steps"]), op=waits[0]["kind"], group=group.label, seq=waits[0]["number"],
-            signature=f"watchdog:{waits[0]['kind']}:{group.label}",
+            step=step_in_progress(case.tables["steps"]), op=wait["kind"], group=group.label, seq=wait["number"],
+            signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
         collect=("Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
@@ -144,9 +145,8 @@ def _reading(
 ) -> tuple[Reason, frozenset[int], str]:
     """(why nobody is named, suspects, the same in words)."""
     silent = group.members - timed_out
-    here = {row["rank"] for row in group.waits}
-    numbers = {(row["number"], row["kind"]) for row in group.waits}
-    if launched or (group.members and group.members <= here and len(numbers) == 1):
+    here = {*group.waits["rank"].unique().to_list()}
+    if launched or (group.members and group.members <= here and len(_calls(group.waits)) == 1):
         why = "all members wait in the same operation" + (", says RAS;" if launched else ";")
         return (
             "all_entered_no_counters",

@@ -27,7 +27,8 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
         return "membership_unknown", words.SO_MANY_DIFFER
     if not all(one.is_always for one in slow):
         return None, None
-    if len({later - earlier for earlier, later in pairwise(ranks)}) == 1 and len(ranks) > 2:
+    distances = {later - earlier for earlier, later in pairwise(ranks)}
+    if len(distances) == 1 and distances != {1} and len(ranks) > 2:  # neighbours are a block, below
         return "membership_unknown", words.EQUAL_DISTANCES
     if any(one.sort == "host" for one in slow) and 0 in ranks:
         return "membership_unknown", words.RANK_0_LOADS

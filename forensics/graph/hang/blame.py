@@ -12,12 +12,13 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
-from forensics.facts.event_rows import Row, detail, host_of
+from forensics.facts.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.tables import TableName
 
 Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"
+_SAID = ("rank", "rank_space", "host", "device_index", "names_hosts", "detail")
 _ADAPTER_NAMES = ("ib", "eth", "hsn", "roce", "bond", "rdma")
 
 
@@ -87,14 +88,14 @@ def _pairs(edges: Iterable[tuple[str, str]]) -> int:
 
 
 def blames(
-    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, known: frozenset[str], found: Sequence[Row]
+    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, known: frozenset[str], found: pl.DataFrame
 ) -> list[Blame]:
-    """Rows that name hosts → reports, hosts as `known` writes them.
+    """Events that name hosts → reports, each once, hosts as `known` writes them.
 
     An address is turned into the host that listens on it, where claims tell."""
     addresses = _addresses(tables)
     result = []
-    for row in found:
+    for row in found.select(_SAID).unique(maintain_order=True).iter_rows(named=True):
         reporter = host_of(identity, row) or UNKNOWN_HOST
         rail = detail(row).get("adapter") or (None if row["device_index"] is None else str(row["device_index"]))
         for name in row["names_hosts"] or ():

@@ -5,6 +5,7 @@ all ranks that show the same call (same step, microbatch, phase and module), and
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -47,11 +48,17 @@ def _members(row: Mapping[str, Any]) -> tuple[int, ...] | None:
     return rank_list(row["group_ranks"]) if row["group_ranks"] else None
 
 
+@lru_cache(maxsize=4096)
+def rank_set(members: tuple[int, ...]) -> frozenset[int]:
+    """One set for equal lists: thousands of groups may be the whole job."""
+    return frozenset(members)
+
+
 class _Cluster(msgspec.Struct, eq=False):
     """Ranks that are one group, and the lists of them that were stated; `number` stands for it in keys."""
 
     number: int
-    ranks: set[int]
+    ranks: frozenset[int]
     lists: set[tuple[int, ...]]
     names: set[str] = msgspec.field(default_factory=set)  # that rows give to just this list
     least: tuple[int, ...] = ()
@@ -76,19 +83,19 @@ class _Groups:
             if members is not None:
                 self._add(row["group"], members)
                 if row["group"] is not None:
-                    names.setdefault(frozenset(members), set()).add(row["group"])
+                    names.setdefault(rank_set(members), set()).add(row["group"])
         numbers: dict[frozenset[int], int] = {}
         for text in stated.filter(pl.col("group").is_null())["group_ranks"].drop_nulls():
             members = rank_list(text) or ()
-            self._unnamed[text] = _Cluster(0, set(members), {members})
+            self._unnamed[text] = _Cluster(0, rank_set(members), {members})
         for cluster in [*(one for many in self._clusters.values() for one in many), *self._unnamed.values()]:
-            cluster.number = numbers.setdefault(frozenset(cluster.ranks), len(numbers))
-            cluster.names = names.get(frozenset(cluster.ranks), set())
+            cluster.number = numbers.setdefault(cluster.ranks, len(numbers))
+            cluster.names = names.get(cluster.ranks, set())
             cluster.least = min(cluster.lists)
-            cluster.conflict = len({frozenset(members) for members in cluster.lists}) > 1
+            cluster.conflict = len(set(map(rank_set, cluster.lists))) > 1
 
     def _add(self, name: str | None, members: tuple[int, ...]) -> None:
-        union, lists = set(members), {members}
+        union, lists = rank_set(members), {members}
         apart = []
         for other in self._clusters.get(name, []):
             if name is not None and other.ranks & union:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from forensics.graph.numerics.calls import Call, match
+from forensics.graph.numerics.calls import Call, match, rank_set
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS, LARGEST, STATES, SUMS
 
 Birth = Literal["op", "state", "input", "window", "comm", "overflow", "missing"]
@@ -98,7 +98,11 @@ class _Simulation:
         self.callers = callers
         self.call_of = {at: number for number, call in enumerate(self.calls) for at in call.rows.values()}
         self.taint: dict[int, int] = dict.fromkeys(self.present, 0)
-        self.ghost: dict[int, int] = {}
+        self.unseen = self.expected - self.present
+        self.ghost: dict[int, int] = {}  # what ranks got in calls of theirs that no row shows
+        self.ghosts: dict[frozenset[int], int] = {}  # likewise, of ranks without any row: they got it together
+        self._alike: dict[frozenset[int], frozenset[int]] = {}  # of equal suspects one set
+        self._parts: dict[frozenset[int], tuple[frozenset[int], frozenset[int]]] = {}
         self.clock: dict[int, int] = dict.fromkeys(self.present, 0)
         self.posted: dict[int, tuple[int, int]] = {}  # message → what its sender gave, and when
         self.ways = self._ways(clean)
@@ -298,17 +302,32 @@ class _Simulation:
 
     # --- calls ---------------------------------------------------------------------------------------------------
 
-    def _members(self, call: Call) -> set[int]:
-        if call.members is not None:
-            unseen = set() if call.stated else self.expected - self.present
-            return set(call.members) | set(call.rows) | unseen
-        return self.callers[(call.kind, *call.site)] | set(call.rows) | (self.expected - self.present)
+    def _members(self, call: Call) -> frozenset[int]:
+        if call.members is None:
+            return self.unseen.union(self.callers[(call.kind, *call.site)], call.rows)
+        members = rank_set(call.members)
+        more = (call.rows.keys() - members) | (frozenset() if call.stated else self.unseen - members)
+        return members | more if more else members
 
-    def _senders(self, call: Call, members: set[int]) -> set[int]:
+    def _halves(self, ranks: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+        """Ranks that have rows, and those that have none."""
+        if ranks not in self._parts:
+            self._parts[ranks] = (ranks & self.present, ranks - self.present)
+        return self._parts[ranks]
+
+    def _haunted(self, ranks: frozenset[int]) -> int:
+        """What any of these ranks, which have no row, got."""
+        found = 0
+        for some, bits in self.ghosts.items():
+            if bits & ~found and not some.isdisjoint(ranks):
+                found |= bits
+        return found
+
+    def _senders(self, call: Call, members: frozenset[int]) -> frozenset[int]:
         if call.kind == "send":
-            return {call.root} if call.root is not None else set(members - call.rows.keys())
+            return frozenset({call.root}) if call.root is not None else members.difference(call.rows)
         if call.kind in ("broadcast", "scatter") and call.root is not None:
-            return {call.root}
+            return frozenset({call.root})
         return members
 
     def _receivers(self, call: Call) -> list[int]:
@@ -323,11 +342,12 @@ class _Simulation:
     def _fire(self, call: Call, number: int) -> None:
         members = self._members(call)
         senders = self._senders(call, members)
+        near, far = self._halves(senders)
         given: dict[int, int] = {}
-        for rank in senders:
+        for rank in near:
             row = call.rows.get(rank)
             if row is None:
-                given[rank] = self.ghost.get(rank, 0) | (self.taint.get(rank, 0) if call.root is None else 0)
+                given[rank] = self.ghost.get(rank, 0) | (self.taint[rank] if call.root is None else 0)
             elif self._of(row) is not False:
                 given[rank] = self.taint[rank]
         clocks = {rank: self.clock[rank] for rank in call.rows}
@@ -335,38 +355,48 @@ class _Simulation:
             given[call.root], clocks[call.root] = self.posted[number]
         time = 1 + max(clocks.values())
         receivers = self._receivers(call)
-        union = 0
+        union = self._haunted(far) if far else 0
         for bits in given.values():
             union |= bits
+        born = 0
         if not union and any(self.outputs[call.rows[rank]] for rank in receivers):
-            union = self._origin(call, members, senders, receivers, time)
-            given = dict.fromkeys(senders, union)
-        for rank in members - call.rows.keys():
-            if union and (call.kind != "send" or rank != call.root):
-                self.ghost[rank] = self.ghost.get(rank, 0) | union
+            union = born = self._origin(call, members, senders, receivers, time)
+        if union:
+            self._haunt(call, members, union)
         for rank in receivers:
             at = call.rows[rank]
             if self.outputs[at] is False or not union:
                 continue
-            got = self._from_slices(call, at, given) or union
+            got = self._from_slices(call, at, given, far, born) or union
             if self.outputs[at]:
                 self.out.first.setdefault(rank, (at, got | self.taint[rank]))
             self.taint[rank] |= got
         for rank in receivers if call.kind == "send" else call.rows:
             self.clock[rank] = time
 
-    def _from_slices(self, call: Call, at: int, given: dict[int, int]) -> int:
-        """What came in the slices that are bad: slice i of a gather or an exchange is member i's."""
+    def _haunt(self, call: Call, members: frozenset[int], bits: int) -> None:
+        """Members whose part no row shows got it as well."""
+        near, far = self._halves(members - {call.root} if call.kind == "send" else members)
+        for rank in near - call.rows.keys():
+            self.ghost[rank] = self.ghost.get(rank, 0) | bits
+        if far:
+            self.ghosts[far] = self.ghosts.get(far, 0) | bits
+
+    def _from_slices(self, call: Call, at: int, given: dict[int, int], far: frozenset[int], born: int) -> int:
+        """What came in the slices that are bad: slice i of a gather or an exchange is member i's; `born`: of each."""
         if call.kind not in ("all_gather", "all_to_all", "gather") or not call.members:
             return 0
         bits = 0
         for name in self.ops["bad_outputs"][at].to_list():
             slot = name.split(".")[1] if "." in name else ""
             if slot.isdigit() and int(slot) < len(call.members):
-                bits |= given.get(call.members[int(slot)], 0)
+                member = call.members[int(slot)]
+                bits |= born or given.get(member, 0) or (self._haunted(frozenset({member})) if member in far else 0)
         return bits
 
-    def _origin(self, call: Call, members: set[int], senders: set[int], receivers: Sequence[int], time: int) -> int:
+    def _origin(
+        self, call: Call, members: frozenset[int], senders: frozenset[int], receivers: Sequence[int], time: int
+    ) -> int:
         """A bad output though no sender is known to be tainted → the bit of a new root."""
         bad = [rank for rank in receivers if self.outputs[call.rows[rank]]]
         fine = [rank for rank in call.rows if self.outputs[call.rows[rank]] is False]
@@ -379,7 +409,9 @@ class _Simulation:
         cleared = call.kind in EQUAL_OUTPUTS and bool(set(fine) & set(receivers))
         if (unseen or blind) and not cleared:
             birth: Birth = "missing" if unseen and not blind else "window"
-            return self._root(Root(birth, None, at, frozenset(unseen | blind), time, not call.stated))
+            suspects = frozenset(unseen | blind)
+            suspects = self._alike.setdefault(suspects, suspects)
+            return self._root(Root(birth, None, at, suspects, time, not call.stated))
         if not call.stated and not self._whole(members):
             return self._root(Root("missing", None, at, frozenset(members), time, True))
         if call.kind == "send":
@@ -392,7 +424,7 @@ class _Simulation:
         suspects = frozenset(bad) if fine and len(bad) + len(fine) == len(call.rows) else frozenset(members)
         return self._root(Root("comm", None, at, suspects, time, not call.stated))
 
-    def _whole(self, members: set[int]) -> bool:
+    def _whole(self, members: frozenset[int]) -> bool:
         """An assumed group is complete where every rank that the job is known to have shows the call."""
         return self.known and members >= self.expected and self.expected == self.present
 

@@ -6,12 +6,14 @@ crossings out.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from forensics.model.drawn import GraphEdge, GraphNode
+from forensics.model.said import capital, joined
+from reports.html.drawings import labels
 from reports.layout import cells, count, plain, ranks_phrase
 
 NODES = 30
@@ -20,11 +22,6 @@ _LINE, _PADDING = 15, 8
 _GAP_X, _GAP_Y, _THIN = 82, 18, 14  # between layers, between boxes, of an edge that passes
 _WORD = 14  # of the words at an arrow
 _SWEEPS = 8
-_WORDS = {
-    "culprit": "at fault", "suspect": "suspect", "dead": "dead", "waiting": "waiting", "no_data": "no record", "ok": "ok",
-    "open": "never completed", "mismatch": "calls differ", "done": "completed",
-}  # fmt: skip
-_EDGES = {"in": "waits in", "absent": "lacks", "enqueued": "held up by", "unknown": "may lack"}
 
 
 class Box(NamedTuple):
@@ -58,11 +55,11 @@ class Graph(NamedTuple):
 
 def word(state: str) -> str:
     """Of a class of ranks or operations."""
-    return _WORDS.get(state, state)
+    return labels.STATE.get(state, state)
 
 
-def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | None:
-    """Who waits stands left of what it waits for."""
+def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], spoken: Callable[[str], str] = str) -> Graph | None:
+    """Who waits stands left of what it waits for. `spoken`: a label in the language of the page."""
     shown = nodes[:NODES]
     if not shown:
         return None
@@ -77,7 +74,7 @@ def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Graph | Non
     layers = _layers([node.id for node in drawn], forward)
     chains = [_chain(edge, layers) for edge in forward]
     rows = _ordered([node.id for node in drawn], layers, chains)
-    lines = {node.id: _lines(node, held.get(node.id)) for node in drawn}
+    lines = {node.id: _lines(node, held.get(node.id), spoken) for node in drawn}
     heights = {name: max(len(text) * _LINE + 2 * _PADDING, _ports(name, forward)) for name, text in lines.items()}
     tops, height = _stacked(rows, heights)
     boxes = {
@@ -182,15 +179,15 @@ def _stacked(rows: Sequence[Sequence[str]], heights: Mapping[str, int]) -> tuple
 # --- boxes and arrows ------------------------------------------------------------------------------------------------
 
 
-def _lines(node: GraphNode, held: GraphNode | None) -> list[str]:
+def _lines(node: GraphNode, held: GraphNode | None, spoken: Callable[[str], str]) -> list[str]:
     """What stands in a box: who, and how they are; long words are broken, not cut."""
     if node.kind != "ranks":
-        return [*_wrapped(plain(node.label)), word(node.state)]
-    total = count(node.ranks)
-    who = ranks_phrase(node.ranks) if len(node.ranks) <= 22 else f"{total:,} ranks"
-    state = word(node.state) if node.state != "waiting" or held is None else "wait"
-    inside = _wrapped(f"{state} in {plain(held.label)}") if held else [state]
-    return [*_wrapped(who[:1].upper() + who[1:]), *inside]
+        return [*_wrapped(plain(spoken(node.label))), spoken(word(node.state))]
+    who = ranks_phrase(node.ranks) if len(node.ranks) <= 22 else labels.RANKS(count(node.ranks))
+    state = word(node.state) if node.state != "waiting" or held is None else labels.WAIT
+    if held:
+        state = labels.IN_OPERATION(state=state, operation=plain(held.label))
+    return [*_wrapped(spoken(capital(who))), *_wrapped(spoken(state))]
 
 
 def _wrapped(text: str, width: int = 25, most: int = 4) -> list[str]:
@@ -226,7 +223,7 @@ def _arrows(
     arrows = []
     for edge in edges:
         source, target = boxes[edge.source], boxes[edge.target]
-        text = _EDGES.get(edge.label, edge.label) + ("" if edge.certain else "?")
+        text = joined((labels.EDGE.get(edge.label, edge.label), "" if edge.certain else "?"), "")
         if (edge.source, edge.target) not in through:
             lowest += 16
             arrows.append(_back(edge, text, source, target, lowest))

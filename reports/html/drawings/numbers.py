@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from forensics.model.drawn import FirstBad, Series
+from forensics.model.said import joined
+from reports.html.drawings import labels
 from reports.layout import spans
 
 _WIDTH, _HEIGHT, _EDGE = 300, 74, 6
@@ -12,8 +14,6 @@ CURVES = 8
 _DOTS = 24
 _MODULES, _COLUMNS = 14, 48
 _CELL_W, _CELL_H = 14, 16
-_NAMES = {"absmax": "largest value", "loss": "loss", "grad_norm": "gradient norm", "loss_scale": "loss scale"}
-_WHO = {"culprit": "rank at fault", "suspect": "suspect", "peers": "median of the other ranks", "job": "the job"}
 
 
 class Curve(NamedTuple):
@@ -42,7 +42,7 @@ class Map(NamedTuple):
     height: int
     rows: list[tuple[int, str]]
     columns: list[tuple[int, str]]
-    cells: list[tuple[int, int, str, bool, str]]  # x, y, path class, the first anomaly, title
+    cells: Sequence[tuple[int, int, str, bool, str]]  # x, y, path class, the first anomaly, title
     cut_off: int
 
 
@@ -83,11 +83,11 @@ def _curve(item: Series) -> Curve | None:
             bad.append(f"M{x(step) - 3} 2l6 6m0-6l-6 6")
         is_down = math.isfinite(value)
     about = ", ".join(part for part in (item.module, item.tensor, item.phase) if part)
-    who = f"rank {item.rank}" if item.rank is not None else _WHO[item.who]
+    who = f"rank {item.rank}" if item.rank is not None else labels.WHOSE[item.who]
     onset = item.onset if item.onset is not None and first <= item.onset <= last else None
     told = next((value for step, value in zip(item.steps, item.values, strict=False) if step == item.onset), None)
     return Curve(
-        f"{_NAMES[item.what]}, {who}", about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(dots), "".join(bad),
+        joined((labels.QUANTITY[item.what], who), ", "), about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(dots), "".join(bad),
         None if onset is None else x(onset), None if limit is None else round(y(limit)),
         "" if told is None else told if isinstance(told, str) else _short(told), is_log, item,
     )  # fmt: skip
@@ -121,10 +121,10 @@ def first_bad(rows: Sequence[FirstBad]) -> Map | None:
             known = cells.get((at, shown.index(row.module)))
             if known is None or (not row.origin, row.step) < (not known.origin, known.step):
                 cells[at, shown.index(row.module)] = row
-    left, top = min(252, 7 * max(len(name or "the whole model") for name in shown) + 8), 22
+    left, top = min(252, 7 * max(len(name or labels.WHOLE_MODEL) for name in shown) + 8), 22
     places = [
         (left + at * _CELL_W, top + line * _CELL_H, f"age-{min(3, 4 * steps.index(row.step) // len(steps))}", row.origin,
-         f"{row.module}: {row.value} from step {row.step}, ranks {row.ranks}")
+         labels.FIRST_BAD(module=row.module, value=row.value, step=row.step, ranks=row.ranks))
         for (at, line), row in sorted(cells.items())
     ]  # fmt: skip
     every = -(-(7 * len(str(ranks[-1])) + 6) // _CELL_W)  # so that no number stands on the next
@@ -132,7 +132,7 @@ def first_bad(rows: Sequence[FirstBad]) -> Map | None:
     return Map(
         left + (max(column.values()) + 1) * _CELL_W + 8,
         top + len(shown) * _CELL_H + 4,
-        [(top + line * _CELL_H + 11, name or "the whole model") for line, name in enumerate(shown)],
+        [(top + line * _CELL_H + 11, name or labels.WHOLE_MODEL) for line, name in enumerate(shown)],
         columns,
         places,
         len(modules) - len(shown),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from forensics.model.drawn import Votes
+from reports.html.drawings import labels
 from reports.layout import cells, cut, duration, plain, ranks_phrase
-from reports.words import VOTES
 
 _ROWS, _COLUMNS = 10, 40
 _TOP, _ROW, _LETTER, _BOLD = 22, 34, 6, 8  # pixels; of letters at most
@@ -79,14 +79,12 @@ def _first(row: _Row) -> str:
 
 def _second(row: _Row) -> str:
     _, sort, peers = row
-    return cut(VOTES[sort].partition(":")[0] + (f", among {ranks_phrase(peers, 2)}" if peers else ""), _NAME)
+    how = labels.VOTED[sort]
+    return cut(labels.AMONG(how=how, ranks=ranks_phrase(peers, 2)) if peers else how, _NAME)
 
 
 def _title(one: Votes) -> str:
-    beyond = (
-        f"{duration(abs(one.excess_ms) / 1000)} " if abs(one.excess_ms) >= 10_000 else f"{abs(one.excess_ms):.3g} ms "
-    )
-    return (
-        f"rank {one.rank}, {one.phase}: {VOTES[one.sort]}, in {one.votes} of {one.steps} steps, "
-        f"{beyond}{'above' if one.excess_ms > 0 else 'below'} its peers"
+    beyond = duration(abs(one.excess_ms) / 1000) if abs(one.excess_ms) >= 10_000 else f"{abs(one.excess_ms):.3g} ms"
+    return (labels.ABOVE if one.excess_ms > 0 else labels.BELOW)(
+        rank=one.rank, phase=one.phase, how=labels.VOTES[one.sort], votes=one.votes, steps=one.steps, beyond=beyond
     )

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from forensics.model.drawn import TimelineItem
 from forensics.model.incident import Incident, Place
+from forensics.model.said import capital, joined
+from reports.html.drawings import labels
 from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
 from reports.layout import cells, cut, ranks_phrase, seconds, spans
@@ -78,18 +80,18 @@ def _hosts(incident: Incident, ranks: Sequence[int]) -> list[tuple[str, int, lis
     if not at:
         return []
     value = hosts[at[0]].host if len(at) == 1 else f"{len(at):,}"
-    whole = f"{value} of {len(hosts):,}" if len(hosts) > 1 else value
-    return [("host", len(hosts), at, whole if cells(whole) <= _VALUE else cut(value, _VALUE))]
+    whole = labels.OF_ALL(some=value, size=len(hosts)) if len(hosts) > 1 else value
+    return [(labels.HOST, len(hosts), at, whole if cells(whole) <= _VALUE else cut(value, _VALUE))]
 
 
 def _devices(places: Iterable[Place], ranks: Sequence[int]) -> list[tuple[str, int, list[int], str]]:
     at = sorted({place.device.index for place in places if place.rank in ranks and place.device.index is not None})
-    return [("GPU", max(8, at[-1] + 1), at, _some(at, 0))] if at and at[-1] < 64 else []
+    return [(labels.GPU, max(8, at[-1] + 1), at, _some(at, 0))] if at and at[-1] < 64 else []
 
 
 def _some(at: Sequence[int], size: int) -> str:
     text = ", ".join(map(str, at[:3])) + (", …" if len(at) > 3 else "")
-    return f"{text} of {size:,}" if size else text
+    return labels.OF_ALL(some=text, size=size) if size else text
 
 
 def _cells(size: int, at: Iterable[int]) -> str:
@@ -136,8 +138,7 @@ def _last_sign(incident: Incident) -> tuple[float, str] | None:
     if not stops:
         return None
     at, track = min(stops, key=lambda stop: stop[0])
-    name = ranks_phrase(track.ranks, 2)
-    return at, f"{name[:1].upper()}{name[1:]}: last step or operation completed"
+    return at, labels.STOPPED(who=capital(ranks_phrase(track.ranks, 2)))
 
 
 def _step(at: float, item: TimelineItem, zero: float) -> Step:
@@ -156,4 +157,4 @@ def _telling(incident: Incident) -> list[TimelineItem]:
 
 
 def _told(item: TimelineItem) -> str:
-    return (f"{item.count:,} × " if item.count > 1 else "") + item.label
+    return joined((f"{item.count:,} × " if item.count > 1 else "", item.label), "")

@@ -6,6 +6,8 @@ from itertools import product
 from typing import NamedTuple
 
 from forensics.model.drawn import GridCell, GridHost, MeshAxis
+from forensics.model.said import joined
+from reports.html.drawings import labels as words
 from reports.html.drawings.shapes import STATES, cell
 from reports.layout import cut, spans
 
@@ -81,7 +83,7 @@ def by_host(cells: Sequence[GridCell], hosts: Sequence[GridHost]) -> Grid | None
         return None
     shown = ranks[:GRID_RANKS]
     blocks = _blocks(shown, hosts)
-    return _drawn("by host" if hosts else "", states, blocks, len(ranks) - len(shown))
+    return _drawn(words.BY_HOST if hosts else "", states, blocks, len(ranks) - len(shown))
 
 
 def by_axes(cells: Sequence[GridCell], axes: Sequence[MeshAxis]) -> Grid | None:
@@ -97,9 +99,9 @@ def by_axes(cells: Sequence[GridCell], axes: Sequence[MeshAxis]) -> Grid | None:
         name = ", ".join(f"{short(axis.name)} {at}" for axis, at in zip(down, outer, strict=False))
         lines = [[(start + at * inner.stride, across.size, across.stride)] for at in range(inner.size)]
         blocks.append(_Block(name, lines))
-    title = f"{_axis(across)} from left to right, {_axis(inner)} from top to bottom"
-    slower = ", ".join(_axis(axis) for axis in down[:-1])
-    return _drawn(title + (f", a block for each {slower}" if slower else ""), states, blocks, 0)
+    title = words.ACROSS_AND_DOWN(across=_axis(across), down=_axis(inner))
+    slower = joined(map(_axis, down[:-1]), ", ")
+    return _drawn(words.BLOCKS(title=title, slower=slower) if slower else title, states, blocks, 0)
 
 
 def short(name: str) -> str:
@@ -120,7 +122,7 @@ def _blocks(ranks: Sequence[int], hosts: Sequence[GridHost]) -> list[_Block]:
         named += [(host.host, own[start : start + 16]) for start in range(0, len(own), 16)]
     rest = [rank for rank in ranks if rank in left]
     for start in range(0, len(rest), 16):
-        named.append(("place unknown" if hosts else f"rank {rest[start]}", rest[start : start + 16]))
+        named.append((words.PLACE_UNKNOWN if hosts else f"rank {rest[start]}", rest[start : start + 16]))
     return [_Block(name, [_cells(own)]) for name, own in named]
 
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import msgspec
 
 from forensics.model.drawn import Span, TimelineItem, Track
+from forensics.model.said import joined
+from reports.html.drawings import labels
 from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
 from reports.layout import count, cut, plain, ranks_phrase, seconds
 
@@ -73,7 +75,7 @@ def timeline(
     axis = Axis([*told, *stops, *_moments(drawn), origin], origin, _LEFT + 12, _RIGHT - 12)
     lanes, rows = _lanes(drawn, shown, axis)
     numbered = _numbered(shown, axis, rows, origin)
-    label = "first anomaly" if seconds(zero) is not None else "stop" if stops else "first event"
+    label = labels.FIRST_ANOMALY if seconds(zero) is not None else labels.STOP if stops else labels.FIRST_EVENT
     height = _TOP + _LANE * len(lanes) + 4
     days = {item.time_utc.partition("T")[0] for item in shown}
     day = days.pop() if len(days) == 1 else ""
@@ -99,7 +101,7 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
             track.state,
             cut(_who(track.ranks), 24),
             cut(_held(track), 40),
-            f"{ranks_phrase(track.ranks)} {_held(track)}".rstrip(),
+            joined((ranks_phrase(track.ranks), _held(track)), " "),
             _bars(track, axis),
             None if (stop := seconds(track.stopped_utc)) is None else axis.at(stop),
         )
@@ -115,10 +117,10 @@ def _lanes(tracks: Sequence[Track], items: Sequence[TimelineItem], axis: Axis) -
         and lanes[0].state in ("culprit", "dead", "suspect")
     ):
         rows["peers"] = len(lanes)
-        lanes.append(_plain_lane(len(lanes), "waiting", "other ranks"))
+        lanes.append(_plain_lane(len(lanes), "waiting", labels.OTHER_RANKS))
     if any(item.lane == "system" for item in items):
         rows["system"] = len(lanes)
-        lanes.append(_plain_lane(len(lanes), "system", "hardware, system"))
+        lanes.append(_plain_lane(len(lanes), "system", labels.SYSTEM))
     return lanes, rows
 
 
@@ -127,12 +129,14 @@ def _plain_lane(at: int, state: str, name: str) -> Lane:
 
 
 def _held(track: Track) -> str:
-    return plain(f"in {track.held}") if track.held else "" if track.spans else "no operation recorded"
+    if track.held:
+        return labels.HELD(operation=plain(track.held))
+    return "" if track.spans else labels.NO_OPERATION
 
 
 def _who(ranks: str) -> str:
     total = count(ranks)
-    return ranks_phrase(ranks) if total == 1 or len(ranks) <= 12 else f"{total:,} ranks"
+    return ranks_phrase(ranks) if total == 1 or len(ranks) <= 12 else labels.RANKS(total)
 
 
 def _bars(track: Track, axis: Axis) -> list[Bar]:
@@ -157,8 +161,12 @@ def _bars(track: Track, axis: Axis) -> list[Bar]:
 
 
 def _told(span: Span, start: float, took: float | None) -> str:
-    length = ", never completed" if span.is_open else "" if took is None else f", took {relative(took).lstrip('+')}"
-    return f"{span.label}: from {relative(start)}{length}"
+    begun = relative(start)
+    if span.is_open:
+        return labels.NEVER_COMPLETED(label=span.label, start=begun)
+    if took is None:
+        return labels.BEGAN(label=span.label, start=begun)
+    return labels.TOOK(label=span.label, start=begun, took=relative(took).lstrip("+"))
 
 
 def _numbered(items: Sequence[TimelineItem], axis: Axis, rows: dict[str, int], origin: float) -> list[Moment]:
