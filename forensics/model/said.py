@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", "/": "/", " ": " ",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", "/": "/", " ": " ",
 }  # fmt: skip
 
 
