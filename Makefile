@@ -80,7 +80,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
 	$(BIN)/python benchmarks/bench_whole.py
 	$(BIN)/python benchmarks/bench_flight_records.py --ranks $(RANKS)
-	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --wide 10240 --duckdb $(DUCKDB)
+	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --lines 16 --wide 10240 --duckdb $(DUCKDB)
 
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))

@@ -4,6 +4,7 @@ Run: python benchmarks/bench_numerics.py FOLDER [--threads 2] [--duckdb PYTHON].
 what is not there is made (--ranks, --steps, --modules, --files). PYTHON is an interpreter that has duckdb (it is no
 dependency of the project), else its line is left out, which is said. Every measurement is a process of its own; its time
 includes the imports; the processes take turns and the best of three counts; on a busy machine the CPU times tell more.
+--lines RANKS also measures 30,030 rows of each of RANKS ranks in JSON Lines, as the probe writes them, beside read_json.
 --wide RANKS also measures the analysis of RANKS ranks over three steps once their statistics are columns.
 """
 
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from make_tensor_rows import make
+from make_tensor_rows import make, make_lines
 
+_PEER = "DuckDB, first bad rows"
 _REPORT = """
 import json, resource, time
 used = resource.getrusage(resource.RUSAGE_SELF)
@@ -33,6 +35,11 @@ rows = base.execute(f'''
 ''').fetchall()
 said = [len(rows), min(key >> 40 for _, key in rows)]
 """
+_DUCKDB_LINES = (
+    _DUCKDB.replace("read_parquet", "read_json")
+    .replace("*.parquet', file_row_number = true", "*.jsonl', format = 'newline_delimited'")
+    .replace("file_row_number", "seq")
+)
 _FIRST = """
 import sys, time; begin = time.perf_counter()
 from pathlib import Path
@@ -74,6 +81,21 @@ def has_duckdb(python: str) -> bool:
     return subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode == 0
 
 
+def compare(folder: Path, what: str, codes: dict[str, tuple[str, str]], threads: int, repeat: int) -> None:
+    """Print the best run of each, and its ratios to the one of DuckDB."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in codes}
+    for _ in range(repeat):
+        for name, (python, code) in codes.items():
+            runs[name].append(measure(python, code, folder, threads))
+    best = {name: min(found, key=lambda run: run["s"]) for name, found in runs.items()}
+    peer = best.get(_PEER)
+    print(f"{what}, {threads} threads")
+    print(f"{'':<28}{'seconds':>9}{'ratio':>8}{'CPU s':>8}{'ratio':>8}{'peak MB':>9}  answer")
+    for name, run in best.items():
+        wall, cpu = (f"{run[of] / peer[of]:.2f}" if peer else "-" for of in ("s", "cpu"))
+        print(f"{name:<28}{run['s']:>9.2f}{wall:>8}{run['cpu']:>8.2f}{cpu:>8}{run['mb']:>9.0f}  {run['said']}")
+
+
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--threads", default=2, show_default=True)
@@ -83,6 +105,7 @@ def has_duckdb(python: str) -> bool:
 @click.option("--steps", default=100, show_default=True)
 @click.option("--modules", default=500, show_default=True)
 @click.option("--files", default=64, show_default=True)
+@click.option("--lines", default=0, help="Ranks of a job in JSON Lines, e.g. 16; 0 leaves it out.")
 @click.option("--wide", default=0, help="Ranks of the second job, e.g. 10240; 0 leaves it out.")
 def main(
     folder: Path,
@@ -93,28 +116,24 @@ def main(
     steps: int,
     modules: int,
     files: int,
+    lines: int,
     wide: int,
 ) -> None:
     """Print ratios and peak memory side by side."""
+    peer = has_duckdb(duckdb_python)
+    if not peer:
+        print(f"no duckdb in {duckdb_python}: its line and the ratios are left out (--duckdb PYTHON)")
     rows = make(folder, ranks, steps, modules, files)
     codes = {"first bad row of each rank": (sys.executable, _FIRST), "whole causal answer": (sys.executable, _WHOLE)}
-    if has_duckdb(duckdb_python):
-        codes["DuckDB, first bad rows"] = (duckdb_python, _DUCKDB)
-    else:
-        print(f"no duckdb in {duckdb_python}: its line and the ratios are left out (--duckdb PYTHON)")
-    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in codes}
-    for _ in range(repeat):
-        for name, (python, code) in codes.items():
-            runs[name].append(measure(python, code, folder, threads))
-    best = {name: min(found, key=lambda run: run["s"]) for name, found in runs.items()}
-    peer = best.get("DuckDB, first bad rows")
-    print(f"{rows:,} rows, {threads} threads")
-    print(f"{'':<28}{'seconds':>9}{'ratio':>8}{'CPU s':>8}{'ratio':>8}{'peak MB':>9}  answer")
-    for name, run in best.items():
-        wall, cpu = (f"{run[of] / peer[of]:.2f}" if peer else "-" for of in ("s", "cpu"))
-        print(f"{name:<28}{run['s']:>9.2f}{wall:>8}{run['cpu']:>8.2f}{cpu:>8}{run['mb']:>9.0f}  {run['said']}")
+    compare(folder, f"{rows:,} rows", codes | ({_PEER: (duckdb_python, _DUCKDB)} if peer else {}), threads, repeat)
+    if lines:
+        written = folder.with_name(f"{folder.name}_lines_{lines}")  # beside it: the folder is read whole
+        rows = make_lines(written, lines, 30, 500)
+        codes = {"whole causal answer": (sys.executable, _WHOLE)}
+        codes |= {_PEER: (duckdb_python, _DUCKDB_LINES)} if peer else {}
+        compare(written, f"{rows:,} rows in JSON Lines", codes, threads, repeat)
     if wide:
-        columns = folder / f"wide_{wide}"
+        columns = folder.with_name(f"{folder.name}_wide_{wide}")
         make(columns, wide, 3, 20, 16)
         run = measure(sys.executable, _WIDE, columns, threads)
         print(f"{f'{wide:,} ranks, decided':<28}{run['s']:>9.2f}{'':>24}{run['mb']:>9.0f}  {run['said']}")

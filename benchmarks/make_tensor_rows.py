@@ -5,7 +5,10 @@ is 102 million rows. A NaN is born in the backward pass of one module of one ran
 all_reduce of that step (a row per rank and step) carries it to all ranks. Same arguments, same rows.
 """
 
+import json
+import math
 from pathlib import Path
+from typing import Any
 
 import click
 import polars as pl
@@ -44,6 +47,33 @@ def rows(first: int, last: int, ranks: int, steps: int, modules: int) -> pl.Lazy
         pl.when(sync).then(pl.lit("world")).otherwise(None).alias("group"),
         pl.when(sync).then(pl.lit(f"0-{ranks - 1}")).otherwise(None).alias("group_ranks"),
     )  # fmt: skip
+
+
+def make_lines(folder: Path, ranks: int, steps: int, modules: int) -> int:
+    """Writes the same rows as JSON Lines as the probe writes them, a file per rank, where they are not there; how many."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for rank in range(ranks):
+        target = folder / f"rank_{rank}.jsonl"
+        if not target.exists():
+            frame = rows(rank, rank + 1, ranks, steps, modules).collect()
+            target.write_text(
+                "".join(json.dumps(_observed(seq, row)) + "\n" for seq, row in enumerate(frame.iter_rows(named=True)))
+            )
+    return ranks * steps * (2 * modules + 1)
+
+
+def _observed(seq: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what the probe says besides; figures of a tensor with a NaN are NaN."""
+    size = math.nan if row["nan_count"] else row["absmax"]
+    told = {name: value for name, value in row.items() if value is not None}
+    what = {
+        "seq": seq,
+        "dtype": "bfloat16",
+        "shape": [8, 1024, 4096],
+        "numel": 1 << 25,
+        "timestamp": 1.795e9 + seq / 1000,
+    }
+    return {**told, **what, "min": -size, "max": size, "l2norm": 77.1 * size, "absmax": size}
 
 
 @click.command()

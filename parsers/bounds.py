@@ -7,6 +7,8 @@ time that cannot be is null. A name is cut where no name is so long; texts are t
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
 import polars as pl
 
@@ -26,7 +28,7 @@ _TEXTS = {"detail", "file", "group_ranks", "input_sizes", "output_sizes", "reaso
 _TIMED: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(column for column in schema if column.endswith("_ns")) for name, schema in SCHEMAS.items()
 }
-_NAME = 4096  # bytes
+_NAME, _BEYOND = 4096, "_beyond"  # bytes; whether a rank is impossible
 _NAMES: Mapping[TableName, tuple[str, ...]] = {
     name: tuple(
         column
@@ -42,18 +44,16 @@ def bounded(tables: Tables) -> Tables:
     """The same tables without rows of impossible ranks, each of which becomes a row of `unread`."""
     kept: dict[TableName, pl.DataFrame] = dict(tables)
     refused: list[pl.DataFrame] = []
-    for name, whole in tables.items():
-        frame = kept[name] = _with_short_names(name, whole)
-        tests, times = list(_impossible(name)), _TIMED[name]
-        if not frame.height or not (tests or times):
+    for name, frame in tables.items():
+        if not frame.height or not (questions := _questions(name)):
             continue
-        beyond = pl.any_horizontal(tests).any() if tests else pl.lit(False)
-        late = [(pl.col(column) > LATEST_NS).any().alias(column) for column in times]
-        is_beyond, *are_late = frame.select(beyond.alias("_beyond"), *late).row(0)
-        if is_beyond:
-            refused.append(_unread(frame.filter(pl.any_horizontal(tests))))
-            frame = frame.filter(~pl.any_horizontal(tests))
-        wrong = [pl.col(column) for column, is_late in zip(times, are_late, strict=True) if is_late]
+        told = frame.select(questions).row(0, named=True)
+        frame = _with_short_names(name, frame, told)
+        if told.get(_BEYOND):
+            tests = pl.any_horizontal(_impossible(name))
+            refused.append(_unread(frame.filter(tests)))
+            frame = frame.filter(~tests)
+        wrong = [pl.col(column) for column in _TIMED[name] if told[column]]
         kept[name] = frame.with_columns(pl.when(time <= LATEST_NS).then(time) for time in wrong) if wrong else frame
     if refused:
         kept["unread"] = pl.concat([*([kept["unread"]] if "unread" in kept else []), *refused]).unique(
@@ -62,18 +62,25 @@ def bounded(tables: Tables) -> Tables:
     return kept
 
 
-def _with_short_names(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
+@cache
+def _questions(name: TableName) -> tuple[pl.Expr, ...]:
+    """What is asked of a table, all at once: how long its longest names are, whether a rank or a time is beyond measure."""
+    asked = [_bytes(name, column).max() for column in _NAMES[name]]
+    if tests := list(_impossible(name)):
+        asked.append(pl.any_horizontal(tests).any().alias(_BEYOND))
+    asked += [(pl.col(column) > LATEST_NS).any() for column in _TIMED[name]]
+    return tuple(asked)
+
+
+def _with_short_names(name: TableName, frame: pl.DataFrame, told: Mapping[str, Any]) -> pl.DataFrame:
     """The frame with names cut where they are beyond all measure."""
-    if not (frame.height and _NAMES[name]):
-        return frame
-    lengths = frame.select(_bytes(frame, column).max() for column in _NAMES[name]).row(0)
-    long = [column for column, length in zip(_NAMES[name], lengths, strict=True) if (length or 0) > _NAME]
-    short = [pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(frame.schema[column]) for column in long]
+    long = [column for column in _NAMES[name] if (told[column] or 0) > _NAME]
+    short = [pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(SCHEMAS[name][column]) for column in long]
     return frame.with_columns(short) if short else frame
 
 
-def _bytes(frame: pl.DataFrame, column: str) -> pl.Expr:
-    is_text = frame.schema[column] == pl.String
+def _bytes(name: TableName, column: str) -> pl.Expr:
+    is_text = SCHEMAS[name][column] == pl.String
     return pl.col(column).str.len_bytes() if is_text else pl.col(column).cat.len_bytes()
 
 

@@ -17,6 +17,7 @@ from parsers.tables import SCHEMAS, Tables, spelled, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
+AT_ONCE = 8192  # lines that are objects at a time; then they are rows of a frame
 FAILURES = 50  # lines looked for one by one on which a parser fails; beyond these, a stretch is lost whole
 # What a parser with a defect raises; the panic of a library below polars is no Exception.
 DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicException)
@@ -33,48 +34,75 @@ class Candidates:
         self._clear()
 
     def _clear(self) -> None:
+        self._frames: list[pl.DataFrame] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in LINES if name != "hit"}
         self._rows: list[list[int]] = [[] for _ in self.parsers]
         self._hits: list[list[bool]] = [[] for _ in self.parsers]
-        self._bytes = 0
+        self._lines = self._bytes = 0
 
     def add(
         self, source: Source, scanned: Scanned, habits: prefixes.Habits, others: Sequence[prefixes.Line] = ()
     ) -> bool:
         """Take the candidates of a file; `scanned` no longer holds them afterwards. → whether the tasks that its lines
         name, those of `others` that were read elsewhere included, are ranks."""
-        columns = self._columns
-        base = len(columns["line"])
-        index = {place: base + row for row, place in enumerate(sorted(scanned.texts))}
-        raws = [scanned.texts[place].decode("utf-8", "replace") for place in index]
-        stripped = [prefixes.strip(raw, habits) for raw in raws]
-        tasks_are_ranks = source.rank is None and tasks.are_ranks([*stripped, *others])
+        texts = scanned.texts
+        places = sorted(texts)
+        index = dict(zip(places, range(self._lines, self._lines + len(places)), strict=True))
+        for number, candidates in scanned.candidates.items():
+            self._rows[number].extend([index[place] for place, _, _ in candidates])
+            self._hits[number].extend([is_hit for _, _, is_hit in candidates])
+        scanned.candidates = {}
+        self._lines += len(places)
+        self._bytes += sum(map(len, texts.values()))
+        with_task: list[prefixes.Line] = []
+        for at in range(0, len(places), AT_ONCE):
+            with_task += self._take(
+                source, [(line, texts.pop((line, of))) for line, of in places[at : at + AT_ONCE]], habits
+            )
+        tasks_are_ranks = source.rank is None and tasks.are_ranks([*with_task, *others])
         if tasks_are_ranks:
-            for line in stripped:
-                line.rank = line.task if line.rank is None else line.rank
+            self._rank_by_task(source)
+        return tasks_are_ranks
+
+    def _take(self, source: Source, lines: Sequence[tuple[int, bytes]], habits: prefixes.Habits) -> list[prefixes.Line]:
+        """Some lines of a file, as (number, content), become rows → those that print a task."""
+        columns = self._columns
+        raws = [text.decode("utf-8", "replace") for _, text in lines]
+        stripped = [prefixes.strip(raw, habits) for raw in raws]
         for name in _SAID:
             columns[name].extend([getattr(line, name) for line in stripped])
-        columns["line"].extend([line for line, _ in index])
+        columns["line"].extend([line for line, _ in lines])
         columns["raw"].extend(raws)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
-        for number, candidates in scanned.candidates.items():
-            self._rows[number].extend([index[place] for place, _ in candidates])
-            self._hits[number].extend([is_hit for _, is_hit in candidates])
-        self._bytes += sum(map(len, scanned.texts.values()))
-        scanned.texts, scanned.candidates = {}, {}
-        return tasks_are_ranks
+        if len(columns["line"]) >= AT_ONCE:
+            self._flush()
+        return [line for line in stripped if line.task is not None]
+
+    def _flush(self) -> None:
+        """Rows become a frame, which takes a fourth of their memory."""
+        self._frames.append(pl.DataFrame(self._columns, schema={name: LINES[name] for name in self._columns}))
+        for values in self._columns.values():
+            values.clear()
+
+    def _rank_by_task(self, source: Source) -> None:
+        """The task of each line of a file is its rank, where it prints none."""
+        self._flush()
+        own = pl.col("file") == source.path
+        rank = pl.when(own).then(pl.coalesce("rank", "task")).otherwise("rank").alias("rank")
+        self._frames = [frame.with_columns(rank) for frame in self._frames]
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to parse."""
-        return len(self._columns["line"]) > LINES_AT_MOST or self._bytes > TEXT_AT_MOST
+        return self._lines > LINES_AT_MOST or self._bytes > TEXT_AT_MOST
 
     def parse(self) -> Iterator[tuple[str, Tables]]:
         """(name of the parser, what it read), and no line is left."""
-        if not self._columns["line"]:
+        if not self._lines:
             return
-        whole = pl.DataFrame(self._columns, schema={name: LINES[name] for name in self._columns})
+        self._flush()
+        whole = pl.concat(self._frames)
         rows, hits = self._rows, self._hits
         self._clear()
         known = [table("claimed", []).select(_PLACE)]  # lines that somebody has read

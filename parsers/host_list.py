@@ -1,7 +1,7 @@
 """Slurm's host lists as names: `gpu-[016-018,020],login1` → gpu-016, gpu-017, gpu-018, gpu-020, login1."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 
 from parsers.patterns import regex
 
@@ -16,8 +16,7 @@ def host_list(text: str, at_most: int = HOSTS) -> list[str]:
     found: dict[str, None] = {}
     text = text if text.count("[") == text.count("]") else text[: text.rfind("[")].rpartition(",")[0]
     for part in _PART.finditer(text):
-        for name in _names(part[0], at_most - len(found)):
-            found[name] = None
+        found |= dict.fromkeys(_names(part[0], at_most - len(found)))
     return list(found)
 
 
@@ -26,15 +25,12 @@ def _names(part: str, at_most: int) -> Iterator[str]:
         list(_numbers(piece[1], at_most)) if piece[1] is not None else [piece[0].strip()]
         for piece in _PIECE.finditer(part)
     ]
-    for number, names in enumerate(product(*pieces)):
-        if number >= at_most:
-            return
-        yield "".join(names)
+    return map("".join, islice(product(*pieces), at_most))
 
 
 def _numbers(text: str, at_most: int) -> Iterator[str]:
     """`016-018,020` → 016, 017, 018, 020: as wide as they are written."""
     for one in _RANGE.finditer(text):
         last = int(one[2] or one[1])
-        for number in range(int(one[1]), min(last, int(one[1]) + at_most) + 1):
-            yield str(number).zfill(len(one[1]))
+        written = f"%0{len(one[1])}d"
+        yield from map(written.__mod__, range(int(one[1]), min(last, int(one[1]) + at_most) + 1))

@@ -135,6 +135,8 @@ def read_unit(
         parts.extend(report.parts)
     tables = merge(parts)
     lines = _lines(tables)
+    if by_columns := [report.by_columns for report in reports if report.by_columns]:
+        tables = merge([tables, *by_columns])
     tables["unread"] = pl.concat([tables["unread"], *(_still_refused(report, lines) for report in reports)])
     counts, sampled = _recognised(lines, reports)
     lost: dict[str, list[int | None]] = {}
@@ -162,7 +164,7 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
             reports[-1].lose(f"not read: the tables take more than the limit of {most} bytes", bytes=source.size)
         else:
             reports.append(_read_file(source, reading))
-            made += sum(map(_bytes, reports[-1].parts))
+            made += sum(map(_bytes, reports[-1].parts)) + _bytes(reports[-1].by_columns)
         if reading.candidates.is_full or source is sources[-1]:
             for name, found in reading.candidates.parse():
                 made += _bytes(found)
@@ -194,6 +196,7 @@ class _Report(msgspec.Struct):
 
     source: Source
     parts: list[Tables] = msgspec.field(default_factory=list)
+    by_columns: Tables = msgspec.field(default_factory=dict)  # of lines that nobody else has seen
     lost: list[dict[str, Any]] = msgspec.field(default_factory=list)  # rows of `unread`
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
@@ -320,13 +323,17 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | N
     habits = prefixes.habits(scanned.first, year)
     report.time_first = _first_time(scanned.first, habits)
     report.time_last = _first_time(reversed(scanned.last), habits)
-    if report.own_lines is not None and scanned.texts:
+    if report.own_lines is not None and scanned.candidates:
         candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
-    tasks_are_ranks = bool(scanned.texts) and reading.candidates.add(source, scanned, habits, heads)
+    tasks_are_ranks = bool(scanned.candidates) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
-        report.parts.append(checked(dense.tables(tasks_are_ranks)))
+        read = checked(dense.tables(tasks_are_ranks))
+        if report.own_lines is None:
+            report.by_columns = read
+        else:
+            report.parts.append(read)
         report.parsers |= dense.parsers()
 
 
@@ -375,6 +382,7 @@ def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None])
     }
     if scanned is None:
         return row
+    known += sum(frame.height for name, frame in report.by_columns.items() if name != "unread")
     if report.is_alone and None not in lost:
         known = max(known, scanned.lines - len(set(lost)))  # its owner read all of it but these
     return row | {

@@ -62,8 +62,9 @@ def is_of_kernel(row: Row) -> bool:
 
 def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
     """The lines of each printer of each file, in order: what ranks interleave into one file comes apart again."""
-    for part in lines.partition_by(PRINTER, maintain_order=True):
-        yield part.rows(named=True)
+    places = lines.with_row_index("at").group_by(PRINTER, maintain_order=True).agg("at")["at"]
+    for some in places:  # one after another: thousands of tables at a time are gigabytes
+        yield lines[some].rows(named=True)
 
 
 def claimed(places: Iterable[tuple[str, int]]) -> pl.DataFrame:

@@ -22,10 +22,12 @@ _BATCH = ("file", "pg_id", "is_p2p", "seq")
 
 
 class Newest:
-    """The tables of the units of a bundle, in order, with as many entries as are kept."""
+    """The tables of the units of a bundle, in order, with as many entries as are kept: all up to `rows`, beyond that the
+    newest of each record, `least` or more."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: int = ROWS, least: int = LEAST) -> None:
         self.parts: list[Tables] = []
+        self._rows, self._least = rows, least
         self._entries = self._records = 0
         self._most: int | None = None
 
@@ -33,8 +35,8 @@ class Newest:
         self.parts.append(part)
         entries, records = _counts(part)
         self._entries, self._records = self._entries + entries, self._records + records
-        if records and self._entries > ROWS:
-            most = max(LEAST, ROWS // self._records)
+        if records and self._entries > self._rows:
+            most = max(self._least, self._rows // self._records)
             late = self.parts if most != self._most else self.parts[-1:]  # fewer of all, or of what just came
             self.parts[-len(late) :] = [_newest(one, most) for one in late]
             self._most = most

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from math import inf
+from operator import itemgetter
 from typing import BinaryIO
 
 import msgspec
@@ -21,10 +22,12 @@ from parsers.dense import DenseReader
 from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
+from parsers.pieces import Segment, has_only_lines, joined
 from parsers.prefixes import strip
 from parsers.secrets import mask
 
 WINDOW = 16 << 20
+_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
@@ -35,35 +38,36 @@ ENDS_BYTES = 1 << 16
 
 _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_RETURN = ord("\r")
 _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
-_PARTIAL = regex(rb" std(?:out|err) [PF] ")
-_CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
+_BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
 
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
+Candidate = tuple[Place, bytes, bool]  # bool: is a hit
 
 
 class Scanned(msgspec.Struct):
     """What one file gave."""
 
     lines: int = 0
-    texts: dict[Place, bytes] = msgspec.field(default_factory=dict)  # every candidate once
-    candidates: dict[int, list[tuple[Place, bool]]] = msgspec.field(
-        default_factory=dict
-    )  # parser's number → …; bool: is a hit
+    candidates: dict[int, list[Candidate]] = msgspec.field(default_factory=dict)  # by the parser's number, in order
     sample: dict[int, str] = msgspec.field(default_factory=dict)  # line → text
     first: list[str] = msgspec.field(default_factory=list)
     last: list[str] = msgspec.field(default_factory=list)
     unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of `unread`, without the file
 
+    @property
+    def texts(self) -> dict[Place, bytes]:
+        """Every candidate once."""
+        return {place: text for own in self.candidates.values() for place, text, _ in own}
+
     def drop(self, lines: Set[int]) -> None:
         """Deliver nothing of these lines: somebody else has read them."""
         if lines:  # else nothing would change
-            self.texts = {place: text for place, text in self.texts.items() if place[0] not in lines}
-            self.candidates = {
-                number: [one for one in own if one[0][0] not in lines] for number, own in self.candidates.items()
-            }
+            left = {number: [one for one in own if one[0][0] not in lines] for number, own in self.candidates.items()}
+            self.candidates = {number: own for number, own in left.items() if own}
 
 
 def is_text(head: bytes) -> bool:
@@ -95,9 +99,15 @@ def scan(
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    head = stream.read(256)
+    small = min(_SMALL, max(WINDOW // 2, 256))
+    head = stream.read(small)
+    while len(head) < small and (more := stream.read(small - len(head))):
+        head += more
     if encoding := _encoding(head):
         yield from _decoded(stream, head, encoding)
+        return
+    if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
+        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -156,13 +166,13 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
 class _Kept(msgspec.Struct):
     """The candidates of one parser in one file: the first ones, and a moving tail once a limit is reached."""
 
-    head: list[tuple[Place, bytes, bool]] = msgspec.field(default_factory=list)
-    tail: "deque[tuple[Place, bytes, bool]]" = msgspec.field(default_factory=deque)
+    head: list[Candidate] = msgspec.field(default_factory=list)
+    tail: deque[Candidate] = msgspec.field(default_factory=deque)
     head_bytes: int = 0
     tail_bytes: int = 0
     lost: int = 0
 
-    def add(self, row: tuple[Place, bytes, bool], is_early: bool) -> None:
+    def add(self, row: Candidate, is_early: bool) -> None:
         if is_early and self.head_bytes < KEPT_TEXT // 2:
             self.head.append(row)
             self.head_bytes += len(row[1])
@@ -239,10 +249,13 @@ class _Scanner:
         self._dense = dense
         self._find, self._wanted = _wanted(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
+        self._skimmed = {n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)}
+        self._around = {number for number, parser in enumerate(parsers) if parser.before or parser.after}
         self._counts = [0] * len(self._wanted)
         self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
+        self._are_whole = False  # the lines of this window, as far as they have a right length
         self._windows = 0
         self._base = 0
         self._line = 1  # number of the line that the window begins in
@@ -273,11 +286,12 @@ class _Scanner:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
+        self._are_whole = not self._inside and has_only_lines(block, size)
         hits = self._find(block, size)
         if self._windows & (self._windows - 1) == 0:
             hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
             hits.sort()
-        segment: _Segment | None = None
+        segment: Segment | None = None
         found: set[int] = set()
         left_out = 0  # up to where a piece of line is too long
         for end, anchor in hits:
@@ -307,9 +321,8 @@ class _Scanner:
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
         for number, kept in sorted(self._kept.items()):
-            rows = sorted((*kept.head, *kept.tail), key=lambda row: row[0])
-            result.texts.update({place: text for place, text, _ in rows})
-            result.candidates[number] = [(place, is_hit) for place, _, is_hit in rows]
+            if rows := sorted((*kept.head, *kept.tail), key=itemgetter(0)):
+                result.candidates[number] = rows
             if kept.lost:
                 reason = f"{kept.lost} candidate lines of {self._parsers[number].name} beyond the limit were not read"
                 result.unread.append({"reason": reason})
@@ -325,8 +338,12 @@ class _Scanner:
             return begin
         return None if low or self._inside else 0
 
-    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> "_Segment | None":
+    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> Segment | None:
         """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
+        if self._are_whole:  # pieces of lines and lines are the same here
+            whole, stop = self._ends.begin(end - 1), self._ends.end(end)
+            if stop - whole <= LINE_BYTES:
+                return Segment(counter.to(whole), whole, stop - (block[stop - 1] == _RETURN))
         begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
         stop = min(self._ends.end(end), high)
@@ -337,32 +354,53 @@ class _Scanner:
             self._long(line)
         if begin is None:
             return None
-        segment = _Segment(line, begin, stop if carriage < 0 else carriage)
-        return _joined(block, size, segment) if _PARTIAL.search(block, begin, min(begin + 64, size)) else segment
+        segment = Segment(line, begin, stop if carriage < 0 else carriage)
+        return joined(block, size, segment, LINE_BYTES)
 
     def _long(self, line: int) -> None:
         if line not in self._cut and len(self._cut) < 100:
             self._cut.add(line)
             self._result.unread.append({"line": line, "reason": f"a line longer than {LINE_BYTES} bytes was cut"})
 
-    def _deliver(self, block: bytes | bytearray, size: int, segment: "_Segment", anchors: set[int]) -> None:
+    def _deliver(self, block: bytes | bytearray, size: int, segment: Segment, anchors: set[int]) -> None:
         text = bytes(block[segment.begin : segment.end]) if segment.text is None else segment.text
+        is_early = True
         for anchor in anchors:
             self._counts[anchor] += 1
+            is_early = is_early and self._counts[anchor] <= KEPT_HITS // 2
         row = ((segment.line, self._base + segment.begin), text, True)
-        early = self._who_wants(frozenset(one for one in anchors if self._counts[one] <= KEPT_HITS // 2))
-        for number in self._who_wants(frozenset(anchors)):
-            if self._parsers[number].before:
-                self._precede(block, segment, number, number in early)
-            if self._parsers[number].after:
-                following = self._following.setdefault(number, _Following(line=self._line))
-                self._follow(block, size, number, following, segment.line)
-                leads = self._parsers[number].leads
-                if leads is None or leads.search(text):
-                    following.until = segment.last_line + self._parsers[number].after
-                following.line = segment.last_line + 1
-                following.offset = min(self._ends.end(segment.end) + 1, size)
+        wanted = early = self._who_wants(frozenset(anchors))
+        if not is_early:
+            early = self._who_wants(frozenset(one for one in anchors if self._counts[one] <= KEPT_HITS // 2))
+        for number in wanted:
+            if number in self._around:
+                self._surround(block, size, segment, text, number, number in early)
             self._kept[number].add(row, number in early)
+
+    def _surround(
+        self, block: bytes | bytearray, size: int, segment: Segment, text: bytes, number: int, early: bool
+    ) -> None:
+        """Deliver the line before a hit and those after the hit before, and remember which are wanted after this one."""
+        parser = self._parsers[number]
+        if parser.before:
+            self._precede(block, segment, number, early)
+        if not parser.after:
+            return
+        following = self._following.setdefault(number, _Following(line=self._line))
+        leads = parser.leads is None or parser.leads.search(text) is not None
+        if leads or following.line <= following.until:
+            if not self._is_foreign(block, number, following, segment):
+                self._follow(block, size, number, following, segment.line)
+            following.until = segment.last_line + parser.after if leads else following.until
+            following.line = segment.last_line + 1
+            following.offset = min(self._ends.end(segment.end) + 1, size)
+
+    def _is_foreign(self, block: bytes | bytearray, number: int, following: _Following, segment: Segment) -> bool:
+        """Whether nothing between two hits follows the first: told by one look at all of it, where the parser wants it all."""
+        follows = self._parsers[number].follows if number in self._skimmed else None
+        if follows is None or segment.line > following.until + 1:
+            return False
+        return follows.search(block, following.offset, segment.begin) is None
 
     def _who_wants(self, anchors: frozenset[int]) -> frozenset[int]:
         """Numbers of the parsers of which a line with these anchors is a hit."""
@@ -370,7 +408,7 @@ class _Scanner:
             self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wanted[anchor])
         return self._readers[anchors]
 
-    def _precede(self, block: bytes | bytearray, segment: "_Segment", number: int, early: bool) -> None:
+    def _precede(self, block: bytes | bytearray, segment: Segment, number: int, early: bool) -> None:
         """Deliver the line before a hit, unless it comes as one that follows the hit before."""
         stop = block.rfind(b"\n", 0, segment.begin)
         following = self._following.get(number)
@@ -411,46 +449,6 @@ class _Scanner:
             if raw:
                 self._result.sample[line] = _text(raw)
             line += 1
-
-
-class _Segment(msgspec.Struct):
-    """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
-
-    line: int
-    begin: int
-    end: int
-    text: bytes | None = None
-    last_line: int = 0
-
-    def __post_init__(self) -> None:
-        self.last_line = self.last_line or self.line
-
-
-def _joined(block: bytes | bytearray, size: int, segment: _Segment) -> _Segment:
-    """Kubernetes cuts long lines: pieces marked P, the last one F. They are one line, with the first one's header."""
-    begin, line = segment.begin, segment.line
-    own = _CRI.match(block, begin, segment.end)
-    if own is None:
-        return segment
-    while begin and segment.end - begin < LINE_BYTES:
-        before = block.rfind(b"\n", 0, begin - 1) + 1
-        head = _CRI.match(block, before, begin)
-        if head is None or head[2] != b"P" or head[1] != own[1]:
-            break
-        begin, line = before, line - 1
-    parts: list[bytes] = []
-    at, last = begin, line - 1
-    while at < size and at - begin < LINE_BYTES:
-        head = _CRI.match(block, at, min(size, at + 128))
-        if head is None or head[1] != own[1]:
-            break
-        stop = block.find(b"\n", head.end(), size)
-        stop = size if stop < 0 else stop
-        parts.append(bytes(block[at if not parts else head.end() : stop]).rstrip(b"\r"))
-        segment.end, at, last = stop, stop + 1, last + 1
-        if head[2] == b"F":
-            break
-    return _Segment(line, begin, segment.end, b"".join(parts), last)
 
 
 def _text(raw: bytes) -> str:

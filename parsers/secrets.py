@@ -63,6 +63,7 @@ _PATTERNS = (
     # passwords as short options
     rf"(\b(?:mysql|mariadb)[\w-]*[\s\"'][^\n|;&]{{0,200}}?[\s\"']-p['\"]?)({_VALUE})",
     rf"(\b(?:sshpass|(?:docker|podman|helm)\s(?:[\w-]+\s)?login)\b[^\n|;&]{{0,200}}?[\s\"']-p(?:{_NEXT})?['\"]?)({_VALUE})",
+    rf"(\bmachine\s{{1,9}}\S{{1,256}}\s{{1,9}}login\s{{1,9}}\S{{1,256}}\s{{1,9}}password\s{{1,9}})({_VALUE})",  # .netrc
     rf"(\bredis-cli\b[^\n|;&]{{0,200}}?[\s\"']-a{_NEXT})({_VALUE})",
     rf"(?i)({_START}[A-Z]{{0,8}}_?PWD{_IS}{_FOLDER})({_VALUE})",
     rf"({_HOOKS})([A-Za-z0-9/:_-]{{8,}})",
@@ -127,14 +128,26 @@ def mask_tables(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.
     places = {path: masked for path, masked in mask_paths(paths).items() if path != masked}
     masked = dict(tables)
     for name, frame in tables.items():
-        for column, kind in frame.schema.items():
-            if has_text(kind) and (changed := places if column == "file" else _changed(frame, column)):
+        for column, kind in _told_at_once(frame, bool(places)).items():
+            if changed := places if column == "file" else _changed(frame, column):
                 frame = frame.with_columns(replaced(pl.col(column), kind, changed))
         if places and frame is not tables[name]:
             frame = sort_if_needed(frame, [key for key in ("file", "line", "record") if key in frame.columns])
         masked[name] = frame
     masked["settings"] = _without_values(masked["settings"])
     return masked
+
+
+def _told_at_once(frame: pl.DataFrame, has_places: bool) -> dict[str, pl.DataType]:
+    """Columns with texts that may hold a secret; of plain ones all are asked in one question, and of no rows none."""
+    texts = {name: kind for name, kind in frame.schema.items() if frame.height and has_text(kind)}
+    plain = [name for name, kind in texts.items() if not kind.is_nested() and name != "file"]
+    if plain:
+        said = pl.col(plain).unique().cast(pl.String)
+        may = said.str.contains_any(_HINTS, ascii_case_insensitive=True) | said.str.contains(VEILED)
+        asked = frame.select(may.any()).row(0)
+        texts = {name: kind for name, kind in texts.items() if name not in {*plain} or asked[plain.index(name)]}
+    return {name: kind for name, kind in texts.items() if name != "file" or has_places}
 
 
 def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +180,7 @@ def texts_of(column: pl.Series) -> Iterator[pl.Series]:
 
 def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
     """The texts of a column that may hold a secret, told at one look."""
-    if column not in frame.columns:
+    if column not in frame.columns or not frame.height:
         return
     distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
     for texts in filter(len, texts_of(distinct.to_series())):

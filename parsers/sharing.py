@@ -10,7 +10,7 @@ from parsers.parser import Source
 from parsers.tables import Tables
 
 LEAST_BYTES = 256 << 20  # below, one process is as fast, and takes less of the machine
-WORTH = 6.0  # seconds of one processor that are left: two processes cost one to two
+WORTH = 12.0  # seconds of one processor that are left, by what was read so far: two processes cost one to two
 MOST = 8  # processes
 
 Unit = tuple[Source, ...]

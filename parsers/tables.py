@@ -9,7 +9,7 @@ all rows of all files takes nothing (`conform`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -36,6 +36,7 @@ TableName = Literal[
     "unread",
     "claimed",
 ]
+_FEW = 64  # rows of a table whose empty columns are shared
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
 Tables = Mapping[TableName, pl.DataFrame]
 Schema = Mapping[str, pl.DataType]
@@ -351,9 +352,14 @@ def stack_frames(text: str) -> list[tuple[str | None, str | None, int | None]]:
     return msgspec.json.decode(text, type=list[tuple[str | None, str | None, int | None]])
 
 
+@lru_cache(maxsize=4096)
+def _nulls(kind: pl.DataType, count: int) -> pl.Series:
+    return pl.Series([None] * count, dtype=kind)
+
+
 @cache
 def _empty(name: TableName) -> pl.DataFrame:
-    return pl.DataFrame(schema=dict(SCHEMAS[name]))
+    return pl.DataFrame([_nulls(kind, 0).alias(column) for column, kind in SCHEMAS[name].items()])
 
 
 def empty(name: TableName) -> pl.DataFrame:
@@ -376,10 +382,17 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
             raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
     columns = {key: [row.get(key) for row in listed] for key in schema}
     try:
-        return pl.DataFrame(columns, schema=dict(schema), strict=True)
+        return pl.DataFrame([_column(key, values, schema[key]) for key, values in columns.items()])
     except (TypeError, OverflowError, UnicodeError):
         fitting = {key: [_fitting(value) for value in values] for key, values in columns.items()}
         return pl.DataFrame(fitting, schema=dict(schema), strict=True)
+
+
+def _column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
+    """Most columns of most rows hold nothing: such a one is made once for all tables of a few rows."""
+    if len(values) <= _FEW and values.count(None) == len(values):
+        return _nulls(kind, len(values)).alias(name)
+    return pl.Series(name, values, dtype=kind, strict=True)
 
 
 def _fitting(value: Any) -> Any:

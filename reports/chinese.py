@@ -22,6 +22,7 @@ _STEPS = re.compile(r"\bsteps? (\d+(?:-\d+)?)")
 _SIGNAL = re.compile(r"\bSIG[A-Z]+\d*\b")
 _BESIDE = re.compile("(?<=[，。；：（）]) | (?=[，。；：（）])")
 _BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")  # the two scripts
+_LOOSE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")  # a blank within Chinese
 _OPERATION_LABEL = {
     "rank_absent": "never entered", "collective_mismatch": "differs in", "kernel_stuck": "stuck in",
     "deadlock_cycle": "waiting in", "rank_died": "missed in",
@@ -178,11 +179,14 @@ def _what(action: Action) -> str:
     """The verb and its object, where that is a name and no English phrase."""
     general, about, _ = words.ACTION[action.kind]
     if action.kind == "collect_more":
-        return f"收集{spoken(action.target)}" if spoken(action.target) else _collect(action) or general
-    if action.target != "job" and _NAME.fullmatch(action.target):
+        said = spoken(action.target)
+        return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
+    if action.target == "job":
+        return general
+    if _NAME.fullmatch(action.target):
         return about.format(action.target)
     if isinstance(action.target, Said):
-        return about.format(action.target.zh)
+        return _LOOSE.sub("", about.format(action.target.zh))
     ranks, steps = _RANKS.fullmatch(action.target), _STEPS.search(action.target)
     if ranks or steps:
         return about.format(f"step {steps[1]}" if steps else _listed(ranks))
@@ -209,8 +213,12 @@ def _collect(action: Action) -> str:
 
 
 def why(incident: Incident) -> str:
-    status = incident.verdict.status
-    return f"{words.STATUS_NAME[status]}：{words.STATUS[status]}"
+    return f"{words.STATUS_NAME[incident.verdict.status]}：{rule(incident.verdict)}"
+
+
+def rule(verdict: Verdict) -> str:
+    """What gave the status; of an incident from a file what the status means."""
+    return spoken(verdict.status_rule) or words.STATUS[verdict.status]
 
 
 def claim(item: Evidence) -> str:
@@ -255,6 +263,7 @@ def facts(incident: Incident) -> list[Row]:
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in verdict.ranks)))),
         Row("bad value", value if verdict.kind == "numerics" and (first.value != "finite" or first.tensor) else ""),
         Row("first anomaly", "，".join(filter(None, began))),
+        Row("finite until", spoken(first.after or "")),
         Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
         Row("progress", "，".join(done)),
         Row("decision", _decision(incident)),

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import polars as pl
@@ -147,3 +148,11 @@ def test_cells_that_no_column_can_hold_become_null_or_a_question_mark() -> None:
     assert found == [[{"function": "f?", "file": None, "line": None}]]
     with pytest.raises(TypeError):  # a defect stays one
         table("groups", [{"rank": "one"}])
+
+
+def test_many_groups_of_the_same_ranks_are_one_set_of_them(tmp_path: Path) -> None:
+    fixed = {"rank": 0, "step": 1, "module": "m", "op": "all_reduce", "tensor": "input", "nan_count": 1}
+    rows = [fixed | {"group": f"g{at}", "group_ranks": "0-4095", "call": at} for at in range(4000)]
+    began = process_time()
+    report = analyze(_bundle(tmp_path, "stats_rank_0.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
+    assert report.bundle.files == 2 and process_time() - began < 12  # rank by rank it takes half a minute

@@ -1,15 +1,23 @@
 """The report in Chinese: every word of the contract has its own, and no sentence mixes two languages."""
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
+from unittest.mock import patch
 
 import pytest
 
 from forensics import analyze
+from forensics.analyze import detect as detected
+from forensics.case import Case, Detector
+from forensics.detectors import DETECTORS
+from forensics.model.finding import Finding
 from forensics.model.incident import Report
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
+from forensics.model.said import Said, zh
 from reports import html, markdown, meanings, meanings_zh, terminal, words, words_zh
 from reports.chinese import fill
 from reports.explanations import WORDS, of_rank, of_word
@@ -24,9 +32,25 @@ ENGLISH = re.compile(
 )
 
 
+ANALYSIS = import_module("forensics.analyze")  # the function of the same name hides it
+
+
 @cache
+def heard(name: str) -> tuple[Report, tuple[Finding, ...]]:
+    """A sample's report, and what its detectors said before anything was chosen."""
+    said: list[Finding] = []
+
+    def detect(case: Case, detectors: Sequence[Detector]) -> tuple[list[Finding], dict[str, str]]:
+        found, missing = detected(case, detectors)
+        said.extend(found)
+        return found, missing
+
+    with patch.object(ANALYSIS, "detect", detect):
+        return analyze(SAMPLES / name / "bundle"), tuple(said)
+
+
 def report(name: str) -> Report:
-    return analyze(SAMPLES / name / "bundle")
+    return heard(name)[0]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +111,25 @@ def test_the_fullest_form_whose_fields_are_known_is_taken(known: dict[str, str],
 )
 def test_the_environment_chooses(settings: dict[str, str], language: str) -> None:
     assert of_environment(settings) == language
+
+
+ROOMS = ("ranks", "launch", "hardware")  # detectors whose sentences stand in the catalogue
+SPEAKERS = {detector.name for detector in DETECTORS if detector.detect.__module__.split(".")[2] in ROOMS}
+QUOTED = re.compile(r"“[^”]*”|\([^)]*\)")
+
+
+def _texts(finding: Finding) -> Iterator[str]:
+    yield finding.summary
+    yield from (claim.text for claim in finding.claims)
+    yield from finding.collect
+    yield from (text for action in finding.actions for text in (action.target, action.reason))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_detectors_say_is_said_in_both_languages(name: str) -> None:
+    texts = [text for finding in heard(name)[1] if finding.detector in SPEAKERS for text in _texts(finding)]
+    assert [text for text in texts if not isinstance(text, Said) and " " in text] == [], "but for the name of a thing"
+    assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -86,6 +86,24 @@ def test_an_error_in_the_middle_of_a_document_is_no_failure_of_its_parser(
     assert tables["unread"]["reason"].to_list() == ["not read beyond byte 40000: Input/output error"]
 
 
+def test_who_the_first_bytes_name_is_asked_alone(tmp_path: Path) -> None:
+    """Statistics in Parquet are no text that every other parser has to look through."""
+    asked: list[str] = []
+
+    def accepts(path: str, head: bytes) -> bool:
+        asked.append(path)
+        return True
+
+    def parse(source: Source) -> Tables:
+        return {"events": table("events", [{"file": source.path, "kind": "other", "text": "read"}])}
+
+    for name, content in (("a.bin", b"MAGIC and more"), ("b.bin", b"no MAGIC")):
+        (tmp_path / name).write_bytes(content)
+    readers = [FileParser("any", accepts, parse), FileParser("named", lambda *_: True, parse, magic=b"MAGIC")]
+    files = parsers.read(str(tmp_path), parsers=readers).tables["files"]
+    assert (files["parsers"].to_list(), asked) == ([["named"], ["any"]], ["b.bin"])
+
+
 @pytest.mark.parametrize("ending", ["gz", "zip", "tar"])
 def test_an_error_in_the_middle_of_an_archive_is_said_as_it_is(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str

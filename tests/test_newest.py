@@ -10,22 +10,30 @@ import parsers
 from forensics.analyze import conclude_evidence
 from forensics.facts.records import groups_of, one_dump_per_rank
 from forensics.graph.hang.roots import walk
+from forensics.model.incident import Verdict
 from forensics.verdict import explain
-from parsers import newest
 from parsers.evidence import Evidence
+from parsers.newest import Newest
 from parsers.pytorch import flight_recorder
-from samples.simulator import Fault, Job, simulate
+from parsers.tables import Tables, merge
+from samples.simulator import KINDS, Fault, Job, Noise, simulate
+from samples.simulator.faults import Kind
 from tests.flight_dumps import dump, entry, pickled
 
 DONE = {"state": "completed", "retired": True}
 
 
-def kept(folder: Path, entries: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setattr(newest, "ROWS", 8)
-    monkeypatch.setattr(newest, "LEAST", 4)
+def cut(tables: Tables, rows: int, least: int) -> Tables:
+    """The tables of a bundle of which only the newest entries of each record are kept."""
+    newest = Newest(rows, least)
+    newest.add(tables)
+    return merge([*newest.parts, *newest.left_out()])
+
+
+def kept(folder: Path, entries: list[dict[str, Any]]) -> list[int]:
     (folder / "nccl_trace_rank_0").write_bytes(pickled(dump(entries)))
     (folder / "nccl_trace_rank_1").write_bytes(pickled(dump(entries)))
-    tables = parsers.read(str(folder)).tables
+    tables = cut(parsers.read(str(folder)).tables, 8, 4)
     assert [reason.split(" entries")[0] for reason in tables["unread"]["reason"]] in ([], [f"of {2 * len(entries)}"])
     each = tables["operations"].group_by("rank", maintain_order=True).agg("record")["record"].to_list()
     assert each[0] == each[1]
@@ -48,12 +56,35 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("change", "records"), KEPT.values(), ids=KEPT.keys())
-def test_what_is_kept(change: Any, records: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kept(tmp_path, [entry(at, **change(at)) for at in range(20)], monkeypatch) == records
+def test_what_is_kept(change: Any, records: list[int], tmp_path: Path) -> None:
+    assert kept(tmp_path, [entry(at, **change(at)) for at in range(20)]) == records
 
 
-def test_few_are_all_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kept(tmp_path, [entry(at, **DONE) for at in range(4)], monkeypatch) == [0, 1, 2, 3]
+def test_few_are_all_kept(tmp_path: Path) -> None:
+    assert kept(tmp_path, [entry(at, **DONE) for at in range(4)]) == [0, 1, 2, 3]
+
+
+def verdict_of(tables: Tables) -> Verdict:
+    report = conclude_evidence(Evidence("simulated", tables))
+    return report.incidents[report.primary].verdict
+
+
+@pytest.mark.parametrize("records_alone", [True, False], ids=["records alone", "with stacks and logs"])
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"none", "store_timeout"}))
+def test_the_newest_entries_accuse_nobody_else(kind: Kind, records_alone: bool) -> None:
+    """The verdict by a few of each record is the one by all, or names nobody. Records that are cut so short that the
+    programs of the ranks cannot be compared are the worst case."""
+    lost = 1.0 if records_alone else 0.0
+    noise = Noise(lost_stacks=lost, lost_logs=lost)
+    job = Job(tp=2, pp=2, dp=4 if kind == "network_fault" else 2)  # that takes two hosts
+    tables = simulate(job, Fault(kind), 4, noise).evidence()
+    whole = verdict_of(tables)
+    for least in (2, 24):
+        fewer = cut(tables, 1, least)
+        assert fewer["operations"].height < tables["operations"].height
+        verdict = verdict_of(fewer)
+        named = (verdict.ranks, verdict.cycle, verdict.hosts)
+        assert named in ((whole.ranks, whole.cycle, whole.hosts), ([], [], [])), least
 
 
 def test_one_of_many_ranks_spells_out_a_long_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from parsers.host_list import host_list
@@ -115,3 +116,12 @@ def test_what_is_no_map(text: str) -> None:
         one.name for one in (ib_fabric.PARSER, node_labels.PARSER, rack_map.PARSER) if one.accepts("a", text.encode())
     ]
     assert taken == []
+
+
+def test_maps_of_many_nodes_are_cut_together_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_topology, "_ALL", 5)
+    text = "SwitchName=leaf1 Nodes=n[1-4]"
+    maps = pl.concat(lines(text).with_columns(file=pl.lit(name)) for name in ("a", "b"))
+    made = slurm_topology.PARSER.parse(maps)
+    assert made["locations"]["host"].to_list() == ["n1", "n2", "n3", "n4", "n1"]
+    assert made["unread"].select("file", "reason").rows() == [("b", "a map of more than 1 hosts and switches was cut")]

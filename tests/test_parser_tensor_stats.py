@@ -179,3 +179,27 @@ def test_a_cut_anywhere_costs_one_line(cut: int) -> None:
     assert tables["tensors"].height >= whole[:cut].count("\n")
     for row in tables["tensors"].iter_rows(named=True):
         assert row["max"] == json.loads(ROW)["max"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ROW,
+        ROW.replace("1.5", "NaN"),
+        ROW.replace(" 1.5", "-Infinity"),
+        ROW.replace("1.5", '"inf"'),
+        ROW.replace('"fc"', "NaN"),
+        ROW.replace('"fc"', '": NaN"'),
+        ROW.replace('"fc"', '"\\": NaN, "').replace("1.5", "NaN"),
+        ROW.replace('"nan_count": 0', '"nan_count": NaN'),
+        ROW.replace('"nan_count": 0', '"shape": [2, [3, 4]], "group_ranks": [0, 3]'),
+        ROW + ROW,
+        ROW.replace(", ", ",\n", 1),
+        ROW.replace(", ", ",\n", 1) + "\n" + ROW + ROW,
+    ],
+)
+def test_a_line_says_the_same_whatever_follows_it(line: str) -> None:
+    """Lines that are all plain are decoded at once, and one by one where one of them is not: the last one, here."""
+    alone, beside = read(f"{line}\n{ROW}"), read(f"{line}\n{ROW}\nno row")
+    assert alone["tensors"].equals(beside["tensors"])
+    assert alone["unread"].equals(beside["unread"].head(-1))

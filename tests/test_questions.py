@@ -65,7 +65,10 @@ def test_options_narrow_what_is_shown(options: list[str], holds: str, lacks: str
         (["explain", "rank", "99", STALL], "rank 99 is not in this bundle"),
         (["explain", "nonsense"], "no such word: nonsense"),
         (["show", "rank", "5", STALL, "--since", "noon"], "'noon' is no time"),
-        (["show", "rank", "5", STALL, "--source", "nccl"], "no source is called 'nccl'; this bundle has elastic, faulthandler"),
+        (
+            ["show", "rank", "5", STALL, "--source", "nccl"],
+            "no source is called 'nccl'; this bundle has elastic, faulthandler",
+        ),
         (["events", STALL, "--where", "x = 1"], "--where is no condition over"),
         (["events", STALL, "-o", f"{STALL}/x.csv"], "lies in the bundle"),
         (["analyze", STALL, "-o", "-", "--open"], "--open needs a file"),

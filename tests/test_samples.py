@@ -19,6 +19,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Report, Verdict
+from forensics.model.said import encoded
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
@@ -102,7 +103,10 @@ def numbers(line: str) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in NAMES if (SAMPLES / name / "expected.json").exists()])
 def test_the_whole_document_is_as_approved(name: str, update_golden: bool) -> None:
     golden = SAMPLES / name / "expected.json"
-    today = msgspec.json.format(msgspec.json.encode(untouched(name), order="deterministic"), indent=1) + b"\n"
+    today = (
+        msgspec.json.format(msgspec.json.encode(untouched(name), enc_hook=encoded, order="deterministic"), indent=1)
+        + b"\n"
+    )
     if update_golden:
         golden.write_bytes(today)
     assert today.decode() == golden.read_text()

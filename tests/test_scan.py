@@ -5,16 +5,22 @@ import random
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import candidates as gathering
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
+from parsers.candidates import Candidates
 from parsers.newlines import SHORT, Newlines
-from parsers.parser import LineParser
+from parsers.parser import LineParser, Source
+from parsers.prefixes import Habits
 from parsers.scan import Scanned, is_text, scan, templates
+from parsers.tables import Tables
 
 
 def _parser(*anchors: bytes, after: int = 0) -> LineParser:
@@ -27,7 +33,7 @@ def _lines(data: bytes, *parsers: LineParser) -> list[list[tuple[int, bytes, boo
 
 def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
     return [
-        [(place[0], scanned.texts[place], is_hit) for place, is_hit in scanned.candidates.get(number, [])]
+        [(line, text, is_hit) for (line, _), text, is_hit in scanned.candidates.get(number, [])]
         for number in range(max(scanned.candidates, default=0) + 1)
     ]
 
@@ -188,6 +194,47 @@ CRI = "2026-01-31T10:11:12.5Z stdout "
 def test_pieces_of_a_kubernetes_line_are_one_line(data: str, expected: list[tuple[int, str]]) -> None:
     found = _lines(data.encode(), _parser(b"key"))[0]
     assert [(line, text.decode()) for line, text, _ in found] == expected
+
+
+FOLLOWING = LineParser("q", (b"key",), lambda _: {}, after=2, follows=re.compile(rb"a|\d+b"))
+
+
+@given(st.lists(st.sampled_from([b"key", b"a", b"7", b"b", b"other", b"\n", b"\n", b"\r\n"]), max_size=60))
+def test_lines_looked_at_together_or_one_by_one(parts: list[bytes]) -> None:
+    parsers = (_parser(b"key"), _parser(b"other", after=3), FOLLOWING)
+    together = scan(io.BytesIO(b"".join(parts)), parsers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "has_only_lines", lambda *_: False)
+        patch.setattr(scanning, "_BORDER", re.compile(b""))
+        one_by_one = scan(io.BytesIO(b"".join(parts)), parsers)
+    assert (together.candidates, together.unread) == (one_by_one.candidates, one_by_one.unread)
+
+
+def _kept(seen: list[pl.DataFrame], lines: pl.DataFrame) -> Tables:
+    seen.append(lines)
+    return {}
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["1: [rank1]: key", "0: key", "[rank0]: key", "0: [rank0]: key", "no"]), max_size=9),
+        max_size=3,
+    )
+)
+def test_candidates_become_rows_however_many_at_a_time(files: list[list[str]]) -> None:
+    seen: list[list[pl.DataFrame]] = []
+    for at_once in (2, 1000):
+        seen.append([])
+        parser = LineParser("p", (b"key",), partial(_kept, seen[-1]))
+        candidates = Candidates([parser])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gathering, "AT_ONCE", at_once)
+            for number, texts in enumerate(files):
+                data = "\n".join(texts).encode()
+                source = Source(f"{number}.log", len(data), partial(io.BytesIO, data))
+                candidates.add(source, scan(source.open(), [parser]), Habits())
+            assert list(candidates.parse()) == [("p", {})] * len(seen[-1])
+    assert [frame.to_dicts() for frame in seen[0]] == [frame.to_dicts() for frame in seen[1]]
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray])

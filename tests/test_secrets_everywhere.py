@@ -162,6 +162,7 @@ def test_no_output_tells_it(name: str, tmp_path: Path) -> None:
         (f"\\x1b[1m{KEY[:6]}\\x1b[0m{KEY[6:]}", f"\\x1b[1m{MASK}"),
         (f"mysqldump --host=a -p'{PASSWORD}' db", f"mysqldump --host=a -p'{MASK}' db"),
         (f"['mysql', '-uroot', '-p{PASSWORD}']", f"['mysql', '-uroot', '-p{MASK}']"),
+        (f"machine a.example login user password {PASSWORD}", f"machine a.example login user password {MASK}"),
         (f"sshpass -p {PASSWORD} ssh n1", f"sshpass -p {MASK} ssh n1"),
         (f"docker login -u a -p {PASSWORD} r.example", f"docker login -u a -p {MASK} r.example"),
         (f"MYSQL_PWD={PASSWORD} mysql", f"MYSQL_PWD={MASK} mysql"),

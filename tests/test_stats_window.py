@@ -1,8 +1,10 @@
-"""Large Parquet files of tensor statistics are read in part; the answer stays."""
+"""Large files of tensor statistics are read in part; the answer stays."""
 
 import io
+import json
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -55,11 +57,12 @@ def test_of_a_clean_file_the_last_step_is_whole() -> None:
     assert kept["step"].n_unique() == 12
 
 
+@pytest.mark.parametrize("form", ["parquet", "ndjson", "csv"])
 @pytest.mark.parametrize("skipped", [None, 3])
 def test_the_answer_is_that_of_the_whole_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skipped: int | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skipped: int | None, form: str
 ) -> None:
-    statistics(skipped=skipped).write_parquet(tmp_path / "tensor_stats.parquet")
+    getattr(statistics(skipped=skipped), f"write_{form}")(tmp_path / f"tensor_stats.{form}")
     whole = analyze(tmp_path).incidents[0]
     rows = read(str(tmp_path)).tables["tensors"].height
     monkeypatch.setattr(stats_window, "ROWS", 10)
@@ -73,16 +76,17 @@ KINDS = ("nan_forward", "nan_recompute", "two_roots", "warm_up", "skipped_then_r
          "recompute_differs", "comm_one", "bad_weight", "tie")  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulated_incidents_have_the_answer_of_the_whole_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: NumericKind
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: NumericKind, form: Literal["parquet", "jsonl"]
 ) -> None:
     """Attempts, suspects and what is said of them included; prefilled buffers and masks must not hide the onset."""
     job = Job(tp=1, pp=2, dp=2, steps=9, microbatches=2, layers=1)
     noise = NumericNoise(form=Form(prefilled=True, gradients=True))
     model = Model(dtype="float16", recompute=kind.startswith(("recompute", "nan_re")), masks=True)
     incident = simulate_numerics(job, NumericFault(kind), 5, noise, model)
-    incident.write(tmp_path, "parquet")
+    incident.write(tmp_path, form)
     bundle = str(tmp_path / "bundle")
     monkeypatch.setattr(stats_window, "NEAR", 8)
     found = []
@@ -111,6 +115,20 @@ def test_files_together_are_read_as_one_by_one(monkeypatch: pytest.MonkeyPatch) 
         expected = pl.concat([part[table] for part in alone]).sort("file", "record")
         assert together[table].sort("file", "record").equals(expected), table
     assert together["unread"]["file"].to_list() == ["e"]
+
+
+def test_rows_of_text_keep_their_lines_and_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is no row, one without a step, and rows whose rank the path tells."""
+    monkeypatch.setattr(stats_window, "ROWS", 60)
+    lines = statistics(skipped=None).filter(pl.col("rank") == 1).drop("rank").write_ndjson().splitlines()
+    lines[60:60] = ["no row", '{"module": "m0", "tensor": "input", "nan_count": 0}']
+    raw = "\n".join(lines).encode()
+    kept = tensor_stats.parse(Source("rank_1.jsonl", len(raw), partial(io.BytesIO, raw), rank=1))["tensors"]
+    assert 0 < kept.height < 108 and kept["rank"].unique().to_list() == [1]
+    assert (kept["line"] - kept["record"]).unique().sort().to_list() == [1, 2]
+    told = [json.loads(lines[line - 1]) for line in kept["line"]]
+    assert [row["step"] for row in told] == kept["step"].to_list()
+    assert [row["module"] for row in told] == kept["module"].to_list()
 
 
 def test_of_very_many_calls_those_far_from_any_bad_value_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,17 +13,19 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, detail, rows
 from forensics.model.names import Cause
+from forensics.model.said import Said
+from forensics.words import facts as words
 
 # Words of a test's name, what it is of, and what its failure would be the cause of. The first row that fits counts.
-_MEANINGS: tuple[tuple[tuple[str, ...], str, Cause], ...] = (
-    (("loopback",), "the way from an adapter to the memory and the GPUs of its own host (PCIe)", "network_fault"),
-    (("rnic_to_rnic", "nic_to_nic", "rnic2rnic", "nic2nic"), "adapters of one host reach each other", "network_fault"),
-    (("intra", "nvlink", "mtlink", "metaxlink"), "links between the GPUs of one host", "gpu_fault"),
-    (("tor", "switch", "neighbor", "neighbour"), "hosts under one switch (ToR)", "network_fault"),
-    (("matmul", "gemm", "compute", "stress", "flops"), "what the GPUs compute", "gpu_fault"),
-    (("pcie",), "the PCIe link of a device", "gpu_fault"),
-    (("memory", "hbm", "ecc"), "the memory of the GPUs", "gpu_fault"),
-    (("allgather", "all_gather", "allreduce", "all_reduce", "alltoall", "bandwidth", "network"), "the network between hosts",
+_MEANINGS: tuple[tuple[tuple[str, ...], Said, Cause], ...] = (
+    (("loopback",), words.TEST_OF["loopback"], "network_fault"),
+    (("rnic_to_rnic", "nic_to_nic", "rnic2rnic", "nic2nic"), words.TEST_OF["adapters"], "network_fault"),
+    (("intra", "nvlink", "mtlink", "metaxlink"), words.TEST_OF["links"], "gpu_fault"),
+    (("tor", "switch", "neighbor", "neighbour"), words.TEST_OF["switch"], "network_fault"),
+    (("matmul", "gemm", "compute", "stress", "flops"), words.TEST_OF["compute"], "gpu_fault"),
+    (("pcie",), words.TEST_OF["pcie"], "gpu_fault"),
+    (("memory", "hbm", "ecc"), words.TEST_OF["memory"], "gpu_fault"),
+    (("allgather", "all_gather", "allreduce", "all_reduce", "alltoall", "bandwidth", "network"), words.TEST_OF["network"],
      "network_fault"),
 )  # fmt: skip
 
@@ -35,10 +37,10 @@ class HostChecks(msgspec.Struct, frozen=True):
     passed: frozenset[str]
 
 
-def meaning(test: str) -> tuple[str, Cause] | None:
+def meaning(test: str) -> tuple[Said, Cause] | None:
     """(what a test is of, the cause that its failure would be)."""
     name = test.lower().replace("-", "_").replace(" ", "_")
-    return next(((text, cause) for words, text, cause in _MEANINGS if any(word in name for word in words)), None)
+    return next(((text, cause) for parts, text, cause in _MEANINGS if any(part in name for part in parts)), None)
 
 
 def host_checks(events: pl.DataFrame) -> dict[str, HostChecks]:

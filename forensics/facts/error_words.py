@@ -10,6 +10,8 @@ from typing import Any
 
 from forensics.facts.event_rows import detail
 from forensics.model.incident import Code
+from forensics.model.said import Said
+from forensics.words import facts as words
 from parsers.patterns import regex
 
 # "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
@@ -26,12 +28,13 @@ _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 _BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
-def memory_sizes(text: str) -> str | None:
+def memory_sizes(text: str) -> Said | None:
     """What an allocation that failed asked for, and what was free: "2.00 GiB requested, 1.25 GiB free"; None: not told."""
     if (asked := _ASKED.search(text)) is None:
         return None
-    free = _FREE.search(text)
-    return f"{asked['asked']} requested" + (f", {free['is'] or free['was']} free" if free else "")
+    if (free := _FREE.search(text)) is None:
+        return words.REQUESTED(asked=asked["asked"])
+    return words.REQUESTED_FREE(asked=asked["asked"], free=free["is"] or free["was"])
 
 
 def without_numbers(text: str) -> str:

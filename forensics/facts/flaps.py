@@ -12,6 +12,8 @@ from typing import NamedTuple
 from forensics.facts.event_rows import detail, reference
 from forensics.facts.hardware import Record
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
+from forensics.words import facts as words
 
 _BAD = ("warning", "error", "fatal")
 
@@ -28,18 +30,14 @@ class Flap(NamedTuple):
     rises: tuple[tuple[Ref, float], ...]
 
     @property
-    def text(self) -> str:
+    def text(self) -> Said:
         """ "ib0 of node3 was down 3 times, 13.2 s in all, 8.0 s at the longest"."""
-        name = f"{self.port} of {self.host}"
+        port = words.PORT_OF(port=self.port, host=self.host)
         if not self.lasted:
-            return f"{name} went down, and no line says that it came back"
-        many, seconds = len(self.lasted), f"{sum(self.lasted):.3g} s"
-        times = (
-            f"once, for {seconds}"
-            if many == 1
-            else f"{many} times, {seconds} in all, {max(self.lasted):.3g} s at the longest"
-        )
-        return f"{name} was down {times}" + ("; it then went down for good" if self.is_down else "")
+            return words.STAYED_DOWN(port=port)
+        down = words.DOWN_ONCE if len(self.lasted) == 1 else words.DOWN_OFTEN
+        text = down(port=port, number=len(self.lasted), seconds=sum(self.lasted), longest=max(self.lasted))
+        return joined((text, words.THEN_FOR_GOOD if self.is_down else ""), "; ")
 
 
 def flaps(records: Iterable[Record]) -> list[Flap]:

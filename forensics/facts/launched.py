@@ -12,25 +12,29 @@ import polars as pl
 from forensics.facts.event_rows import detail, reference, rows
 from forensics.facts.series import in_order, series
 from forensics.model.ref import Ref
+from forensics.model.said import Said
+from forensics.words import facts as words
 from parsers.tables import TableName
 
 _APART_NS = 10_000_000_000  # a step may take that long without a call
-Said = tuple[str, tuple[Ref, ...]]
+Witness = tuple[Said, tuple[Ref, ...]]  # what is said, and where it is seen
 Counts = dict[tuple[Any, ...], int]
 
 
-def launched_since(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> tuple[list[Said], list[Said]]:
+def launched_since(
+    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame
+) -> tuple[list[Witness], list[Witness]]:
     """(for, against) a job that stood still, from the last two reports of a kind."""
     found = [pair for pair in (_json(tables["progress"]), _text(events)) if pair is not None]
-    stood: list[Said] = []
-    went_on: list[Said] = []
+    stood: list[Witness] = []
+    went_on: list[Witness] = []
     for (before, first), (after, last) in found:
         refs = (first, last)
         same = before.keys() & after.keys()
         if before.keys() != after.keys() or any(after[key] != before[key] for key in same):
-            went_on.append(("between two reports of RAS operations were launched", refs))
+            went_on.append((words.RAS_WENT_ON, refs))
         elif same:
-            stood.append(("between two reports of RAS no operation was launched", refs))
+            stood.append((words.RAS_STOOD, refs))
     return stood, went_on
 
 

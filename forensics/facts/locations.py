@@ -18,7 +18,9 @@ import polars as pl
 from forensics.assemble.identity import short_host, short_hosts
 from forensics.facts.event_rows import refs
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.texts import first_of
+from forensics.words import facts as words
 
 _LIKELY = 0.05  # chance below which a common place is none; usual
 _NAMED = 4  # hosts, and places that hold the same ones
@@ -45,24 +47,25 @@ class Shared(msgspec.Struct, frozen=True):
         return self.chance < _LIKELY
 
     @property
-    def name(self) -> str:
+    def name(self) -> Said:
         """ "switch leaf-3"."""
-        shown = [f"{sort} {name}" for sort, name in self.places]
-        return shown[0] if len(shown) == 1 else f"{', '.join(shown[:_NAMED])}{', …' if len(shown) > _NAMED else ''}"
+        names = [words.NAMED(sort=words.PLACE.get(sort, sort), name=name) for sort, name in self.places]
+        shown = joined(names[:_NAMED], ", ")
+        return words.AND_MORE(names=shown) if len(names) > _NAMED else shown
 
     @property
-    def text(self) -> str:
+    def text(self) -> Said:
         """The statement with its chance."""
-        who = listed(f"{host} {port}" if port else host for host, port in self.things)
-        what = "ports" if self.things[0][1] else "hosts"
-        every = f"{len(self.things)} of {self.of} in question" if len(self.things) < self.of else f"all {self.of}"
-        size = f"{self.there} of {self.placed} {what} of this job"
-        if not self.is_likely:
-            return f"{who} ({every}) share {self.name}, as do {size}: that is no more than chance"
-        return f"{who} ({every}) share {self.name}, which holds {size}: chance {self.chance:.2g}, over {self.asked} places asked"
+        few = len(self.things) < self.of
+        which = words.IN_QUESTION(number=len(self.things), of=self.of) if few else words.ALL_IN_QUESTION(of=self.of)
+        return (words.SHARED if self.is_likely else words.SHARED_BY_CHANCE)(
+            who=listed(f"{host} {port}" if port else host for host, port in self.things), which=which, place=self.name,
+            things=words.PORTS if self.things[0][1] else words.HOSTS, there=self.there, placed=self.placed,
+            chance=self.chance, asked=self.asked,
+        )  # fmt: skip
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> Said:
     """The first names of many."""
     return first_of(sorted(names), _NAMED)
 

@@ -18,7 +18,9 @@ from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.texts import first_of, ranks_text
+from forensics.words import settings as words
 from parsers.patterns import regex
 
 _FEWEST = 2  # others that tell their value
@@ -37,8 +39,8 @@ class Entry(NamedTuple):
     odd: tuple[str, ...] | Literal["other", "lower"]
     causes: tuple[Cause | None, ...]
     errors: tuple[str, ...]
-    why: str
-    source: str
+    why: Said
+    source: Said
 
 
 class OddSetting(NamedTuple):
@@ -46,71 +48,67 @@ class OddSetting(NamedTuple):
 
     name: str
     value: str
-    other: str
-    holders: str
-    others: str
+    other: Said
+    holders: Said
+    others: Said
     is_sure: bool
     entry: Entry
     refs: tuple[Ref, ...]
 
     @property
-    def text(self) -> str:
+    def text(self) -> Said:
         """ "mig_mode is Enabled on node3 and Disabled on 3 others, which explains it: … (source)"."""
-        explains = "which explains it" if self.is_sure else "which can explain it"
-        return (
-            f"{self.name} is {self.value} on {self.holders} and {self.other} on {self.others}, {explains}: {self.entry.why} "
-            f"({self.entry.source})"
-        )
+        return words.ODD(
+            name=self.name, value=self.value, holders=self.holders, other=self.other, others=self.others,
+            explains=words.EXPLAINS if self.is_sure else words.CAN_EXPLAIN, why=self.entry.why, source=self.entry.source,
+        )  # fmt: skip
 
 
 _ENDS: tuple[Cause, ...] = ("exception", "gpu_fault", "missing_ranks", "config_drift", "rank_died", "killed")
 _LAUNCH: tuple[Cause, ...] = ("wrong_interface", "missing_ranks", "store_timeout", "network_fault")
 _VALUES: tuple[Cause, ...] = ("nan_birth", "overflow", "bad_state", "comm_corruption", "replica_divergence")
 _WAITS: tuple[Cause | None, ...] = (None, "kernel_stuck", "collective_mismatch")
-_NCCL = "NCCL's documentation of its environment variables"
-_CUDA = "CUDA Runtime API, error types"
-_SMI = "manual of nvidia-smi"
 CATALOGUE: tuple[Entry, ...] = (
     Entry(("mig_mode",), ("enabled",), _ENDS, ("invalid device ordinal", "no cuda-capable device"),
-          "with MIG on, a process sees one instance of one GPU, so that no further device number exists",
-          "NVIDIA MIG User Guide, CUDA device enumeration; mlcommons/training#442"),
+          words.MIG_ONE_INSTANCE,
+          words.MIG_DEVICES),
     Entry(("mig_mode",), ("enabled",), ("gpu_oom", "straggler_compute"), (),
-          "with MIG on, a process has a part of the memory and of the multiprocessors", "NVIDIA MIG User Guide"),
+          words.MIG_A_PART, words.MIG),
     Entry(("compute_mode",), ("exclusive_process", "e. process", "exclusive_thread", "prohibited"), _ENDS,
           ("cuda-capable device(s) is/are busy", "all cuda-capable devices are busy"),
-          "in this mode a GPU takes one process, or none", f"{_CUDA}: cudaErrorDevicesUnavailable"),
+          words.ONE_PROCESS, words.DEVICES_UNAVAILABLE),
     Entry(("driver", "cuda"), "lower", _ENDS, ("cuda driver version is insufficient",),
-          "this driver is older than the CUDA of the program asks for", f"{_CUDA}: cudaErrorInsufficientDriver"),
+          words.OLD_DRIVER, words.INSUFFICIENT_DRIVER),
     Entry(("NCCL_IB_TIMEOUT", "NCCL_IB_RETRY_CNT", "MCCL_IB_TIMEOUT", "MCCL_IB_RETRY_CNT"), "lower", ("network_fault",),
-          ("12",), "it gives up a packet sooner than the others, with status 12, retries exceeded", _NCCL),
+          ("12",), words.GIVES_UP_SOONER, words.NCCL),
     Entry(("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"), "other", _LAUNCH, (),
-          "the interface that it listens on is another than that of its peers", _NCCL),
+          words.OTHER_INTERFACE, words.NCCL),
     Entry(("NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"), "other", _LAUNCH, (),
-          "the network or the adapter that it connects by is another than that of its peers", _NCCL),
+          words.OTHER_ADAPTER, words.NCCL),
     Entry(("NCCL_ALGO", "NCCL_PROTO", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_BUFFSIZE"), "other", _WAITS, (),
-          "members of a call that choose another algorithm, protocol or buffer than the others wait for ever",
-          "NVIDIA/nccl#1136"),
+          words.OTHER_ALGORITHM,
+          words.NCCL_1136),
     Entry(("nccl", "mccl", "rccl"), "other", (*_WAITS, "version_mismatch"), (),
-          "members with another version of the library may choose another algorithm", "NVIDIA/nccl#354"),
+          words.OTHER_LIBRARY, words.NCCL_354),
     Entry(("ecc_mode",), ("disabled",), _VALUES, (),
-          "with ECC off, a flipped bit of the GPU's memory is neither corrected nor reported", _SMI),
+          words.NO_ECC, words.SMI),
     Entry(("cublas", "cuda", "torch", "gpu_name"), "other", ("replica_divergence",), (),
-          "equal bits are promised by one version of cuBLAS on one architecture only", "cuBLAS, results reproducibility"),
+          words.OTHER_BITS, words.CUBLAS),
     Entry(("NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"), "other", ("replica_divergence",), (),
-          "products are rounded to another number of digits", "PyTorch, CUDA semantics: TF32; cuBLAS"),
+          words.OTHER_ROUNDING, words.TF32),
     Entry(("application_clock", "max_clock_sm", "power_limit"), "lower", ("straggler_compute",), (),
-          "the GPU may not run as fast, or draw as much, as the others", _SMI),
-    Entry(("gpu_name",), "other", ("straggler_compute",), (), "it is another product", _SMI),
+          words.LOWER_LIMIT, words.SMI),
+    Entry(("gpu_name",), "other", ("straggler_compute",), (), words.OTHER_PRODUCT, words.SMI),
     Entry(("CUDA_LAUNCH_BLOCKING",), ("1",), ("straggler_host", "straggler_compute"), (),
-          "every launch waits until its kernel has ended", "CUDA C++ Programming Guide, environment variables"),
+          words.LAUNCH_BLOCKS, words.CUDA_GUIDE),
     Entry(("OMP_NUM_THREADS",), "lower", ("straggler_host",), (),
-          "the work on the CPU has fewer threads", "PyTorch, performance tuning guide"),
+          words.FEWER_THREADS, words.TUNING),
     Entry(("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"), ("1",), ("straggler_network",), (),
-          "the fast way to its peers is switched off", _NCCL),
+          words.FAST_WAY_OFF, words.NCCL),
     Entry(("NCCL_IB_HCA", "NCCL_NET_GDR_LEVEL", "NCCL_P2P_LEVEL", "NCCL_CROSS_NIC"), "other", ("straggler_network",), (),
-          "the way to its peers is another than theirs", _NCCL),
+          words.OTHER_WAY, words.NCCL),
     Entry(("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"), "other", ("gpu_oom",), (),
-          "the allocator cuts and keeps memory in another way", "PyTorch, CUDA semantics: memory management"),
+          words.OTHER_ALLOCATOR, words.MEMORY),
 )  # fmt: skip
 
 
@@ -194,7 +192,7 @@ def _odd(name: str, held: Iterable[_Held], entry: Entry, is_named: bool) -> OddS
     holders = _names(one.who for one in odd if one.value == value)
     values = sorted({other.value for other in others})
     return OddSetting(
-        name, value, " or ".join(values[:_SHOWN]), holders, f"{len({one.who for one in others})} others",
+        name, value, joined(values[:_SHOWN], " or "), holders, words.OTHERS(number=len({one.who for one in others})),
         bool(entry.errors), entry, (odd[0].ref, others[0].ref),
     )  # fmt: skip
 
@@ -224,9 +222,9 @@ def _is_lower(value: str, others: Collection[str]) -> bool:
     return len(numbers) == len(texts) and numbers[0] <= _LESS * min(numbers[1:])
 
 
-def _names(who: Iterable[str]) -> str:
+def _names(who: Iterable[str]) -> Said:
     listed = list(dict.fromkeys(who))
     ranks = [int(name.removeprefix("rank ")) for name in listed if re.fullmatch(r"rank \d+", name)]
     places = [name for name in listed if not re.fullmatch(r"rank \d+", name)]
     parts = ([ranks_text(ranks)] if ranks else []) + ([first_of(places, _SHOWN)] if places else [])
-    return ", ".join(parts)
+    return joined(parts, ", ")

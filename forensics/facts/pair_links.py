@@ -17,6 +17,8 @@ from forensics.assemble.identity import short_hosts
 from forensics.facts.event_rows import refs
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.model.ref import Ref
+from forensics.model.said import Said
+from forensics.words import facts as words
 
 _PEERS = 4  # hosts, or pairs of one host, at least; the one that is compared included
 _AGREE = 0.6  # of the hosts have one name of a link
@@ -35,8 +37,11 @@ class OddPair(msgspec.Struct, frozen=True):
     refs: tuple[Ref, ...]
 
     @property
-    def text(self) -> str:
-        return f"{self.pair[0]}–{self.pair[1]} of {self.host}: {self.what}, at {self.peers} like pairs {self.usual}"
+    def text(self) -> Said:
+        one, other = self.pair
+        return words.PAIR_APART(
+            one=one, other=other, host=self.host, what=self.what, peers=self.peers, usual=self.usual
+        )
 
 
 class PairLinks(msgspec.Struct, frozen=True, dict=True):

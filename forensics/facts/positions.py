@@ -16,6 +16,8 @@ from forensics.facts.memberships import Memberships, group_name
 from forensics.facts.states import States
 from forensics.facts.told_positions import beside_timeouts, timed_out, told
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
+from forensics.model.said import Said
+from forensics.words import facts as words
 from parsers.tables import TableName
 
 SCHEMA: Mapping[str, pl.DataType] = {
@@ -85,7 +87,7 @@ def _recorded(states: States) -> pl.DataFrame:
         return _frame(())
     opened = states.open.filter(~pl.col("is_p2p"))
     root = pl.when(pl.col("kind").is_in(["broadcast", "reduce"])).then("root")
-    words = pl.concat_str(
+    call = pl.concat_str(
         [
             pl.col("kind").fill_null("operation"),
             pl.format(" of {} elements", "numel").fill_null(""),
@@ -94,7 +96,7 @@ def _recorded(states: States) -> pl.DataFrame:
         ]
     )
     said = opened.select(
-        "op", "rank", "kind", "file", words.alias("call"), "code", pl.col("time_created_ns").alias("since_ns"),
+        "op", "rank", "kind", "file", call.alias("call"), "code", pl.col("time_created_ns").alias("since_ns"),
         pl.col("record").alias("line"), pl.col("state").alias("how"),
     )  # fmt: skip
     names = [group_name(group, desc) for group, desc in states.groups.select("group", "desc").iter_rows()]
@@ -134,3 +136,9 @@ def _in_stacks(stacks: pl.DataFrame) -> pl.DataFrame:
          "line": record if line is None else line}
         for rank, op, file, line, record in rows.select("rank", "op", "file", "line", "record").iter_rows()
     )  # fmt: skip
+
+
+def call_text(call: str) -> Said:
+    """A value of the column `call`, for sentences."""
+    kind, of, what = call.partition(" of ")
+    return words.CALL_OF(kind=kind, what=what) if of else Said(call, call)

@@ -11,7 +11,9 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Code
 from forensics.model.names import Site
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.texts import SITE, ranks_text
+from forensics.words import facts as words
 
 
 def _rows(stacks: pl.DataFrame, ranks: Iterable[int]) -> list[dict[str, Any]]:
@@ -72,15 +74,18 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
         stacks.filter(~pl.col("rank").is_in(ranks) & (pl.col("site") == "communication")) if stacks.height else None
     )
     peers = others.height if others is not None else 0
-    beside = f"; {peers} other {'rank is' if peers == 1 else 'ranks are'} in communication" if peers else ""
+
+    def beside(text: Said) -> Said:
+        return joined((text, words.OTHERS_COMMUNICATE(peers) if peers else ""), "; ")
+
     for site, rows in sorted(by_site.items()):
         who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
         if site == "communication":
-            claims.append(Claim(f"the stack of {who} is in communication", "against", refs))
+            claims.append(Claim(words.STACK_IN_COMMUNICATION(who=who), "against", refs))
         elif site == "unknown":
-            claims.append(Claim(f"the stack of {who} is not in communication{beside}", "for", refs))
+            claims.append(Claim(beside(words.STACK_NOT_IN_COMMUNICATION(who=who)), "for", refs))
         else:
-            text = f"the stack shows {who} {SITE[site]}{beside or ', not in communication'}"
-            claims.append(Claim(text, "for", refs))
+            shows = words.STACK_SHOWS if peers else words.STACK_SHOWS_ALONE
+            claims.append(Claim(beside(shows(who=who, site=SITE[site])), "for", refs))
     return claims

@@ -9,6 +9,8 @@ quota has a cause of its own.
 import errno
 from typing import NamedTuple
 
+from forensics.model.said import Said
+from forensics.words import facts as words
 from parsers.patterns import regex
 
 _ERRNO = regex(r"\[Errno (?P<number>\d{1,3})\] (?P<words>[^:'\"\n]{1,80})(?:: ['\"](?P<path>[^'\"\n]{1,300})['\"])?")
@@ -27,13 +29,13 @@ class StorageError(NamedTuple):
     path: str | None
 
     @property
-    def holder(self) -> str:
+    def holder(self) -> Said:
         """What is to be looked at."""
-        return f"the storage that holds {self.path or 'what it read or wrote'}"
+        return words.STORAGE_OF(path=self.path or words.ITS_FILES)
 
     @property
-    def why(self) -> str:
-        return f"it answered {self.name} ({self.words}), which no program brings about"
+    def why(self) -> Said:
+        return words.STORAGE_ANSWERED(name=self.name, words=self.words)
 
 
 def storage_error(text: str) -> StorageError | None:

@@ -22,7 +22,9 @@ from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
 from forensics.model.ref import Ref
+from forensics.model.said import Said
 from forensics.model.told import told_by
+from forensics.words import facts as words
 from parsers.quantities import QUANTITIES
 from parsers.tables import TableName
 
@@ -69,15 +71,6 @@ _MORE = 10.0  # times the others
 _OFTEN, _SELDOM = 0.5, 0.1  # of the moments: a flag of the one, of its peers
 _THERMAL, _HARDWARE = 0x60, 0x88  # bits of NVML's clock event reasons
 _BYTES = ("port_bytes_received", "port_bytes_sent")
-_WORDS = {
-    "temperature_c": "temperature", "memory_temperature_c": "memory temperature", "sm_clock_mhz": "SM clock", "power_w": "power",
-    "power_limit_w": "power limit", "utilization_pct": "utilisation", "pcie_width": "PCIe width", "port_gbps": "link rate",
-    "nvlinks_active": "active NVLinks", "port_active": "link state", "throttle_thermal": "thermal throttling",
-    "throttle_hardware": "hardware slowdown", "remap_failed": "failed row remapping", "remap_pending": "row remapping that is pending",
-    "ecc_uncorrectable": "uncorrectable ECC errors", "ecc_correctable": "correctable ECC errors", "pcie_replays": "PCIe replays",
-    "nvlink_errors": "NVLink errors", "port_errors": "port errors", "port_downs": "link downs", "last_xid": "last Xid",
-    "traffic": "traffic",
-}  # fmt: skip
 
 
 class Apart(msgspec.Struct, frozen=True):
@@ -102,36 +95,37 @@ class Apart(msgspec.Struct, frozen=True):
     refs: tuple[Ref, ...]
 
     @property
-    def who(self) -> str:
+    def who(self) -> Said:
         """The device or port, in words."""
         device = self.pci or (str(self.index) if self.index is not None else None)
-        what = f"device {device}" if device else f"port {self.part}" if self.part else "a device"
-        place = f" of {self.host}" if self.host else ""
-        return f"{what}{place}" + (f" (rank {self.rank})" if self.rank is not None else "")
+        port = words.PORT(port=self.part) if self.part else words.SOME_DEVICE
+        thing = words.DEVICE(device=device) if device else port
+        thing = words.OF_HOST(thing=thing, host=self.host) if self.host else thing
+        return words.OF_RANK(thing=thing, rank=self.rank) if self.rank is not None else thing
 
     @property
-    def word(self) -> str:
+    def word(self) -> Said:
         """The quantity in words."""
-        return _WORDS[self.quantity]
+        return words.QUANTITY[self.quantity]
 
     @property
-    def seen(self) -> str:
+    def seen(self) -> Said:
         """What the sampling could show."""
         if self.moments < 2:
-            return "seen at one moment"
-        every = f"sampled every {self.interval_s:.0f} s" if self.interval_s else f"{self.moments} samples"
-        return f"{every}: what is shorter could not be seen" if self.interval_s else every
+            return words.ONE_MOMENT
+        return words.SAMPLED_EVERY(seconds=self.interval_s) if self.interval_s else words.SAMPLES(number=self.moments)
 
     @property
-    def text(self) -> str:
+    def text(self) -> Said:
         """The statement, with figures, peers and the sampling."""
-        words, unit = _WORDS[self.quantity], QUANTITIES.get(self.quantity, "")
+        unit = QUANTITIES.get(self.quantity, "")
+        said = {"who": self.who, "peers": self.peers, "seen": self.seen, "quantity": self.word}
         if self.quantity == "traffic":
-            return f"{self.who}: its traffic fell to zero, that of {self.peers} others went on; {self.seen}"
+            return words.TRAFFIC_ENDED(**said)
         if unit == "flag" and self.quantity != "port_active":
-            return f"{self.who}: {words}, of {self.peers} peers none or hardly any; {self.seen}"
+            return words.FLAG_SET(**said)
         unit = "" if unit in ("count", "flag", "links", "code", "lanes") else f" {unit}"
-        return f"{self.who}: {words} {self.value:.6g}{unit}, at the median of {self.peers} peers {self.centre:.6g}{unit}; {self.seen}"
+        return words.VALUE_APART(**said, value=self.value, centre=self.centre, unit=unit)
 
 
 @told_by("devices", nothing=tuple[Apart, ...])

@@ -12,8 +12,9 @@ import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import reference
-from forensics.facts.launched import launched_since
+from forensics.facts.launched import Witness, launched_since
 from forensics.model.ref import Ref
+from forensics.words import facts as words
 from parsers.tables import TableName, spelled
 
 GAVE_UP = (
@@ -28,23 +29,23 @@ _ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
 class TimeWitness(msgspec.Struct, frozen=True):
     """Sentences and places for and against a long wait; both empty: nothing tells."""
 
-    stood: tuple[tuple[str, tuple[Ref, ...]], ...] = ()
-    went_on: tuple[tuple[str, tuple[Ref, ...]], ...] = ()
+    stood: tuple[Witness, ...] = ()
+    went_on: tuple[Witness, ...] = ()
 
 
 def time_witness(
     tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame | None, stacks: pl.DataFrame
 ) -> TimeWitness:
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
-    stood = []
+    stood: list[Witness] = []
     of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
     gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
-        stood.append(("a wait was given up", refs))
+        stood.append((words.WAIT_GIVEN_UP, refs))
     if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
-        stood.append(("between two snapshots processes did not move", refs))
+        stood.append((words.DID_NOT_MOVE, refs))
     silent, moved = launched_since(tables, events)
     stood += silent
     if opened is None or not opened.height:
@@ -70,7 +71,7 @@ def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:
     )
 
 
-def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
+def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
     """The watchdog took a collective from its list though it was never completed: it had timed out."""
     recorded = tables["operations"].select("file", "record", "retired", "is_p2p", "state")
     rows = recorded.filter(
@@ -79,12 +80,10 @@ def _retired(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> 
     given_up = opened.join(
         spelled(rows.select("file", "record")), on=["file", "record"], how="semi", maintain_order="left"
     )
-    return [("an operation was retired unfinished", _refs(given_up))] if given_up.height else []
+    return [(words.RETIRED_UNFINISHED, _refs(given_up))] if given_up.height else []
 
 
-def _old(
-    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame
-) -> list[tuple[str, tuple[Ref, ...]]]:
+def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame) -> list[Witness]:
     """An open operation is older, by the records of its own process, than any step took, and near its time-out."""
     steps = tables["steps"].drop_nulls(["time_ns", "rank"]).sort("file", "rank", "time_ns")
     longest = steps.select(pl.col("time_ns").diff().over("file", "rank")).to_series().max()
@@ -102,10 +101,10 @@ def _old(
         (pl.col("timeout_ms") * _MS_NS * _NEAR), pl.lit(longest if isinstance(longest, int) else 0)
     )
     old = aged.filter((pl.col("age") > limit) & pl.col("timeout_ms").is_not_null())
-    return [("an operation is open since long before the newest line of its process", _refs(old))] if old.height else []
+    return [(words.OPEN_SINCE_LONG, _refs(old))] if old.height else []
 
 
-def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[tuple[str, tuple[Ref, ...]]]:
+def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
     """Steps that the same rank completed after the operation began that its record shows as open."""
     begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
     steps = tables["steps"].filter(
@@ -119,4 +118,4 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
         Ref(file=file, line=line, text=f"rank {rank}: step {step}")
         for rank, step, file, line in later.select("rank", "step", "file", "line").head(2).iter_rows()
     )
-    return [("a later step was completed", refs)] if refs else []
+    return [(words.LATER_STEP, refs)] if refs else []

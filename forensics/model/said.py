@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", "/": "/", " ": " ",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
 }  # fmt: skip
 
 

@@ -65,20 +65,21 @@ def _completions(case: Case) -> dict[Said, Claim]:
     ends = case.events.filter(pl.col("kind") == "job_end").sort("file", "line")
     if ended:
         places = [ref for rank in ended[:3] for ref in case.ends[rank].refs[:1]]
-        who = words.PROCESSES(len(ended))
+        who: str = words.PROCESSES(len(ended))
         if case.is_world_told and len(case.expected) > len(ended):
-            who = words.PROCESSES_OF_JOB(number=len(ended), job=len(case.expected))
+            who = words.PROCESSES_OF_ALL(some=len(ended), size=len(case.expected))
         text = words.REPORTED_NORMAL_END(processes=who)
         claims[words.ENDED_NORMALLY(processes=who)] = Claim(text, "for", tuple(places))
     elif agents := case.ended_agents:
-        text = words.LAUNCHERS_SAY_ENDED(launchers=words.LAUNCHERS(len(agents)))
+        text = words.LAUNCHERS_SAW_NORMAL_END(launchers=words.LAUNCHERS_SAY(len(agents)))
         claims[text] = Claim(text, "for", refs(agents))
     elif told := ended_steps(case.events):
-        text = words.STEPS_ENDED(steps=words.ITS_STEP if len(told) == 1 else words.ALL_STEPS(number=len(told)))
+        which = words.ITS_STEP if len(told) == 1 else words.ALL_STEPS(number=len(told))
+        text = words.SCHEDULER_SAW_STATUS_0(which=which)
         claims[text] = Claim(text, "for", refs(told))
     elif ends.height:
-        shown = refs(ends.iter_rows(named=True), 3)
-        claims[words.JOB_SAYS_IT_ENDED] = Claim(words.CAME_TO_ITS_END, "for", shown)
+        lines = refs(ends.iter_rows(named=True), 3)
+        claims[words.JOB_SAYS_IT_ENDED] = Claim(words.LINE_SAYS_JOB_ENDED, "for", lines)
     steps = case.tables["steps"].filter(pl.col("step").is_not_null()).sort("step", "file", "line")
     last = steps.group_by("rank").agg(pl.col("step").max())["step"]
     if len(last) and last.n_unique() == 1 and (ended or ends.height):

@@ -4,6 +4,22 @@ from collections.abc import Mapping
 
 from forensics.model.names import Reason
 from forensics.model.said import Form, Noun, Said
+from forensics.words.facts import CALL as CALL
+from forensics.words.facts import STACK_SHOWS as STACK_SHOWS
+from forensics.words.several import A_PROCESS as A_PROCESS
+from forensics.words.several import ALL_DUMPS as ALL_DUMPS
+from forensics.words.several import ALL_IN as ALL_IN
+from forensics.words.several import ALL_STACKS as ALL_STACKS
+from forensics.words.several import DUMPS_AND_STACKS as DUMPS_AND_STACKS
+from forensics.words.several import LOG_AND_STACK as LOG_AND_STACK
+from forensics.words.several import LOG_STACK_HOST as LOG_STACK_HOST
+from forensics.words.several import LOG_STACK_KERNEL as LOG_STACK_KERNEL
+from forensics.words.several import LOOK_ALIKE as LOOK_ALIKE
+from forensics.words.several import ON_HOSTS as ON_HOSTS
+from forensics.words.several import PROCESSES as PROCESSES
+from forensics.words.several import THE_JOB as THE_JOB
+from forensics.words.several import UNDECIDED as UNDECIDED
+from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
 
 # --- absent: who is behind, by counters, lists and reports -----------------------------------------------------------
 BY: Mapping[str, Said] = {  # source of positions → how its word is cited
@@ -17,7 +33,6 @@ MEMBERS = Noun("member", "members", "个成员")
 SOME_MEMBERS = Said("members of a group", "某进程组的部分成员")
 MONITORED_BARRIER = Said("a monitored barrier", "monitored barrier")
 SAYS = Form("{kind}, {group} says", "{kind}（{group}）")
-CALL = Form("{kind} #{number} of {group}", "{group} 的 {kind} #{number}")
 ANY_CALL = Said("call", "调用")
 NO_CALL = Said("none", "无")
 DID_NOT_REACH = Form("{who} did not reach {barrier}", "{who} 未到达 {barrier}")
@@ -45,4 +60,303 @@ ABSENT_DOUBT: Mapping[Reason, Said] = {
     "conflicting_evidence": Said("it timed out itself", "它自身也超时了"),
 }
 WHOLE_LOG = Form("the whole log of {who}", "{who} 的完整日志")
-ALL_DUMPS = Said("Flight Recorder dumps of all ranks", "所有 rank 的 Flight Recorder 转储")
+
+# --- all_entered: everybody is in, nobody done -----------------------------------------------------------------------
+BY_STACK_ALONE = Form("{who} by the stack alone", "其中 {who} 仅据调用栈")
+ENTERED_NONE_FINISHED = Form(
+    "all members of {call} entered it and none finished; {alike}", "{call}：成员均已进入，无一完成；{alike}"
+)
+TOUCH_ALL = (  # several explanations, one
+    Form("{hosts} touch all {number} stalled operations", "{number} 个停滞的操作都涉及 {hosts}"),
+    Form("{hosts} touches all {number} stalled operations", "{number} 个停滞的操作都涉及 {hosts}"),
+)
+GROUPS_PASS = Said("the stalled groups pass through it", "停滞的进程组都经过该节点")
+INSIDE_OF_MEMBERS = Said(
+    "NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",
+    "各成员的 NCCL_DEBUG=INFO 日志、NCCL RAS 状态、网卡计数，以及 pstack 或 cuda-gdb 输出",
+)
+
+# --- deadlock_cycle --------------------------------------------------------------------------------------------------
+WAIT_IN_FOR = (  # several ranks, one
+    Form("{who} wait in {call} for {missing}", "{who} 在 {call} 中等待 {missing}"),
+    Form("{who} waits in {call} for {missing}", "{who} 在 {call} 中等待 {missing}"),
+)
+CALL_AT = Form("{call} (called at {code})", "{call}（调用于 {code}）")
+STACKS_COMMUNICATE = Form("the stacks of {who} are in communication", "{who} 的调用栈在通信中")
+MESSAGES_OF = Form("sends and receives of {groups}", "{groups} 的点对点通信")
+THE_GROUPS = Form("the groups {groups}", "进程组 {groups}")
+DEADLOCK = Form(
+    "Deadlock: {who} wait for each other over {what}; the records do not show which side changed the order.",
+    "死锁：{who} 互相等待（{what}）；记录未表明哪一方改变了顺序。",
+)
+UNDELIVERED = Form(
+    "{who} have issued the messages that they exchange over {groups}, and none arrives; "
+    "a fault of the network and a fault of their GPUs look alike here",
+    "{who} 均已发起 {groups} 中的点对点通信，但无一到达；仅凭这些无法区分网络故障与 GPU 故障",
+)
+LOGS_OF_BOTH_ENDS = Said(
+    "NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends", "两端的 NCCL_DEBUG=INFO 日志、网卡计数与调用栈"
+)
+
+# --- did_not_give_up -------------------------------------------------------------------------------------------------
+REPORTED_NEITHER = Form(
+    "{waited} waited until a timeout or a broken connection; {rest} reported neither",
+    "{waited} 等待至超时或连接断开；{rest} 两者均未上报",
+)
+NOT_IN_BUNDLE = Form("{text} (the bundle has no record of {who})", "{text}（证据包中无 {who} 的记录）")
+STOPPED_OR = Form("Either {who} stopped, or {other}", "可能是 {who} 已停止，也可能是{other}")
+OWN_CALL = Said("one of the ranks that waited made a call of its own", "某个等待的 rank 调用了不同的操作")
+GAVE_UP_ELSEWHERE = Form(
+    "{own_call}: most gave up at one line of the program, {where}",
+    "{own_call}：多数 rank 在同一行代码处超时，而 {where}",
+)
+RANK_AT = Form("rank {rank} at {file}:{line}", "rank {rank} 在 {file}:{line}")
+LOG_STACK_RECORD = Form(
+    "the log, the stack and the flight record of {who}", "{who} 的日志、调用栈与 Flight Recorder 转储"
+)
+
+# --- lost_heartbeat, no_heartbeat ------------------------------------------------------------------------------------
+NO_MORE_BEATS = Form("{who} stopped sending heartbeats", "{who} 停止发送心跳")
+BEAT_IS_OLD = Form(
+    "the last heartbeat of {who} is {seconds:.0f} s older than the newest of {members} members",
+    "{who} 的最后一次心跳比 {members} 个成员中最新的早 {seconds:.0f} s",
+)
+DEAD_HELD_CUT_OFF = Form(
+    "{text}: dead, held up in a call, or cut off from {what}", "{text}：可能已退出、阻塞于某次调用，或与{what}断开"
+)
+THE_NETWORK, THE_COLLECTOR = Said("the network", "网络"), Said("the collector", "采集端")
+WATCHDOG_STUCK = Form(
+    "the watchdog of {who} made no progress: a collective, a call to the device or a lock held it",
+    "{who} 的 watchdog 无进展：阻塞于集合通信、GPU 调用或锁",
+)
+SOME_MEMBER = Said("a rank of a group", "某进程组的一个 rank")
+NOTHING_HANGS = Form("that of {who} shows nothing that does not end", "{who} 的计时器未显示有未结束的 kernel")
+
+# --- mismatch --------------------------------------------------------------------------------------------------------
+DIFFERENT_CALLS = Said(
+    "members of a group announced different collectives at the same place",
+    "同一进程组的成员在同一位置发起了不同的集合通信",
+)
+CROSSED = Form(
+    "{few} launched {one} in {group}, {many} {other}: neither is a part of the other",
+    "{few} 在 {group} 中启动了 {one}，{many} 启动了 {other}：互不包含",
+)
+BROUGHT = Form("called {call}", "调用 {call}")
+BROUGHT_AT = Form("called {call} at {code}", "调用 {call}，位于 {code}")
+DIFFER = Form("{few} {one}, where {many} {other}", "{few} {one}；而 {many} {other}")
+DIFFER_IN = Form(
+    "{few} {one} as call #{number} of {group}, where {many} {other}",
+    "{group} 的 #{number}：{few} {one}；而 {many} {other}",
+)
+BY_THEIR_STACK = Form(
+    "{number} members without a usable record are in {call} by their stack",
+    "{number} 个无可用记录的成员据调用栈处于 {call}",
+)
+MISMATCH = Form("Collective mismatch: {text}", "集合通信不一致：{text}")
+NO_MAJORITY = Said("No majority of the group decides which side is wrong", "组内没有多数能判定哪一方有误")
+DETAIL_AND_STACKS = Said(
+    "TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",
+    "TORCH_DISTRIBUTED_DEBUG=DETAIL 日志、Flight Recorder 转储，以及每个成员的调用栈",
+)
+
+# --- never_entered ---------------------------------------------------------------------------------------------------
+NEVER_ENTERED = Form("{who} never entered {call}", "{who} 未进入 {call}")
+NEVER_ENTERED_BECAUSE = Form("{who} never entered {call}: {why}", "{who} 未进入 {call}：{why}")
+MEMBERS_WAIT = Noun("member waits", "members wait", "个成员在其中等待")
+IN_IT = Form("{members} in it", "{members}")
+IN_IT_WHO = Form("{members} in it ({who})", "{members}（{who}）")
+RANKS_WAIT = Form("{number} ranks wait", "{number} 个 rank 在等待")
+RANKS_WAIT_IN = Form("{number} ranks wait in {call}", "{number} 个 rank 在 {call} 中等待")
+SOME_OF, ALL_OF = Form("{number} of {total}", "{total} 个中的 {number} 个"), Form("all {total}", "全部 {total} 个")
+WAIT_FOR = (  # several ranks, one
+    Form(
+        "{which} waiting ranks wait for {who}, directly or through others",
+        "等待的 rank（{which}）都在（间接）等待 {who}",
+    ),
+    Form(
+        "{which} waiting ranks waits for {who}, directly or through others",
+        "等待的 rank（{which}）在（间接）等待 {who}",
+    ),
+)
+PEERS_UNKNOWN = Form(
+    "{who} wait in sends and receives whose peers are not recorded, and no other rank is outside communication",
+    "{who} 在等待对端无记录的点对点通信，而其他 rank 都在通信中",
+)
+EITHER_WAY = Form(
+    "{who} left no usable record: waiting and being at fault are both possible",
+    "{who} 无可用记录：可能在等待，也可能是故障 rank",
+)
+DUMP_AND_STACK = Form("Flight Recorder dump and stack of {who}", "{who} 的 Flight Recorder 转储与调用栈")
+P2P_NOT_RECORDED = Said(
+    "this backend records no send and recv, and there is no stack of them: one may wait for another",
+    "该后端不记录 send 和 recv，也没有它们的调用栈：其中一个可能在等待另一个",
+)
+FEW_OR_MANY = Said(
+    "either those that did not enter miss a call, or the few that wait made one too many",
+    "可能是未进入的一方少调用一次，也可能是少数等待的一方多调用一次",
+)
+WHO_WAITS_FOR_WHOM = Form(
+    "{call} waits for {who}, but the records do not show who waits for whom: {why}.",
+    "{call} 在等待 {who}，但记录未表明谁在等谁：{why}。",
+)
+NO_FLIGHT_RECORD = Form("{who}: no usable flight record", "{who}：无可用的 Flight Recorder 记录")
+IF_ENTERED = Form(
+    "if {who} did enter {call}, a link, an adapter, a switch or a stuck kernel may be at fault instead",
+    "若 {who} 其实已进入 {call}，则也可能是链路、网卡、交换机故障或 kernel 卡死",
+)
+LONELY_DEVICE = Form(
+    "{who} may have a stopped device: the other members of the call that it is in left no record",
+    "{who} 的 GPU 可能已停止：其所在调用的其他成员无记录",
+)
+GAVE_UP_WITH_OTHERS = Form(
+    "{who} left no flight record, but timed out in calls that others had not ended",
+    "{who} 无 Flight Recorder 记录，但在其他 rank 尚未结束的调用中超时",
+)
+CANNOT_HOLD_ALL = Form(
+    "{who} left no record either, but not every waiting rank can be held up by them, by the order of calls of their peers",
+    "{who} 同样无记录，但按对端的调用顺序，它们无法使所有等待的 rank 停住",
+)
+WAIT_FOR_UNRECORDED = Form(
+    "no rank with a record explains the {number} waiting ranks; they wait for ranks that left no usable record",
+    "有记录的 rank 都无法解释这 {number} 个等待的 rank；它们在等待无可用记录的 rank",
+)
+WITHOUT_RECORD = Form("{who}, which left no usable record", "{who}（无可用记录）")
+ALONE_WITH_SUCH = Form("{who}, alone in a call with such ranks", "{who}（在某次调用中，其他成员均无记录）")
+MAY_BE_AT_FAULT = Form("{who}, may be at fault", "{who} 可能是故障 rank")
+
+# --- no_answer -------------------------------------------------------------------------------------------------------
+DEAD_BY_RAS = Form("{who} is dead, as RAS reports", "据 RAS 报告，{who} 已退出")
+SILENT_BY_RAS = Form("{who} did not answer, as RAS reports", "据 RAS 报告，{who} 无应答")
+OF_A_COMMUNICATOR = Form("ranks {numbers} of a communicator", "某通信域的 rank {numbers}")
+
+# --- novel_line ------------------------------------------------------------------------------------------------------
+KINDS = Noun("kind", "kinds", "种")
+PRINTS_ALONE = Form(
+    "{who} alone prints {kinds} of lines: “{line}”, {compared}", "只有 {who} 打印了 {kinds}日志行：“{line}”，{compared}"
+)
+NOT_BEFORE = Said("and no earlier attempt did", "此前的启动中未出现")
+NO_ATTEMPT_BEFORE = Said("but no earlier attempt is there to compare with", "但没有更早的启动可供比较")
+A_HINT = Form("A hint, not a cause: {text}.", "仅为线索，不是原因：{text}。")
+LOGS_OF_GOOD_RUN = Said("logs of a good run of the same job", "同一作业正常运行时的日志")
+RECORDS_AND_STACKS = Said(
+    "flight-recorder and py-spy dumps of all ranks", "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈"
+)
+
+# --- odd_stack -------------------------------------------------------------------------------------------------------
+IS_AT = (  # several, one
+    Form("{who} are {site}", "{who} 停在{site}"),
+    Form("{who} is {site}", "{who} 停在{site}"),
+)
+THEY_WAIT_IN = Form("{number} processes wait ({ops})", "{number} 个进程在等待（{ops}）")
+KIND_UNKNOWN = Said("kind unknown", "类型未知")
+WHILE_OTHERS_WAIT = Form("{doing} while {number} processes wait", "{doing}，同时 {number} 个进程在等待")
+MOVED_ON = (  # several, one
+    Said(
+        "between two snapshots some of them moved on, which is slow, not stuck",
+        "两次快照之间部分进程有推进，是慢而非卡死",
+    ),
+    Said("between two snapshots it moved on, which is slow, not stuck", "两次快照之间有推进，是慢而非卡死"),
+)
+AT_CTRL_C = Form("when somebody pressed Ctrl-C, {text}", "有人按下 Ctrl-C 时，{text}")
+DUMPS = Said("Flight Recorder dumps", "Flight Recorder 转储")
+SECOND_STACKS = Said(
+    "a second stack dump a minute later, and Flight Recorder dumps",
+    "一分钟后再采集一次调用栈，并收集 Flight Recorder 转储",
+)
+
+# --- received_size ---------------------------------------------------------------------------------------------------
+OTHER_SIZE = Form("{who} received a message of another size than its call expects", "{who} 收到的消息大小与其调用不符")
+OTHER_CALLS = Form(
+    "Members of a group call different operations: {who} received a message of another size than expected. "
+    "Either end may be the one that is wrong.",
+    "同一进程组的成员调用了不同的操作：{who} 收到的消息大小与预期不符。两端都可能有误。",
+)
+DUMPS_OR_DETAIL = Said(
+    "Flight Recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",
+    "所有 rank 的 Flight Recorder 转储，或 TORCH_DISTRIBUTED_DEBUG=DETAIL 日志",
+)
+
+# --- silent_member ---------------------------------------------------------------------------------------------------
+SOMEBODY_WAITED = Said(
+    "a process whose rank is not recorded waited for others until a time-out",
+    "某进程（rank 无记录）等待其他 rank 直至超时",
+)
+NOT_SAID_FOR_WHOM = Said("the lines do not say whom for", "日志行未说明在等谁")
+LOGS_OF_ALL = Said(
+    "logs and py-spy dumps of all processes, those that the line waits for above all",
+    "所有进程的日志与 py-spy 调用栈，首先是该行所等待的进程",
+)
+ALL_OTHERS_TIMED_OUT = Form(
+    "all other members of {group} timed out in {kind} {number}; rank {rank} did not, and was alive",
+    "{group} 的其他成员均在 {kind} {number} 中超时；rank {rank} 未超时，且进程存活",
+)
+TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
+TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
+SOME_RANKS = Form("{number} ranks", "{number} 个 rank")
+SOME_COLLECTIVE = Said("a collective", "集合通信")
+WATCHDOG_HELD = Form(
+    "the watchdog of {who} made no progress: a lock or a call to the device holds it",
+    "{who} 的 watchdog 无进展：阻塞于锁或 GPU 调用",
+)
+ALL_DUMPS_AND_RAS = Said(
+    "Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",
+    "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈；NCCL RAS 状态",
+)
+SAME_OPERATION = Said("all members wait in the same operation", "所有成员等待于同一操作")
+SAME_OPERATION_RAS = Said("all members wait in the same operation, says RAS", "据 RAS，所有成员等待于同一操作")
+NO_TIMEOUT_PRINTED = Form(
+    "{who} of the group printed no timeout; that does not prove that they were absent",
+    "组内 {who} 未打印超时；这不能证明其未进入",
+)
+MOST_LEFT_NO_LINE = Said("most members of the group left no line", "组内多数成员没有日志行")
+OTHER_OPERATIONS = Said("the members wait in different operations", "各成员等待于不同的操作")
+WATCHDOG_STUCK_NO_LIST = Form(
+    "the watchdog of {who} got stuck, and no line lists the members of the group",
+    "{who} 的 watchdog 卡住，且无日志列出组的成员",
+)
+REST_PRINTED_NONE = Form(
+    "{whole} {who} printed no timeout, and no line lists the members of the group",
+    "{whole} {who} 未打印超时，且无日志列出组的成员",
+)
+OF_THE_JOB = Said("of the whole job", "整个作业中")
+OF_THOSE_HEARD = Said("of those that left a line", "有日志的 rank 中")
+WAITED_ITSELF = Said(
+    "a rank that times out was waiting itself, and no line lists the members of the group",
+    "超时的 rank 自身在等待，且无日志列出组的成员",
+)
+RAS_FINE = Said("RAS reports no missing rank and no mismatch", "RAS 报告没有缺失的 rank，也没有不一致")
+
+# --- silent_process --------------------------------------------------------------------------------------------------
+GAVE_NO_STACK = Form("{who} gave no stack", "{who} 未能采到调用栈")
+OTHER_RANKS_WAIT = Form("{number} other ranks wait", "其他 {number} 个 rank 在等待")
+ANSWERED_THERE = Form("on {host} {who} answered", "{host} 上的 {who} 可以采到")
+NO_SAMPLER = Said("several of its processes answer no sampler", "该节点上多个进程无法采到调用栈")
+STATES_AND_DUMPS = Form(
+    "process states and kernel stacks of {who}; Flight Recorder dumps of all ranks",
+    "{who} 的进程状态与内核栈；所有 rank 的 Flight Recorder 转储",
+)
+
+# --- stopped_from_outside --------------------------------------------------------------------------------------------
+STOPPED_BY: Mapping[str, Said] = {  # code of a scheduler's word, or a signal to a launcher
+    "time_limit": Said("the scheduler ended the job at its time limit", "作业达到时间上限，被调度器结束"),
+    "preemption": Said("the scheduler took the job's nodes for another job", "调度器把该作业的节点让给了其他作业"),
+    "cancelled": Said("somebody cancelled the job", "作业被人为取消"),
+    "SIGINT": Said("somebody stopped the launcher with Ctrl-C (SIGINT)", "启动器被 Ctrl-C（SIGINT）停止"),
+    "SIGHUP": Said(
+        "the terminal or the session that the launcher ran in was closed (SIGHUP)",
+        "启动器所在的终端或会话被关闭（SIGHUP）",
+    ),
+}
+CTRL_C = Form(
+    "somebody stopped the job with Ctrl-C ({who} ended by KeyboardInterrupt)",
+    "作业被 Ctrl-C 停止（{who} 因 KeyboardInterrupt 退出）",
+)
+ITS_PROCESSES = Said("processes of it", "其进程")
+TOLD_TO_STOP = Form("the launcher was told to stop ({signals})", "启动器收到停止信号（{signals}）")
+SENDER_NOT_RECORDED = Said("who told it is not recorded", "发送者无记录")
+NO_FAULT_BEFORE = Said("no line shows a fault before that", "此前无日志表明有故障")
+FROM_OUTSIDE = Said("the job was stopped from outside", "作业是被外部停止的")
+BEFORE_STOPPING = Said(
+    "stacks and Flight Recorder dumps of all ranks before you stop the job, if it hangs",
+    "若作业卡死，停止前采集所有 rank 的调用栈与 Flight Recorder 转储",
+)

@@ -86,29 +86,31 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
 _BUFFERS = r"^[0-9a-f]{1,15} sendbuff [!-~]+ recvbuff [!-~]+$"
 _END = (
     r"^(?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op \d{1,12} root (?P<root>-?\d{1,9}) "
-    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d{1,9}\] stream (?:0x[0-9a-f]+|\(nil\))"
-    r"(?: task \d+ globalrank \d+)?\r?$"
+    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d{1,9}$"
 )
+_STREAM = r"^(?:0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank \d+)?\r?$"
 
 
 class DenseCollectives:
     """Reads windows of such lines, as dense.DenseLines says.
 
-    A line is cut in three: `<prefix> <op>`: opCount `<hex> sendbuff <p> recvbuff <p>` count `<rest>`. The first and the
-    last part repeat: each becomes a category, and is read once. Only whole lines that hold one record are taken.
+    A line is cut in four: `<prefix> <op>`: opCount `<hex> sendbuff <p> recvbuff <p>` count `<n> …`] stream `<p>`. The
+    first and the third part repeat: each becomes a category, and is read once. Only whole lines that hold one record are
+    taken.
     """
 
     def __init__(self, decorate: Decorate) -> None:
-        self._decorate = decorate
-        self._heads: pl.DataFrame | None = None  # head, and what it says; kind null: not such a line
-        self._ends: pl.DataFrame | None = None
+        self._heads = _Parts(lambda new: _read_heads(new, decorate), "kind")
+        self._ends = _Parts(_read_ends, "pointer")
 
     def read(self, window: pl.DataFrame) -> pl.DataFrame:
         """Columns line and text → columns line, seq, head, end of the lines that are taken; the last two are categories."""
         halves = pl.col("text").str.splitn(": opCount ", 2).struct.rename_fields(["head", "rest"])
         parts = pl.col("rest").str.splitn(" count ", 2).struct.rename_fields(["buffers", "end"])
+        thirds = pl.col("end").str.splitn("] stream ", 2).struct.rename_fields(["end", "stream"])
         cut = window.select("line", halves).unnest("text").with_columns(parts).unnest("rest")
-        formed = pl.col("buffers").str.contains(_BUFFERS)
+        cut = cut.with_columns(thirds).unnest("end")
+        formed = pl.col("buffers").str.contains(_BUFFERS) & pl.col("stream").str.contains(_STREAM)
         number = pl.col("buffers").str.splitn(" ", 2).struct.field("field_0")
         read = cut.select(
             "line",
@@ -116,16 +118,14 @@ class DenseCollectives:
             pl.when(formed).then("head").cast(pl.Categorical).alias("head"),
             pl.when(formed).then("end").cast(pl.Categorical).alias("end"),
         )
-        heads, ends = self._learn(read)
-        known = read.join(heads.drop_nulls("kind"), on="head", how="semi", maintain_order="left")
-        return known.join(ends.drop_nulls("pointer"), on="end", how="semi", maintain_order="left")
+        heads, ends = self._heads.with_those(read["head"]), self._ends.with_those(read["end"])
+        known = read.join(heads, on="head", how="semi", maintain_order="left")
+        return known.join(ends, on="end", how="semi", maintain_order="left")
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
         """Narrow rows → columns of `operations`."""
-        if self._heads is None or self._ends is None:
-            return pl.DataFrame()
-        whole = kept.join(self._heads, on="head", how="left", maintain_order="left")
-        whole = whole.join(self._ends, on="end", how="left", maintain_order="left")
+        whole = kept.join(self._heads.read, on="head", how="left", maintain_order="left")
+        whole = whole.join(self._ends.read, on="end", how="left", maintain_order="left")
         return whole.select(
             "host", "pid", "thread", "backend", "kind", "is_p2p", "time_created_ns", "input_sizes", "input_dtypes",
             "seq", "line",
@@ -136,21 +136,24 @@ class DenseCollectives:
             state=pl.lit("scheduled"),
         )  # fmt: skip
 
-    def _learn(self, read: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The known parts, those of this window included."""
-        self._heads = _extended(self._heads, read["head"], lambda new: _read_heads(new, self._decorate))
-        self._ends = _extended(self._ends, read["end"], _read_ends)
-        return self._heads, self._ends
 
+class _Parts:
+    """The different texts of a part of lines in one file, each read once."""
 
-def _extended(known: pl.DataFrame | None, parts: pl.Series, read: Callable[[pl.Series], pl.DataFrame]) -> pl.DataFrame:
-    """The parts that are known, each with what it says, and those of `parts` that are new."""
-    new = parts.unique().drop_nulls()
-    new = new if known is None else new.filter(~new.is_in(known[parts.name].implode()))
-    if known is not None and new.is_empty():
-        return known
-    made = read(new.cast(pl.String)).insert_column(0, new)
-    return made if known is None else pl.concat([known, made])
+    def __init__(self, understand: Callable[[pl.Series], pl.DataFrame], needed: str) -> None:
+        self._understand, self._needed = understand, needed
+        self._seen: set[str | None] = {None}
+        self.read = pl.DataFrame()  # the texts that say what is needed, as categories, each with all that it says
+
+    def with_those(self, parts: pl.Series) -> pl.DataFrame:
+        """All that is known when the texts of `parts` are."""
+        new = [text for text in parts.unique().to_list() if text not in self._seen]
+        if new or not self.read.columns:
+            self._seen.update(new)
+            texts = pl.Series(parts.name, new, dtype=pl.String)
+            made = self._understand(texts).insert_column(0, texts.cast(parts.dtype)).drop_nulls(self._needed)
+            self.read = pl.concat([self.read, made]) if self.read.columns else made
+        return self.read
 
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:

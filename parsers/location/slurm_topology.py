@@ -14,8 +14,7 @@ Versions: Slurm 2.0 to 25.05; blocks since 23.11.
 Source: topology.conf(5), scontrol(1).
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -23,12 +22,14 @@ import polars as pl
 from parsers.host_list import host_list
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
 _ROW = regex(r"^\s*(?P<sort>Switch|Block)Name=(?P<name>\S{1,200})(?P<rest>(?:\s+\w+=\S*)*)\s*(?:#.*)?$")
 _FIELD = regex(r"(\w+)=(\S*)")
 _DEPTH = 16  # switches above switches
 _ROWS = 100_000  # of one file
+_ALL = 1_000_000  # of files that are read together: every node may have kept the same map
+_SCHEMA = SCHEMAS["locations"]
 
 
 class _Place:
@@ -41,28 +42,43 @@ class _Place:
 
 def parse(lines: pl.DataFrame) -> Tables:
     """locations: a row per host and switch or block, level 0 nearest to the host; the map itself is `claimed`."""
-    rows: list[dict[str, Any]] = []
+    frames: list[pl.DataFrame] = []
     claimed: list[dict[str, Any]] = []
+    lost: list[dict[str, Any]] = []
+    total = _ALL
     for (file,), part in lines.group_by("file", maintain_order=True):
         places: dict[str, _Place] = {}
-        left = _ROWS
+        left = min(_ROWS, total)
         for line, text in part.select("line", "text").iter_rows():
             if found := _ROW.match(text):
                 one = places.setdefault(found["name"], _Place(found.groupdict(), str(file), line, left))
                 left = max(0, left - len(one.hosts) - len(one.below))
                 claimed.append({"file": file, "line": line})
-        rows += islice(_rows(places), _ROWS)
-    return {"locations": table("locations", rows), "claimed": table("claimed", claimed)}
+        kept, is_cut = _rows(places, min(_ROWS, total))
+        if not left or is_cut:
+            lost.append({"file": file, "reason": f"a map of more than {min(_ROWS, total)} hosts and switches was cut"})
+        frames.append(kept)
+        total -= kept.height
+    located = pl.concat([empty("locations"), *frames])
+    return {"locations": located, "claimed": table("claimed", claimed), "unread": table("unread", lost)}
 
 
-def _rows(places: Mapping[str, _Place]) -> Iterator[dict[str, Any]]:
+def _rows(places: Mapping[str, _Place], at_most: int) -> tuple[pl.DataFrame, bool]:
+    """A row of `locations` for each host of each place, and whether there are more than these."""
     known: dict[str, tuple[int, frozenset[str]]] = {}
+    made: list[tuple[list[str], str, str, int, str, int]] = []
+    left, is_cut = at_most, False
     for place in places.values():
         level, hosts = _under(place, places, known, _DEPTH)
-        for host in sorted(hosts):
-            yield {
-                "host": host, "sort": place.sort, "name": place.name, "level": level, "file": place.file, "line": place.line,
-            }  # fmt: skip
+        is_cut |= len(hosts) > left
+        if hosts and left:
+            made.append((sorted(hosts)[:left], place.sort, place.name, level, place.file, place.line))
+            left -= len(made[-1][0])
+    columns = {
+        "host": pl.List(pl.String),
+        **{name: _SCHEMA[name] for name in ("sort", "name", "level", "file", "line")},
+    }
+    return conform("locations", pl.DataFrame(made, schema=columns, orient="row").explode("host")), is_cut
 
 
 def _under(

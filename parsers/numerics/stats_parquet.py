@@ -109,9 +109,7 @@ def _part(files: Sequence[_File]) -> list[Read]:
             return [_unreadable([files[0].source], [len(files[0].data)], _reason(error))]
         return [found for file in files for found in _part([file])]
     read = _typed(files, kept.frame, kept.nth_file)
-    for number, rows in kept.left_out.items():
-        reason = f"{rows} rows of communications far from any bad value were left out"
-        read.unread.append({"file": files[number].source.path, "reason": reason})
+    read.unread += stats_window.left_out_rows(kept, [file.source.path for file in files])
     return [read]
 
 

@@ -4,6 +4,7 @@ Not a parser: the format itself, with its source, is in tensor_stats.py.
 """
 
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -35,37 +36,48 @@ def to_row(value: Any) -> tuple[Row | None, str]:
     if not isinstance(value, dict):
         return None, "not a JSON object"
     row = ROW()
-    for name in FIELDS:
+    for name, reader in _READERS.items():
         read = value.get(name)
         if read is None:
             continue
-        kind = SCHEMAS["tensors"][name]
         try:
-            setattr(row, name, _value(name, kind, read))
+            setattr(row, name, reader(read))
         except (ValueError, TypeError, OverflowError):
             return None, f"{name} is not as it should be: {str(read)[:40]!r}"
     return row, ""
 
 
-def _value(name: str, kind: pl.DataType, read: Any) -> Any:
-    if name in ("shape", "group_ranks"):
-        return msgspec.Raw(json.dumps(read).encode())
-    if kind == pl.Float64():
-        return float(read)
-    if kind == pl.Int64():
-        number = int(read) if isinstance(read, int | str) else _whole(read)
-        if abs(number) > _BIGGEST:
-            raise ValueError(name)
-        return number
+def _integer(read: Any) -> int:
+    number = int(read) if isinstance(read, int | str) else _whole(read)
+    if abs(number) > _BIGGEST:
+        raise ValueError(number)
+    return number
+
+
+def _text(read: Any) -> str:
     if isinstance(read, dict | list):
-        raise TypeError(name)
+        raise TypeError(read)
     return str(read).encode("utf-8", "replace").decode()  # halves of surrogate pairs have no place in UTF-8
+
+
+def _raw(read: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(read).encode())
 
 
 def _whole(number: float) -> int:
     if number != int(number):
         raise ValueError(number)
     return int(number)
+
+
+def _reader(name: str) -> Callable[[Any], Any]:
+    kind = SCHEMAS["tensors"][name]
+    if name in ("shape", "group_ranks"):
+        return _raw
+    return float if kind == pl.Float64() else _integer if kind == pl.Int64() else _text
+
+
+_READERS = {name: _reader(name) for name in FIELDS}
 
 
 def cast_text(frame: pl.DataFrame, unread: list[dict[str, Any]]) -> pl.DataFrame:

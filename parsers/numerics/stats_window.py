@@ -1,6 +1,6 @@
 """Of a large file of tensor statistics only what an analysis needs, read in passes that hold little in memory.
 
-Not a parser: tensor_stats.py uses it for files beyond a number of rows, many at once. The first pass reads rank, step
+Not a parser: tensor_stats.py and stats_parquet.py use it for files beyond a number of rows, many at once. The first pass reads rank, step
 and the counts alone and finds the steps in which bad values begin. Kept are, per rank,
 - all rows of each step in which bad values begin; of very many such steps the first ones and the last ones; where a
   communication brought the first bad value, the rows near it and after it, and before it one of each module;
@@ -16,6 +16,7 @@ Lost is what only other rows show: a recompute that differs by finite values in 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -45,6 +46,12 @@ class Kept(msgspec.Struct, frozen=True):
     frame: pl.DataFrame
     nth_file: pl.Series
     left_out: dict[int, int]
+
+
+def left_out_rows(kept: Kept, paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of `unread` that say so, of files of those paths."""
+    reason = "{} rows of communications far from any bad value were left out"
+    return [{"file": paths[number], "reason": reason.format(rows)} for number, rows in kept.left_out.items()]
 
 
 def is_nan(schema: pl.Schema) -> pl.Expr:

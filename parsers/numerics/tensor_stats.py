@@ -13,7 +13,7 @@ the same as CSV (an empty cell was not observed)::
 NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
 from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
 cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
-Of Parquet files of more than 10,000 rows those are kept that an analysis needs: see stats_window.py.
+Of files of more than 10,000 rows those are kept that an analysis needs: see stats_window.py.
 
 Printed by: the user's own hooks, in the form that this project defines.
 Versions: 1.
@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import msgspec
 import polars as pl
 
-from parsers.numerics import stats_parquet
+from parsers.numerics import stats_parquet, stats_window
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, to_row
 from parsers.parser import FileParser, Source
 from parsers.rank_list import normal
@@ -39,6 +39,12 @@ _PARQUET = b"PAR1"
 BLOCK_BYTES = 8 << 20
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
 _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
+_TOKENS = [
+    (b'":' + space + token, b'":"' + text + b'"')
+    for token, text in ((b"NaN", b"nan"), (b"Infinity", b"inf"), (b"-Infinity", b"-inf"))
+    for space in (b"", b" ")
+]
+_DECODER = msgspec.json.Decoder(ROW)
 _UNREAD = dict[str, Any]
 
 
@@ -76,6 +82,7 @@ def together(sources: Sequence[Source]) -> Tables:
         frame, without = _complete([source], frame, nth)
         frames.append(frame)
         unread += [{"file": source.path, **row} for row in lost] + without
+    frames = _needed(frames, unread)
     for read in stats_parquet.read(columns, _telling):
         frame, without = _complete(read.sources, read.frame, read.nth)
         frames.append(frame)
@@ -83,6 +90,24 @@ def together(sources: Sequence[Source]) -> Tables:
     unread += [{"file": source.path, "reason": source.read_error} for source in sources if source.read_error]
     whole = pl.concat(frames) if frames else empty("tensors")
     return {"tensors": whole, "unread": table("unread", ({"bytes": 0} | row for row in unread))}
+
+
+def _needed(frames: Sequence[pl.DataFrame], unread: list[_UNREAD]) -> list[pl.DataFrame]:
+    """Of frames of many rows, one of each file, those rows that an analysis needs."""
+    found: list[pl.DataFrame] = []
+    large: dict[tuple[str, ...], list[pl.DataFrame]] = {}
+    for frame in frames:
+        if frame.height > stats_window.ROWS:
+            told = [name for name in frame.columns if frame[name].null_count() < frame.height]
+            large.setdefault(tuple(told), []).append(frame.select(told))
+        else:
+            found.append(frame)
+    for alike in large.values():
+        whole = pl.concat(alike).rename({"record": "row"})
+        kept = stats_window.reduced(whole.lazy, whole.schema, [frame.height for frame in alike])
+        found.append(conform("tensors", kept.frame.drop("record").rename({"row": "record"})))
+        unread += stats_window.left_out_rows(kept, [frame["file"][0] for frame in alike])
+    return found
 
 
 def _keys(line: bytes) -> set[str]:
@@ -154,21 +179,47 @@ def _blocks(stream: BinaryIO, unread: list[_UNREAD]) -> Iterator[tuple[int, list
 
 
 def _json_rows(number: int, lines: list[bytes], unread: list[_UNREAD], unknown: set[str]) -> pl.DataFrame:
-    rows: list[tuple[Any, ...]] = []
+    rows = _plain_rows(lines)
+    places = list(range(number, number + len(lines)))
+    if rows is None:
+        rows, places = _rows_one_by_one(number, lines, unread)
+    for line in lines[:: max(1, len(lines) // 200)]:
+        unknown |= _keys(line) - SCHEMAS["tensors"].keys()
+    return _frame(list(map(msgspec.structs.astuple, rows)), places, unread)
+
+
+def _plain_rows(lines: list[bytes]) -> list[Row] | None:
+    """A row per line, where each line is one object in JSON but for NaN and Infinity as numbers; else None."""
+    block = b"\n".join(lines)
+    if block.count(b"}\n{") != len(lines) - 1:  # nowhere inside an object: a line begins one and ends one
+        return None
+    if b"NaN" in block or b"Infinity" in block:
+        if b"\\" in block:  # a quote may be one of a text
+            return None
+        for token, text in _TOKENS:
+            block = block.replace(token, text)
+    try:
+        rows: list[Row] = _DECODER.decode_lines(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return rows if len(rows) == len(lines) else None
+
+
+def _rows_one_by_one(number: int, lines: list[bytes], unread: list[_UNREAD]) -> tuple[list[Row], list[int]]:
+    """Rows and their lines, where some lines are not plain."""
+    rows: list[Row] = []
     places: list[int] = []
-    decode, values = msgspec.json.Decoder(ROW).decode, msgspec.structs.astuple
+    decode = _DECODER.decode
     for at, line in enumerate(lines, number):
         try:
-            rows.append(values(decode(line)))
+            rows.append(decode(line))
             places.append(at)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if line.strip():
                 kept = _lenient(at, line, unread)
-                rows += map(values, kept)
+                rows += kept
                 places += [at] * len(kept)
-    for line in lines[:: max(1, len(lines) // 200)]:
-        unknown |= _keys(line) - SCHEMAS["tensors"].keys()
-    return _frame(rows, places, unread)
+    return rows, places
 
 
 def _lenient(at: int, line: bytes, unread: list[_UNREAD]) -> list[Row]:
@@ -200,7 +251,9 @@ def _frame(rows: list[tuple[Any, ...]], places: list[int], unread: list[_UNREAD]
         if name == "group_ranks":
             made[name] = _memberships(name, values, places, unread)
         elif name == "shape":
-            made[name] = pl.Series(name, [_shape(bytes(value)) for value in values], schema[name])
+            raw = list(map(bytes, values))
+            texts = {value: _shape(value) for value in set(raw)}
+            made[name] = pl.Series(name, [texts[value] for value in raw], schema[name])
         elif schema[name] == pl.Float64():
             made[name] = _floats(name, values, places, unread)
         else:
@@ -213,8 +266,11 @@ def _shape(raw: bytes) -> str | None:
 
 
 def _memberships(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
-    raw = [bytes(value) for value in values]
-    read = [normal(value.decode("utf-8", "replace")) for value in raw]
+    raw = list(map(bytes, values))
+    texts = {value: normal(value.decode("utf-8", "replace")) for value in set(raw)}
+    read = [texts[value] for value in raw]
+    if texts.keys() <= {b"", b"null", b'""'}:
+        return pl.Series(name, read, SCHEMAS["tensors"][name])
     for place, value, found in zip(places, raw, read, strict=True):
         if found is None and value not in (b"", b"null", b'""'):
             reason = f"{name} is no list of ranks: {value.decode('utf-8', 'replace')[:40]!r}"
@@ -225,8 +281,9 @@ def _memberships(name: str, values: tuple[Any, ...], places: list[int], unread: 
 def _floats(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
     """Numbers stay, text is read as a number; what is neither becomes null and one `unread` row."""
     try:
-        return pl.Series(name, values, pl.Float64())
-    except TypeError:
+        numbers = [float(value) if type(value) is str else value for value in values]
+        return pl.Series(name, numbers, pl.Float64())
+    except (TypeError, ValueError):
         pass
     read: list[float | None] = []
     for place, value in zip(places, values, strict=True):

@@ -17,7 +17,9 @@ from forensics.facts.waiting import is_silence_elsewhere
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import hardware as words
 
 _WORDS = 100
 _FAMILIES = {"xid": "Xid", "sxid": "SXid", "eid": "EID"}  # of codes, as drivers print them
@@ -84,7 +86,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (_finding(case, kept, ranks),)
 
 
-def _words(record: Record) -> str:
+def _line(record: Record) -> str:
     """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
     text = driver_words(record.row["text"] or "")
     return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
@@ -99,14 +101,16 @@ def _printed(code: str | None) -> str:
 def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Finding:
     hosts = tuple(sorted({one.host for one in found if one.host}))
     devices = tuple(sorted({_device(one) for one in found}, key=str))
-    code, words = found[0].row["code"], _words(found[0])
-    said = "the driver reported an error of the GPU" + (f": {words}" if words else "")
+    code, line = found[0].row["code"], _line(found[0])
+    said = words.DRIVER_REPORTED_LINE(line=line) if line else words.DRIVER_REPORTED
     claims = [Claim(said, "for", refs(one.row for one in found))]
     waited = case.waited_ranks
     if ranks and waited and not waited & set(ranks):
         rest = [row for row in rows(case.events, "collective_timeout") if own_rank(row) in waited]
-        claims.append(Claim(f"{ranks_text(waited)} timed out, {ranks_text(ranks)} did not", "for", refs(rest)))
-    target = ", ".join(hosts) or "the device"
+        text = words.TIMED_OUT_OTHERS_NOT(waited=ranks_text(waited), ranks=ranks_text(ranks))
+        claims.append(Claim(text, "for", refs(rest)))
+    names = joined(hosts, ", ")
+    what = joined((_printed(code), words.QUOTED(line=line) if line else ""), ", ") or words.ITS_DRIVER_REPORTED
     return Finding(
         detector=DETECTOR.name,
         cause="gpu_fault",
@@ -122,12 +126,11 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             signature=f"device:{code}",
         ),
         actions=(
-            Action(
-                kind="inspect_hardware", target=target, command=None, reason="the driver of a GPU reported an error"
-            ),
+            Action(kind="inspect_hardware", target=names or words.THE_DEVICE, command=None, reason=words.OF_A_DRIVER),
         ),
-        summary=(f"The GPU of {ranks_text(ranks)}" if ranks else f"A GPU of {', '.join(hosts) or 'an unnamed host'}")
-        + f" failed: {', '.join(part for part in (_printed(code), f'“{words}”' if words else '') if part) or 'its driver reported an error'}.",
+        summary=words.GPU_OF_RANKS(ranks=ranks_text(ranks), what=what)
+        if ranks
+        else words.GPU_OF_HOSTS(hosts=names or words.UNNAMED_HOST, what=what),
     )
 
 

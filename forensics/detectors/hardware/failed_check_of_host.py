@@ -13,6 +13,8 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from forensics.model.said import joined, sentence
+from forensics.words import hardware as words
 
 _MANY = 0.3  # of the hosts that were checked: a test that so many fail tells nobody apart
 
@@ -33,7 +35,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
 def _finding(case: Case, host: str, tests: list[str], places: tuple[Ref, ...]) -> Finding:
     known = [told for test in tests if (told := meaning(test)) is not None]
     cause: Cause = known[0][1] if known else "gpu_fault"
-    text = f"before the job {host} failed {', '.join(tests)}" + (f": {known[0][0]}" if known else "")
+    failed = joined(tests, ", ")
+    text = words.FAILED_BEFORE(host=host, tests=failed)
+    text = words.FAILED_BEFORE_OF(host=host, tests=failed, of=known[0][0]) if known else text
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -41,8 +45,8 @@ def _finding(case: Case, host: str, tests: list[str], places: tuple[Ref, ...]) -
         domain="infrastructure",
         claims=(Claim(text, "for", places),),
         first_anomaly=FirstAnomaly(host=host, step=step_in_progress(case.tables["steps"]), signature="failed_check"),
-        actions=(Action(kind="drain_node", target=host, command=None, reason="it failed its check before the job"),),
-        summary=f"{text[:1].upper()}{text[1:]}.",
+        actions=(Action(kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK_BEFORE),),
+        summary=sentence(text),
     )
 
 

@@ -6,6 +6,7 @@ itself tells more than a check before it.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from forensics.case import Case, Detector
@@ -13,6 +14,8 @@ from forensics.facts.checks import host_checks, hosts_of_nodes, meaning
 from forensics.facts.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import joined, sentence
+from forensics.words import hardware as words
 
 _ALONE = "alone"
 
@@ -36,13 +39,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (_of_nodes(case, nodes),)
     told = [row for host in hosts for listed in failed[host].values() for row in listed]
     tests = sorted({str(detail(row).get("test")) for row in told})
-    beside = " beside every partner, and the partners passed it beside others"
-    known = [f"{test} is of {of[0]}" for test in tests if (of := meaning(test)) is not None]
-    text = f"{', '.join(hosts)} failed {', '.join(tests)}" + (beside if not set(hosts) & alone.keys() else "")
-    text += f" ({'; '.join(known[:2])})" if known else ""
-    actions = tuple(
-        Action(kind="drain_node", target=host, command=None, reason="it failed its check") for host in hosts
-    )
+    known = [words.TEST_IS_OF(test=test, of=of[0]) for test in tests if (of := meaning(test)) is not None]
+    failed_in = words.FAILED_TESTS if set(hosts) & alone.keys() else words.FAILED_BESIDE_ALL
+    text = failed_in(hosts=joined(hosts, ", "), tests=joined(tests, ", "))
+    text = words.TESTS_ARE_OF(text=text, tests=joined(known[:2], "; ")) if known else text
     return (
         Finding(
             detector=DETECTOR.name,
@@ -50,8 +50,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             domain="infrastructure",
             claims=(Claim(text, "for", refs(told)),),
             first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
-            actions=actions,
-            summary=f"{text[:1].upper()}{text[1:]}.",
+            actions=_drained(hosts),
+            summary=sentence(text),
         ),
     )
 
@@ -68,20 +68,22 @@ def _bad_nodes(case: Case) -> list[int]:
 
 def _of_nodes(case: Case, nodes: list[int]) -> Finding:
     names = hosts_of_nodes(case.events)
-    hosts = tuple(names.get(node, f"node {node}") for node in nodes)
+    hosts = tuple(names.get(node) or words.NODE(number=node) for node in nodes)
     said = [row for row in rows(case.events, "node_check") if set(row["names_ranks"] or ()) & set(nodes)]
-    text = f"the check of all nodes calls {', '.join(hosts)} faulty"
+    text = words.CALLED_FAULTY(hosts=joined(hosts, ", "))
     return Finding(
         detector=DETECTOR.name,
         hosts=hosts,
         domain="infrastructure",
         claims=(Claim(text, "for", refs(said)),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature="node_check"),
-        actions=tuple(
-            Action(kind="drain_node", target=host, command=None, reason="it failed its check") for host in hosts
-        ),
-        summary=f"{text[:1].upper()}{text[1:]}.",
+        actions=_drained(hosts),
+        summary=sentence(text),
     )
+
+
+def _drained(hosts: Iterable[str]) -> tuple[Action, ...]:
+    return tuple(Action(kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK) for host in hosts)
 
 
 def _is_bad(host: str, beside: dict[str, list[dict[str, Any]]], passed: set[tuple[str, Any]]) -> bool:

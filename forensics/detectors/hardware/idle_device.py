@@ -19,7 +19,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
+from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import hardware as words
 
 _IDLE, _BUSY = 5.0, 90.0  # per cent
 _LEAST = 8  # devices
@@ -53,9 +55,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 text=f"{row['metric']} {row['text'] or row['value']}")
             for row in rows[-2:]
         )  # fmt: skip
-        words = (f"is idle while {len(busy)} others are busy", f"is idle, {len(busy)} others are not")
+        odd = (words.IDLE_OTHERS_BUSY(number=len(busy)), words.IDLE_OTHERS_NOT(number=len(busy)))
         moments = len({row["time_ns"] for row in rows})
-        return _finding(case, (rank, host, pci, index), words, refs, moments, len(busy))
+        return _finding(case, (rank, host, pci, index), odd, refs, moments, len(busy))
     return _by_power(case) if not idle else ()
 
 
@@ -66,21 +68,21 @@ def _by_power(case: Case) -> tuple[Finding, ...]:
     if len(odd) != 1:
         return ()
     one: Apart = odd[0]
-    text = f"draws {one.value:.4g} W, {one.peers} others {one.centre:.4g} W at the median; {one.seen}"
+    text = words.DRAWS(watts=one.value, peers=one.peers, centre=one.centre, seen=one.seen)
     return _finding(case, (one.rank, one.host, one.pci, one.index), (text, text), one.refs, one.moments, one.peers)
 
 
 def _finding(
-    case: Case, device: _Device, words: tuple[str, str], refs: tuple[Ref, ...], moments: int, others: int
+    case: Case, device: _Device, odd: tuple[Said, Said], refs: tuple[Ref, ...], moments: int, others: int
 ) -> tuple[Finding, ...]:
-    """`words`: what is odd about the device of a rank, and about one whose rank is not known."""
+    """`odd`: what is odd about the device of a rank, and about one whose rank is not known."""
     rank, host, pci, index = device
     if rank is not None and case.waits.status.get(rank) in ("held", "vague"):
         return ()
     sure = moments > 1 or case.has_waited
     ranks = () if rank is None else (rank,)
-    who = ranks_text(ranks) if ranks else f"device {pci or index} of {host or 'a host'}"
-    text = f"the device of {who} {words[0]}" if ranks else f"{who} {words[1]}"
+    who = ranks_text(ranks) if ranks else words.DEVICE_OF_HOST(device=pci or index, host=host or words.A_HOST)
+    text = words.DEVICE_OF_RANK(who=who, odd=odd[0]) if ranks else words.DEVICE_IS(device=who, odd=odd[1])
     reasons: tuple[Reason, ...] = () if moments > 1 else ("single_snapshot",)
     return (
         Finding(
@@ -94,8 +96,8 @@ def _finding(
                 rank=rank, host=host, step=step_in_progress(case.tables["steps"], rank), signature="idle_device"
             ),
             blast_radius=BlastRadius(ranks_waiting=others),
-            collect=(f"stack, log and kernel log of {who}", "Flight Recorder dumps of all ranks"),
-            summary=f"{text[:1].upper()}{text[1:]}.",
+            collect=(words.STACK_LOG_KERNEL(who=who), words.ALL_DUMPS),
+            summary=sentence(text),
         ),
     )
 

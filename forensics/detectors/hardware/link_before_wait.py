@@ -21,7 +21,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.texts import ranks_text
+from forensics.words import hardware as words
 
 
 def _failed_links(case: Case) -> dict[str, list[Row]]:
@@ -71,7 +73,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     waited = case.waited_ranks or case.aborted_ranks or set(case.seen)
     complete = case.has_open_operations or bool(case.expected and case.expected <= waited)
     adapters = sorted({str(detail(row).get("interface") or row["pci"]) for row in said} - {"None"})
-    text = f"the kernel of {host} reported a link or an adapter as failed just before the wait began"
+    text = words.LINK_FAILED_BEFORE(host=host)
     timed_out, who = _wait(case, told, complete, waited)
     return (
         Finding(
@@ -81,7 +83,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
             domain="infrastructure",
             undecided=_doubts(told, complete, is_back),
             claims=(
-                Claim(f"{text} ({', '.join(adapters)})" if adapters else text, "for", refs(said)),
+                Claim(
+                    words.OF_ADAPTERS(text=text, adapters=joined(adapters, ", ")) if adapters else text,
+                    "for",
+                    refs(said),
+                ),
                 Claim(who, "for", timed_out),
             ),
             first_anomaly=FirstAnomaly(
@@ -90,20 +96,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"link:{said[0]['code'] or said[0]['kind']}",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(waited)),
-            actions=(Action(kind="inspect_network", target=host, command=None, reason="its link or adapter failed"),),
-            collect=("port counters of the host and the switch's log",),
-            summary=f"The network of {host} failed: {text}; {who}.",
+            actions=(Action(kind="inspect_network", target=host, command=None, reason=words.ITS_LINK),),
+            collect=(words.PORTS_AND_SWITCH,),
+            summary=words.NETWORK_OF_HOST(host=host, what=joined((text, who), "; ")),
         ),
     )
 
 
-def _wait(case: Case, told: bool, complete: bool, waited: Collection[int]) -> tuple[tuple[Ref, ...], str]:
+def _wait(case: Case, told: bool, complete: bool, waited: Collection[int]) -> tuple[tuple[Ref, ...], Said]:
     """(where it is said, what is said) of those who waited."""
     if not told:
         ends = tuple(ref for rank in sorted(waited)[:2] for ref in case.ends[rank].refs[:1])
-        return ends, f"{ranks_text(waited)}, all that left a line, aborted as watchdogs end a wait"
+        return ends, words.ABORTED(who=ranks_text(waited))
     timed_out = [row for row in rows(case.events, "collective_timeout") if own_rank(row) is not None]
-    return refs(timed_out), f"{ranks_text(waited)} wait" + (", and no rank of the job is missing" if complete else "")
+    return refs(timed_out), (words.ALL_WAIT if complete else words.THEY_WAIT)(who=ranks_text(waited))
 
 
 def _doubts(told: bool, complete: bool, is_back: bool) -> tuple[Reason, ...]:

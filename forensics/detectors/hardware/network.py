@@ -15,6 +15,8 @@ from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.blame import UNKNOWN_HOST, Root, blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.said import Said, joined
+from forensics.words import hardware as words
 
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
@@ -78,14 +80,12 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: pl.DataF
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
     if failed.height:
-        text = f"{failed.height} transfers failed after all retries: {_words(root)}"
+        text = words.TRANSFERS_FAILED(number=failed.height, where=_where(root))
         claims.append(Claim(text, "for", refs(failed.iter_rows(named=True))))
     if local:
-        text = "ports or links of " + (
-            ", ".join(sorted({str(host_of(case.identity, row) or "a host") for row in local}))
-        )
-        claims.append(Claim(f"{text} reported an error of their own", "for", refs(local)))
-    where = hosts[0] if len(hosts) == 1 else _words(root)
+        names = sorted({host_of(case.identity, row) or words.A_HOST for row in local})
+        claims.append(Claim(words.PORTS_REPORTED(hosts=joined(names, ", ")), "for", refs(local)))
+    where = hosts[0] if len(hosts) == 1 else _where(root)
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault",
@@ -100,39 +100,42 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: pl.DataF
         ),
         blast_radius=BlastRadius(ranks_waiting=0),
         actions=tuple(
-            Action(kind="inspect_network", target=name, command=None, reason="transfers to or from it failed")
-            for name in (hosts or ends or ("fabric",))
+            Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
+            for name in (hosts or ends or (words.FABRIC,))
         ),
-        collect=() if hosts else ("port counters and kernel logs of both ends, and the switch's log",),
-        summary=f"The network failed ({where}): "
-        + ("a port or link reported it." if local and not failed.height else "transfers failed after all retries."),
+        collect=() if hosts else (words.BOTH_ENDS,),
+        summary=words.NETWORK_FAILED(
+            where=where, what=words.PORT_SAID_SO if local and not failed.height else words.RETRIES_EXCEEDED
+        ),
     )
 
 
-def _words(root: Root | None) -> str:
+def _where(root: Root | None) -> Said:
+    """Where the reports meet, in words."""
     if root is None:
-        return "connections whose ends are not named"
+        return words.ENDS_UNNAMED
     if root.where == "host":
-        return f"{root.hosts[0]} is an end of every report ({root.reporters} hosts report)"
+        return words.AN_END_OF_ALL(host=root.hosts[0], reporters=root.reporters)
     if root.where == "reporter":
-        return f"{root.hosts[0]} is one end of every report and the only one that reports: its own adapter, or what it reaches"
+        return words.ONLY_REPORTER(host=root.hosts[0])
     if root.where == "link" and UNKNOWN_HOST in root.hosts:
-        return f"the way to {next((host for host in root.hosts if host != UNKNOWN_HOST), 'a host')}"
+        return words.WAY_TO(host=next((host for host in root.hosts if host != UNKNOWN_HOST), words.A_HOST))
     if root.where == "link":
-        return f"the link between {root.hosts[0]} and {root.hosts[1]}"
+        return words.LINK_BETWEEN(one=root.hosts[0], other=root.hosts[1])
     if root.where == "rail":
-        return f"rail {root.rail} of many hosts, which share its switch"
-    return "many pairs of hosts, with no host in common"
+        return words.RAIL(rail=root.rail)
+    return words.MANY_PAIRS
 
 
 def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.DataFrame) -> Finding:
     ends = [host for host in (root.hosts if root else ()) if host != UNKNOWN_HOST]
     if root is None:
         ends = sorted({blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)})
-    text = "connections were closed by the other end; nothing tells whether its process died or the network broke"
-    claims = [Claim(text, "for", refs(closed.iter_rows(named=True)))]
+    claims = [Claim(words.CLOSED, "for", refs(closed.iter_rows(named=True)))]
     if local:
-        claims.append(Claim("a link of a host of the job went down", "for", refs(local)))
+        claims.append(Claim(words.LINK_WENT_DOWN, "for", refs(local)))
+    names = joined(ends[:8], ", ")
+    other_end = words.OTHER_ENDS_CLOSED(ends=names) if ends else words.OTHER_END_CLOSED
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
@@ -141,10 +144,8 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         undecided=("tied_explanations",),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
-        collect=("logs of " + (", ".join(ends[:8]) or "all other ranks") + ", kernel logs of their hosts",),
-        summary="Undecided: the other end closed the connection"
-        + (f" ({', '.join(ends[:8])})" if ends else "")
-        + "; a process that died and a broken network look alike from here.",
+        collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
+        summary=words.UNDECIDED(what=joined((other_end, words.DEAD_OR_BROKEN), "; ")),
     )
 
 

@@ -10,6 +10,8 @@ from forensics.facts.event_rows import refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import joined, sentence
+from forensics.words import hardware as words
 
 _FAILED = ("node_failure", "node_fail", "NodeNotReady")
 
@@ -21,7 +23,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     hosts = tuple(sorted(named & case.job_hosts if case.job_hosts else named))
     if not hosts:
         return ()
-    text = f"the scheduler says that {', '.join(hosts)} failed"
+    names = joined(hosts, ", ")
+    text = words.SCHEDULER_SAYS(hosts=names)
     return (
         Finding(
             detector=DETECTOR.name,
@@ -35,11 +38,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature="node_failure",
             ),
             actions=tuple(
-                Action(kind="inspect_hardware", target=host, command=None, reason="its node stopped answering")
-                for host in hosts
+                Action(kind="inspect_hardware", target=host, command=None, reason=words.NODE_SILENT) for host in hosts
             ),
-            collect=(f"kernel and console logs of {', '.join(hosts)}",),
-            summary=f"{text[:1].upper()}{text[1:]}; the ranks there ended with it.",
+            collect=(words.CONSOLE_LOGS(hosts=names),),
+            summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
 

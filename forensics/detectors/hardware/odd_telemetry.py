@@ -11,6 +11,8 @@ from forensics.case import Case, Detector
 from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
+from forensics.model.said import Said, joined
+from forensics.words import hardware as words
 
 _SHOWN = 12
 _GRAVEST = ("fails", "silent", "slows", "link", "idle", "shows")
@@ -35,23 +37,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 *(Claim(one.text, "for", one.refs) for one in pairs[:_SHOWN]),
             ),
             first_anomaly=FirstAnomaly(signature="telemetry"),
-            collect=("times of forward, backward and communication of every rank over some steps",),
-            summary=f"Measured apart from its peers, which accuses nobody by itself: {'. '.join(texts[:3])}.",
+            collect=(words.PHASE_TIMES,),
+            summary=words.MEASURED_APART(what=joined(texts[:3], ". ")),
         ),
     )
 
 
-def _by_host(found: Iterable[Apart]) -> Iterable[tuple[str, list[Apart]]]:
+def _by_host(found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:
     """Several devices of one host that stand apart alike are told once: then it is the host's air, power or switch."""
     groups: dict[tuple[str, str | None], list[Apart]] = defaultdict(list)
     for one in found:
         groups[one.quantity, one.host].append(one)
     for (_, host), listed in groups.items():
-        more = f" ({len(listed)} of {host} alike)" if len(listed) > 1 else ""
-        yield f"{listed[0].text}{more}", listed
+        text = listed[0].text
+        yield words.ALIKE_THERE(text=text, number=len(listed), host=host) if len(listed) > 1 else text, listed
 
 
-def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[str, list[Apart]]]:
+def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:
     """Hosts, or ports, that stand apart alike and share a rack or a switch beyond chance: its air, power or cables."""
     alike: dict[str, list[Apart]] = defaultdict(list)
     for one in found:
@@ -62,7 +64,8 @@ def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[str, lis
         hosts = {one.host for one in listed if one.host}
         shared = case.locations.shared_ports(ports) or case.locations.shared(hosts)
         if shared is not None and shared.is_likely:
-            yield f"{listed[0].word} apart: {shared.text}; rather one cause there than {len(shared.things)}", listed
+            number = len(shared.things)
+            yield words.APART_TOGETHER(quantity=listed[0].word, place=shared.text, number=number), listed
 
 
 DETECTOR = Detector("odd_telemetry", ("devices",), detect)

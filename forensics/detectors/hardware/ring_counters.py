@@ -20,7 +20,9 @@ from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius
 from forensics.model.ref import Ref
+from forensics.model.said import Said
 from forensics.model.texts import ranges, ranks_text
+from forensics.words import hardware as words
 
 Edge = tuple[int, int]  # sender, receiver; global ranks
 
@@ -165,13 +167,14 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
     other = [vote for vote in votes if vote.edge != edge]
     counted = [vote for vote in own if vote.sent is not None]
     unsent = [vote for vote in counted if vote.sent is not None and vote.sent <= vote.count]
-    way = f"rank {edge[0]} → rank {edge[1]}"
-    text = f"rank {edge[1]} received {own[0].count} steps, the others at least {own[0].others}"
-    claims = [Claim(f"{text} ({_channels(own)})", "for", tuple(vote.ref for vote in own[:3]))]
+    way = words.WAY(sender=edge[0], receiver=edge[1])
+    text = words.RECEIVED(rank=edge[1], steps=own[0].count, others=own[0].others, channels=_channels(own))
+    claims = [Claim(text, "for", tuple(vote.ref for vote in own[:3]))]
     if other:
-        claims.append(Claim(f"{_channels(other)} point elsewhere", "against", tuple(v.ref for v in other[:3])))
+        elsewhere = words.POINT_ELSEWHERE(channels=_channels(other))
+        claims.append(Claim(elsewhere, "against", tuple(v.ref for v in other[:3])))
     if unsent:
-        text = f"rank {edge[0]} had handed no more to the network ({_channels(unsent)})"
+        text = words.NOT_HANDED_ON(rank=edge[0], channels=_channels(unsent))
         claims.append(Claim(text, "against", tuple(vote.ref for vote in unsent[:3])))
     return Finding(
         detector=DETECTOR.name,
@@ -186,22 +189,20 @@ def _finding(case: Case, operation: Operation, edge: Edge, votes: list[_Vote]) -
             operation, step_in_progress(case.tables["steps"]), f"ring_counters:{operation.kind}:{operation.group}"
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=[operation.group]),
-        actions=(
-            Action(kind="inspect_network", target=way, command=None, reason="the ring stopped between these two"),
-        ),
-        collect=("port counters and kernel logs of both ends, and the switch's log",),
-        summary=f"All members of {operation.label} entered it; its ring stopped on the way {way}: either end, or the link between them, is at fault.",
+        actions=(Action(kind="inspect_network", target=way, command=None, reason=words.RING_STOPPED),),
+        collect=(words.BOTH_ENDS,),
+        summary=words.RING_STOPPED_ON(call=operation.label, way=way),
     )
 
 
 def _entered(operation: Operation) -> Claim:
-    inside = ranks_text(operation.members.get("in", ()))
-    text = f"all members of {operation.label} are in it ({inside}) and none has completed it"
+    text = words.ALL_IN(call=operation.label, who=ranks_text(operation.members.get("in", ())))
     return Claim(text, "for", operation.refs(3))  # nobody is missing; it does not say which way
 
 
-def _channels(votes: list[_Vote]) -> str:
-    return f"channel{'s' if len(votes) > 1 else ''} {ranges(vote.channel for vote in votes)}"
+def _channels(votes: list[_Vote]) -> Said:
+    channels = words.CHANNELS if len(votes) > 1 else words.CHANNEL
+    return channels(numbers=ranges(vote.channel for vote in votes))
 
 
 DETECTOR = Detector("ring_counters", ("operations", "transfers"), detect, "waiting")

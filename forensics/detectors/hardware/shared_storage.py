@@ -14,6 +14,7 @@ from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.words import hardware as words
 
 _LEAST = 2  # hosts
 
@@ -35,11 +36,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if len(hosts) < _LEAST:
         return ()
     there = [row for row in blocked if host_of(case.identity, row) in hosts]
-    text = f"{many} of {total} processes on {len(hosts)} hosts wait for storage"
+    text = words.WAIT_FOR_STORAGE(number=many, total=total, hosts=len(hosts))
     first = waiting.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(3)
     claims = [Claim(text, "for", tuple(stack_ref(row) for row in first.iter_rows(named=True)))]
     if there:
-        claims.append(Claim("kernels of these hosts report blocked tasks or storage errors", "for", refs(there)))
+        claims.append(Claim(words.KERNELS_COMPLAIN, "for", refs(there)))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -50,10 +51,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="shared_storage"),
             blast_radius=BlastRadius(ranks_waiting=many),
             actions=(
-                Action(kind="inspect_hardware", target="shared storage", command=None, reason="many hosts wait for it"),
+                Action(
+                    kind="inspect_hardware", target=words.SHARED_STORAGE, command=None, reason=words.MANY_HOSTS_WAIT
+                ),
             ),
-            collect=("logs of the file servers, and mounts and kernel logs of all hosts",),
-            summary=f"{text}: what they share is under suspicion, no rank is.",
+            collect=(words.FILE_SERVERS,),
+            summary=words.UNDER_SUSPICION(text=text),
         ),
     )
 

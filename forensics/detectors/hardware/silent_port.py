@@ -8,6 +8,8 @@ from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import joined
+from forensics.words import hardware as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -17,7 +19,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if len(hosts) != 1 or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
         return ()
     (host,) = hosts
-    text = f"traffic of {host} fell to zero before that of the others; {found[0].seen}"
+    text = words.TRAFFIC_ENDED_FIRST(host=host, seen=found[0].seen)
     return (
         Finding(
             detector=DETECTOR.name,
@@ -27,9 +29,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=("tied_explanations",),
             claims=tuple(Claim(one.text, "for", one.refs) for one in found[:4]),
             first_anomaly=FirstAnomaly(host=host, step=step_in_progress(case.tables["steps"]), signature="silent_port"),
-            actions=(Action(kind="inspect_network", target=host, command=None, reason="its traffic ended first"),),
-            collect=(f"port counters, link state and kernel log of {host}, and stacks of its ranks",),
-            summary=f"Undecided: {text}. Its network failed, or its processes stopped to send.",
+            actions=(Action(kind="inspect_network", target=host, command=None, reason=words.ITS_TRAFFIC),),
+            collect=(words.COUNTERS_AND_STACKS(host=host),),
+            summary=words.UNDECIDED(what=joined((text, words.NETWORK_OR_PROCESSES), ". ")),
         ),
     )
 

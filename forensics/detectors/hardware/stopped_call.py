@@ -17,7 +17,9 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.said import sentence
+from forensics.model.texts import group_text, ranges, ranks_text
+from forensics.words import hardware as words
 
 _TOGETHER_NS = 60_000_000_000  # waits that began within it are of one stall
 _Row = dict[str, Any]
@@ -93,14 +95,14 @@ def _finding(case: Case, last: _Last) -> Finding:
     rank, number = last.rank, last.own["number"]
     everybody = bool(last.members) and last.passed | {rank} >= last.members
     named = everybody and None not in last.apart_ns and last.completed.get(rank, -1) < number
-    text = f"rank {rank} waits in number {number} of {last.label}; {ranks_text(last.ahead)} wait in later ones"
-    if last.passed:
-        text = f"{ranks_text(last.passed)} completed number {number} of {last.label}; rank {rank} timed out in it"
+    who = ranks_text([rank])
+    wait, others = (words.PASSED, last.passed) if last.passed else (words.WAITS_EARLIER, frozenset(last.ahead))
+    text = wait(who=who, number=number, group=group_text(last.label), others=ranks_text(others))
     records = device_records(case.hardware, rank) if named else []
     claims = [Claim(text, "for", (*refs([last.own], 1), *refs(last.ahead.values(), 2)))]
     if records:
         places = tuple(reference(one.row) for one in records[:2])
-        claims.append(Claim(f"the device of rank {rank} reported an error", "for", places))
+        claims.append(Claim(words.DEVICE_REPORTED(rank=rank), "for", places))
     reason: Reason = "tied_explanations" if last.members and not last.silent else "culprit_among_missing"
     return Finding(
         detector=DETECTOR.name,
@@ -115,8 +117,8 @@ def _finding(case: Case, last: _Last) -> Finding:
             group_ranks=ranges(last.members) if last.members else None, seq=number, signature=f"stopped:{last.own['kind']}:{last.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(last.ahead), groups=[last.label]),
-        collect=(f"py-spy and cuda-gdb or pstack of rank {rank}, kernel log of its host",),
-        summary=f"{text[:1].upper()}{text[1:]}.",
+        collect=(words.INSIDE_OF_RANK(who=who),),
+        summary=sentence(text),
     )  # fmt: skip
 
 

@@ -18,7 +18,9 @@ from forensics.facts.records import UNRECORDED_P2P
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device
+from forensics.model.said import Said
 from forensics.model.texts import ranks_text
+from forensics.words import hardware as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -35,7 +37,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     records = {rank: found for rank in named if (found := device_records(case.hardware, rank))}
     for rank, found in records.items():
         refs = tuple(reference(one.row) for one in found[:2])
-        claims.append(Claim(f"the device of rank {rank} reported an error", "for", refs))
+        claims.append(Claim(words.DEVICE_REPORTED(rank=rank), "for", refs))
     first = operations[stuck[named[0]]]
     return (
         Finding(
@@ -67,17 +69,15 @@ def _not_started(case: Case) -> dict[int, str]:
 def _claims(rank: int, operation: Operation) -> Iterator[Claim]:
     others = operation.members.get("done")
     own = tuple(call.ref(operation.label) for call in operation.calls if call.rank == rank)
+    call, who = operation.label, ranks_text([rank])
     if others:
-        yield Claim(f"{ranks_text(others)} completed {operation.label}; only rank {rank} did not", "for", own)
+        yield Claim(words.ONLY_ONE_DID_NOT(others=ranks_text(others), call=call, who=who), "for", own)
     else:
         inside = [call for call in operation.calls if call.rank != rank]
-        text = (
-            f"{ranks_text(call.rank for call in inside)} started {operation.label}; the device of rank {rank} did not"
-        )
-        yield Claim(text, "for", (*own, *(call.ref(operation.label) for call in inside[:2])))
+        text = words.DEVICE_DID_NOT_START(others=ranks_text(one.rank for one in inside), call=call, who=who)
+        yield Claim(text, "for", (*own, *(one.ref(call) for one in inside[:2])))
     if lost := operation.members.get("entered"):
-        text = f"no usable flight record; nobody completes {operation.label} before all have entered it"
-        yield Claim(f"{ranks_text(lost)}: {text}", "unseen")
+        yield Claim(words.NO_RECORD_BUT_ENTERED(who=ranks_text(lost), call=call), "unseen")
 
 
 def _devices(case: Case, ranks: tuple[int, ...]) -> Iterator[Device]:
@@ -87,11 +87,12 @@ def _devices(case: Case, ranks: tuple[int, ...]) -> Iterator[Device]:
             yield Device(host=who["host"][0], pci=who["pci"][0], index=who["device_index"][0], uuid=who["uuid"][0])
 
 
-def _summary(named: tuple[int, ...], first: Operation) -> str:
+def _summary(named: tuple[int, ...], first: Operation) -> Said:
+    who, call = ranks_text(named), first.label
     if not first.members.get("done"):
-        return f"The device of {ranks_text(named)} never began {first.label}, which all other members started."
-    others = "members that left a record" if first.members.get("entered") else "members"
-    return f"The device of {ranks_text(named)} never finished {first.label}, which all other {others} completed."
+        return words.NEVER_BEGAN(who=who, call=call)
+    members = words.RECORDED_MEMBERS if first.members.get("entered") else words.MEMBERS
+    return words.NEVER_FINISHED(who=who, call=call, members=members)
 
 
 DETECTOR = Detector("stopped_device", ("operations",), detect, "waiting")

@@ -10,6 +10,7 @@ from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
+from forensics.words import launch as words
 
 _NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
 
@@ -33,18 +34,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     first = next((row for row in found if tells_setting(_said(row))), found[0])
     precise = tells_setting(_said(first))
-    words = detail(first).get("last_error") or (first["text"] or "").splitlines()[0]
+    line = (detail(first).get("last_error") or (first["text"] or "").splitlines()[0])[:200]
     return (
         Finding(
             detector=DETECTOR.name,
             cause=_cause(case, first),
             domain="infrastructure" if first["code"] == _NO_INTERFACE else "workload",
             undecided=() if precise else ("tied_explanations",),
-            claims=(Claim("a library refused the set-up of the job", "for", refs([first])),),
+            claims=(Claim(words.REFUSED, "for", refs([first])),),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
-            actions=(Action(kind="check_config", target="job", command=None, reason=words[:200]),),
-            collect=() if precise else ("NCCL_DEBUG=INFO logs of all ranks",),
-            summary=f"The job is set up in a way that cannot work: {words[:200]}",
+            actions=(
+                Action(kind="check_config", target=words.THE_JOB, command=None, reason=words.AS_PRINTED(line=line)),
+            ),
+            collect=() if precise else (words.NCCL_LOGS,),
+            summary=words.CANNOT_WORK(line=line),
         ),
     )
 

@@ -18,7 +18,9 @@ from forensics.facts.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.said import Said, joined
 from forensics.model.texts import listed, ranks_text
+from forensics.words import launch as words
 
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -60,12 +62,12 @@ def _setups(case: Case) -> dict[str, _Setup]:
     return setups
 
 
-def _idle(case: Case, setup: _Setup) -> list[str]:
+def _idle(case: Case, setup: _Setup) -> list[Said]:
     """Processes that looked for their network and then began nothing, as `host, process 16`."""
     claims = case.tables["ranks"].filter(pl.col("how").str.contains("address") & pl.col("pid").is_not_null())
     began = {(short_host(row["host"] or ""), row["pid"]) for row in setup.began.values()}
     seen = {(short_host(host or ""), pid) for host, pid in claims.select("host", "pid").unique().iter_rows()}
-    return [f"{host or 'an unnamed host'}, process {pid}" for host, pid in sorted(seen - began)]
+    return [words.PROCESS_ON(host=host or words.UNNAMED_HOST, pid=pid) for host, pid in sorted(seen - began)]
 
 
 def _finding(case: Case, name: str, setup: _Setup) -> Finding:
@@ -74,13 +76,11 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
     few = _DEAD_AFTER * len(missing) <= setup.size
     idle = _idle(case, setup)
     reason: Reason = "culprit_among_missing" if missing else "all_entered_no_counters"
-    who = ranks_text(missing) if is_world else f"members {listed(missing)}"
-    if missing:
-        text = f"{len(setup.began)} of {setup.size} members of communicator {name} began its initialisation and none completed it; {who} never printed that they began"
-        if len(idle) == len(missing):
-            text += f" ({'; '.join(idle[:4])})"
-    else:
-        text = f"all {setup.size} members of communicator {name} began its initialisation and none completed it"
+    who = ranks_text(missing) if is_world else words.MEMBERS(numbers=listed(missing))
+    began = words.SOME_BEGAN if missing else words.ALL_BEGAN
+    text = began(began=len(setup.began), size=setup.size, name=name, who=who)
+    if missing and len(idle) == len(missing):
+        text = words.PROCESSES(text=text, processes=joined(idle[:4], "; "))
     return Finding(
         detector=DETECTOR.name,
         cause="missing_ranks" if missing else None,
@@ -89,8 +89,8 @@ def _finding(case: Case, name: str, setup: _Setup) -> Finding:
         claims=(Claim(text, "for", refs(setup.began.values())),),
         first_anomaly=FirstAnomaly(op="init", group=name, signature="init_never_completed"),
         blast_radius=BlastRadius(ranks_waiting=len(setup.began), groups=[name]),
-        collect=(f"log and py-spy dump of {who}" if missing else "py-spy dumps of all ranks; a test of the network",),
-        summary=f"The job never started: {text}.",
+        collect=(words.LOG_AND_STACK(who=who) if missing else words.STACKS_AND_NETWORK,),
+        summary=words.NEVER_STARTED(what=text),
     )
 
 

@@ -16,7 +16,9 @@ from forensics.graph.hang.blame import blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
+from forensics.model.said import joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import launch as words
 
 _MOST_RANKS = 1_000_000
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
@@ -55,8 +57,10 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
     reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
-    these = "this address" if len(names) < 2 else "these addresses"  # fmt: skip
-    text = f"{', '.join(reporters) or 'a process'} could not connect to {', '.join(names) or 'its peers'}"
+    who, peers = joined(reporters, ", ") or words.A_PROCESS, joined(names, ", ")
+    text = words.COULD_NOT_CONNECT(who=who, peers=peers or words.ITS_PEERS)
+    unreachable = words.UNREACHABLE[len(names) > 1]
+    chosen = words.WRONG_INTERFACE(unreachable=unreachable) if wrong else ""
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -68,14 +72,13 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         actions=(
             Action(
                 kind="check_config" if wrong else "inspect_network",
-                target=", ".join(names) or "job",
+                target=peers or words.THE_JOB,
                 command=None,
-                reason=f"other hosts cannot reach {these}" if wrong else f"nothing answered at {these}",
+                reason=unreachable if wrong else words.NO_ANSWER[len(names) > 1],
             ),
         ),
-        collect=(f"the log and the kernel log of {', '.join(names)}",) if names else (),
-        summary=f"The job never started: {text}"
-        + (f"; other hosts cannot reach {these}: the wrong network interface was chosen." if wrong else "."),
+        collect=(words.LOGS_OF_HOSTS(hosts=peers),) if names else (),
+        summary=words.NEVER_STARTED(what=joined((text, chosen), "; ")),
     )
 
 
@@ -112,8 +115,10 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     said = detail(last)
     unseen = _eliminated(missing) or _unseen(case)
     leader = last["names_ranks"] == [0]
-    counted = f"{said['joined']} of {said['expected']}" if "joined" in said and "expected" in said else "too few"
-    text = "rank 0 of the group had not published the communicator's id" if leader else f"{counted} members joined"
+    is_counted = "joined" in said and "expected" in said
+    count = words.COUNT(joined=said["joined"], expected=said["expected"]) if is_counted else words.TOO_FEW
+    text = words.ID_NOT_PUBLISHED if leader else words.JOINED(count=count)
+    absent = words.NOT_AMONG_JOINED[len(unseen) == 1](who=ranks_text(unseen)) if unseen else words.NOT_SAID_WHO
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
@@ -121,21 +126,15 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(missing)),),
         first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
-        collect=("logs of the ranks that never joined",),
-        summary=f"The job never started: {text}"
-        + (
-            f"; {ranks_text(unseen)} {'is' if len(unseen) == 1 else 'are'} not among those that reported that they joined."
-            if unseen
-            else "; the lines do not say who was missing."
-        ),
+        collect=(words.LOGS_OF_MISSING,),
+        summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
 
 
 def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     waiting = sorted({rank for row in silent if (rank := own_rank(row)) is not None})
     unseen = tuple(rank for rank in _unseen(case) if rank not in waiting)
-    who = ranks_text(waiting) if waiting else "a process"
-    text = f"{who} waited for the key-value store until a timeout"
+    text = words.WAITED_FOR_STORE(who=ranks_text(waiting) if waiting else words.A_PROCESS)
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout",
@@ -143,17 +142,9 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(silent)),),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
-        actions=(
-            Action(
-                kind="check_code",
-                target="job",
-                command=None,
-                reason="another rank was still busy: work that one rank does while the others wait needs a longer timeout",
-            ),
-        ),
-        collect=("log and stack of the rank that the store waits for (often rank 0), and of the store's host",),
-        summary=f"{text[:1].upper()}{text[1:]}; whoever it waited for is not in these records"
-        + (" and was lost before the run began." if not begun and unseen else "."),
+        actions=(Action(kind="check_code", target=words.THE_JOB, command=None, reason=words.RANK_BUSY),),
+        collect=(words.STORE_RECORDS,),
+        summary=sentence(text, words.LOST_BEFORE if not begun and unseen else words.NOT_IN_RECORDS),
     )
 
 

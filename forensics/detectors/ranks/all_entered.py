@@ -13,7 +13,9 @@ from forensics.graph.hang.overlap import Overlap, overlap
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius
 from forensics.model.names import Reason
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 
 def _is_told_apart(operation: Operation) -> bool:
@@ -40,16 +42,14 @@ def _overlap(case: Case, operations: list[Operation]) -> Overlap | None:
     return overlap([operation.all_ranks for operation in operations], case.host_of_rank)
 
 
-def _words(shared: Overlap) -> str:
-    explanations = " or ".join(" and ".join(cover) for cover in shared.covers[:6])
-    return f"{explanations} {'touches' if shared.named else 'touch'}"
-
-
 def _shared_claims(operations: list[Operation], shared: Overlap | None) -> tuple[Claim, ...]:
+    """That its hosts explain all of them."""
     if shared is None:
         return ()
     refs = tuple(ref for operation in operations[:3] for ref in operation.refs(1))
-    return (Claim(f"{_words(shared)} all {len(operations)} stalled operations", "for", refs),)
+    hosts = joined((joined(cover, " and ") for cover in shared.covers[:6]), " or ")
+    text = words.TOUCH_ALL[bool(shared.named)](hosts=hosts, number=len(operations))
+    return (Claim(text, "for", refs),)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -68,9 +68,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     reasons: tuple[Reason, ...] = ("all_entered_no_counters",)
     if shared and not shared.named:
         reasons = ("all_entered_no_counters", "tied_explanations")
-    text = f"all members of {main.label} are in it ({ranks_text(main.members['in'])}) and none has completed it"
-    if main.members.get("unknown"):
-        text += f"; {ranks_text(main.members['unknown'])} by the stack alone"
+    unknown = main.members.get("unknown")
+    text = words.ALL_IN(call=main.label, who=ranks_text(main.members["in"]))
+    text = joined((text, words.BY_STACK_ALONE(who=ranks_text(unknown)) if unknown else ""), "; ")
+    entered = words.ENTERED_NONE_FINISHED(call=main.label, alike=words.LOOK_ALIKE)
+    of_hosts = _shared_claims(operations, shared)
     return (
         Finding(
             detector=DETECTOR.name,
@@ -80,18 +82,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
             suspect_hosts=shared.hosts if shared and not shared.named else (),
             links=_links(operations),
             undecided=reasons,
-            claims=(Claim(text, "for", main.refs(3)), *_shared_claims(operations, shared)),
+            claims=(Claim(text, "for", main.refs(3)), *of_hosts),
             first_anomaly=anomaly_at(
                 main, step_in_progress(case.tables["steps"]), f"all_entered:{main.kind}:{main.group}"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=sorted({op.group for op in operations})),
             actions=tuple(
-                Action(kind="inspect_network", target=host, command=None, reason="the stalled groups pass through it")
+                Action(kind="inspect_network", target=host, command=None, reason=words.GROUPS_PASS)
                 for host in (shared.hosts[:8] if shared else ())
             ),
-            collect=("NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",),
-            summary=f"Undecided: all members of {main.label} entered it and none finished; a link, an adapter, a switch and a stuck kernel look alike here."
-            + (f" {_words(shared)} all {len(operations)} stalled operations." if shared else ""),
+            collect=(words.INSIDE_OF_MEMBERS,),
+            summary=words.UNDECIDED(what=joined((entered, *(claim.text for claim in of_hosts)), ". ")),
         ),
     )
 

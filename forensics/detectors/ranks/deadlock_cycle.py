@@ -8,7 +8,9 @@ from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 
 def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim, ...]:
@@ -17,10 +19,10 @@ def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim,
         inside = operation.members.get("in", ())
         missing = tuple(sorted((*operation.members.get("absent", ()), *operation.members.get("enqueued", ()))))
         code = next((call.code for call in operation.calls if call.code), None)
-        text = f"{ranks_text(inside)} {'waits' if len(inside) == 1 else 'wait'} in {operation.label}" + (
-            f" (called at {code})" if code else ""
-        )
-        claims.append(Claim(f"{text} for {ranks_text(missing)}", "for", operation.refs(2, cycle)))
+        call = words.CALL_AT(call=operation.label, code=code) if code else operation.label
+        waits = words.WAIT_IN_FOR[len(inside) == 1]
+        text = waits(who=ranks_text(inside), call=call, missing=ranks_text(missing))
+        claims.append(Claim(text, "for", operation.refs(2, cycle)))
     return tuple(claims)
 
 
@@ -41,7 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         )
         claims = _claims(operations, cycle)
         if stacks is not None and stacks.height:
-            claims += (Claim(f"the stacks of {ranks_text(stacks['rank'].to_list())} are in communication", "for"),)
+            claims += (Claim(words.STACKS_COMMUNICATE(who=ranks_text(stacks["rank"].to_list())), "for"),)
         if only_p2p and not any(operation.members.get("absent") for operation in operations):
             findings.append(_undelivered(case, cycle, operations, claims))
             continue
@@ -56,9 +58,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
                     first, step_in_progress(case.tables["steps"], cycle[0]), "cycle:" + "/".join(groups)
                 ),
                 blast_radius=BlastRadius(ranks_waiting=len(roots.waiters), groups=groups),
-                summary=f"Deadlock: {ranks_text(cycle)} wait for each other over "
-                + (f"sends and receives of {', '.join(groups)}" if only_p2p else f"the groups {', '.join(groups)}")
-                + "; the records do not show which side changed the order.",
+                summary=words.DEADLOCK(
+                    who=ranks_text(cycle),
+                    what=(words.MESSAGES_OF if only_p2p else words.THE_GROUPS)(groups=joined(groups, ", ")),
+                ),
             )
         )
     return tuple(findings)
@@ -80,9 +83,8 @@ def _undelivered(case: Case, cycle: tuple[int, ...], operations: list[Operation]
             operations[0], step_in_progress(case.tables["steps"], cycle[0]), "undelivered:" + "/".join(groups)
         ),
         blast_radius=BlastRadius(ranks_waiting=len(case.roots.waiters) if case.roots else 0, groups=groups),
-        collect=("NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends",),
-        summary=f"Undecided: {ranks_text(cycle)} have issued the messages that they exchange over {', '.join(groups)}, "
-        "and none arrives; a fault of the network and a fault of their GPUs look alike here.",
+        collect=(words.LOGS_OF_BOTH_ENDS,),
+        summary=words.UNDECIDED(what=words.UNDELIVERED(who=ranks_text(cycle), groups=joined(groups, ", "))),
     )
 
 

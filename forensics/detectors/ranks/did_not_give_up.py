@@ -13,7 +13,9 @@ from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 _GAVE_UP = ("gave_up", "followed")
 
@@ -31,13 +33,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not rest or len(rest) >= len(gave_up):
         return ()
     lost = sorted(set(rest) - case.seen)
-    text = f"{ranks_text(gave_up)} waited until a timeout or a broken connection; {ranks_text(rest)} reported neither"
-    text += f" (the bundle has no record of {ranks_text(lost)})" if lost else ""
+    text = words.REPORTED_NEITHER(waited=ranks_text(gave_up), rest=ranks_text(rest))
+    text = words.NOT_IN_BUNDLE(text=text, who=ranks_text(lost)) if lost else text
     odd = gave_up_elsewhere(case.stacks, gave_up)
-    beside = "one of the ranks that waited made a call of its own"
+    where = [words.RANK_AT(rank=rank, file=code.file, line=code.line) for rank, code in sorted(odd.items())[:3]]
+    own_call = words.OWN_CALL
     if odd:
-        where = "; ".join(f"rank {rank} at {code.file}:{code.line}" for rank, code in sorted(odd.items())[:3])
-        beside += f": most gave up at one line of the program, {where}"
+        own_call = words.GAVE_UP_ELSEWHERE(own_call=own_call, where=joined(where, "; "))
+    doubt = words.STOPPED_OR(who=ranks_text(rest), other=own_call)
     return (
         Finding(
             detector=DETECTOR.name,
@@ -46,8 +49,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", refs(waits.iter_rows(named=True))),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="did_not_give_up"),
             blast_radius=BlastRadius(ranks_waiting=len(gave_up)),
-            collect=(f"the log, the stack and the flight record of {ranks_text(rest)}",),
-            summary=f"Undecided: {text}. Either {ranks_text(rest)} stopped, or {beside}.",
+            collect=(words.LOG_STACK_RECORD(who=ranks_text(rest)),),
+            summary=words.UNDECIDED(what=joined((text, doubt), ". ")),
         ),
     )
 

@@ -14,53 +14,50 @@ from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause
+from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import ended as words
 
 _RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
 _ALIKE_NS = 1_000_000_000
-_WORDS: dict[str, str] = {
-    "killed": "was killed by SIGKILL, whose sender is not recorded",
-    "segfault": "crashed",
-    "gpu_oom": "ran out of GPU memory",
-    "host_oom": "was killed because the host ran out of memory",
-    "disk_full": "found no space left on the disk",
-    "gpu_fault": "stopped on a GPU fault",
-    "exception": "raised an exception",
-    "None": "ended with an error before the others gave up",
-}
-# What to do first, and why that: a restart repeats what memory, disks or the code do not allow.
-_TO_DO: dict[str, tuple[ActionKind, str]] = {
-    "exception": ("check_code", "the exception was raised there"),
-    "gpu_oom": ("check_config", "it needs more GPU memory than there is (smaller micro-batches or more sharding help)"),
-    "host_oom": (
-        "check_config",
-        "it needs more host memory than its limit (fewer data workers or prefetched batches help)",
-    ),
-    "disk_full": ("check_config", "make room on the disk or in shared memory before a restart"),
-    "segfault": ("check_code", "a library or an extension crashed; the core dump shows where"),
-    "gpu_fault": ("inspect_hardware", "its GPU reported a fault"),
-    "killed": ("collect_more", "these show who killed it"),
-    "None": ("collect_more", "the last lines show why it ended"),
+# What to do first: a restart repeats what memory, disks or the code do not allow.
+_TO_DO: dict[str, ActionKind] = {
+    "exception": "check_code",
+    "gpu_oom": "check_config",
+    "host_oom": "check_config",
+    "disk_full": "check_config",
+    "segfault": "check_code",
+    "gpu_fault": "inspect_hardware",
+    "killed": "collect_more",
+    "None": "collect_more",
 }
 _WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
 
 
-def _said(outcome: ProcessEnd) -> str:
+def _of_what(outcome: ProcessEnd) -> str:
     """What the rank died of, in brackets: the sizes of memory, else the code, else its line's words."""
     text = outcome.refs[0].text if outcome.refs else ""
     if outcome.cause == "gpu_oom" and (sizes := memory_sizes(text)):
         return sizes
-    words = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
+    line = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
     whole = not outcome.code or text.startswith(outcome.code)
-    said = (words if whole else outcome.code) or "no more is recorded"
-    return f"exit code {said}" if said.isdigit() else said
+    said = (line if whole else outcome.code) or ""
+    if said.isdigit():
+        return words.EXIT_CODE(code=said)
+    return words.AS_PRINTED(line=said) if said and whole else said or words.NO_MORE
 
 
-def _did(outcome: ProcessEnd) -> str:
+def _did(outcome: ProcessEnd) -> Said:
     """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
-    words, said = _WORDS[str(outcome.cause)], _said(outcome)
-    words = "could not use its storage" if _storage(outcome) else words
-    return words if said in words.replace(",", "").split() else f"{words} ({said})"
+    did = words.NO_STORAGE if _storage(outcome) else words.DID[str(outcome.cause)]
+    what = _of_what(outcome)
+    return did if what in did.replace(",", "").split() else words.OF_WHAT(did=did, what=what)
+
+
+def _rank_did(who: str, outcome: ProcessEnd, code: Code | None) -> Said:
+    """The same with the rank, and where in the code."""
+    text = words.RANK_DID(who=who, did=_did(outcome))
+    return words.AT(text=text, file=code.file, line=code.line) if code else text
 
 
 def _storage(outcome: ProcessEnd) -> StorageError | None:
@@ -156,31 +153,16 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
     ranks = tuple(sorted(outcome.rank for outcome in origins))
     victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "stopped"))
     code = _code(case, first)
-    at = f" at {code.file}:{code.line}" if code else ""
     claims = [
-        Claim(
-            f"rank {outcome.rank} {_did(outcome)}{at if outcome is first else ''}",
-            "for",
-            outcome.refs,
-        )
+        Claim(_rank_did(ranks_text([outcome.rank]), outcome, code if outcome is first else None), "for", outcome.refs)
         for outcome in origins[:4]
     ]
     if victims:
         sample = case.ends[victims[0]]
-        claims.append(
-            Claim(
-                f"{ranks_text(victims)} gave up waiting, or the launcher stopped {'it' if len(victims) == 1 else 'them'}",
-                "for",
-                sample.refs[-1:],
-            )
-        )
-    kind, why = _TO_DO[str(cause)]
+        text = words.GAVE_UP_OR_STOPPED[len(victims) == 1](who=ranks_text(victims))
+        claims.append(Claim(text, "for", sample.refs[-1:]))
     storage = _storage(first)
-    target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = f"the logs of {target}, of the kernel and of the scheduler" if kind == "collect_more" else target
-    if storage is not None:
-        kind, target, why = "inspect_hardware", storage.holder, storage.why
-    actions = (Action(kind=kind, target=target, command=None, reason=why),)
+    after = words.ENDED_AFTER(len(victims)) if victims else ""
     return (
         Finding(
             detector="process_ended",
@@ -203,18 +185,22 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             time_ns=first.time_ns,
-            actions=actions,
+            actions=(_action(cause, ranks, code, storage),),
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
-            summary=f"{ranks_text(ranks).capitalize()} {_did(first)}{at}"
-            + (
-                "; most ranks ended alike, so no single one is the cause."
-                if everybody
-                else "; the clocks do not show which of them was first."
-                if tie
-                else f"; {len(victims)} other {'rank' if len(victims) == 1 else 'ranks'} ended after it."
-                if victims
-                else "."
+            summary=sentence(
+                _rank_did(ranks_text(ranks), first, code),
+                words.ALL_ALIKE if everybody else words.CLOCKS_TIE if tie else after,
             ),
         ),
     )
+
+
+def _action(cause: Cause | None, ranks: tuple[int, ...], code: Code | None, storage: StorageError | None) -> Action:
+    """What to look at first, and why."""
+    if storage is not None:
+        return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+    kind = _TO_DO[str(cause)]
+    target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
+    target = words.LOGS_OF(who=target) if kind == "collect_more" else target
+    return Action(kind=kind, target=target, command=None, reason=words.WHY[str(cause)])

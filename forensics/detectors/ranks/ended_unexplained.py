@@ -19,8 +19,10 @@ from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
+from forensics.words import ended as words
 
 _FEW = 2  # fewer than half as many
 
@@ -37,11 +39,11 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     codes = sorted({end.code for end in failed.values()})
     suspects, why = _suspects(case, failed, set(stopped))
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
-    text = f"{ranks_text(failed)} ended with an error ({', '.join(codes[:3])})"
+    text = words.ENDED_WITH_ERROR(who=ranks_text(failed), codes=joined(codes[:3], ", "))
     claims = [Claim(text, "for", tuple(places))]
     if stopped:
         told = tuple(ref for rank in sorted(stopped)[:2] for ref in stopped[rank].refs[:1])
-        claims.append(Claim(f"the launcher stopped {ranks_text(stopped)}", "for", told))
+        claims.append(Claim(words.LAUNCHER_STOPPED(who=ranks_text(stopped)), "for", told))
     return (
         Finding(
             detector="process_ended",
@@ -50,8 +52,8 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature=f"exit:{codes[0]}"),
             blast_radius=BlastRadius(ranks_waiting=len(stopped)),
-            collect=(f"what {ranks_text(suspects or sorted(failed))} printed last, on standard error as well",),
-            summary=f"Undecided: {text}; {why}.",
+            collect=(words.WHAT_PRINTED_LAST(who=ranks_text(suspects or sorted(failed))),),
+            summary=words.UNDECIDED(what=joined((text, why), "; ")),
         ),
     )
 
@@ -93,15 +95,10 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     codes = sorted({signal_of(row["code"]) or str(row["code"]) for row in failed})
     locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
     hosts = sorted({host for row in failed if (host := host_of(case.identity, row))})
-    where = f" on {', '.join(hosts[:4])}" if hosts else ""
-    whose = (
-        f"a process with local rank {locals_[0]}"
-        if len(locals_) == 1
-        else f"{len(failed)} processes"
-        if len(failed) > 1
-        else "a process"
-    )
-    text = f"{whose}{where} ended with an error ({', '.join(codes[:3])})"
+    several = words.PROCESSES(len(failed)) if len(failed) > 1 else words.A_PROCESS
+    who = words.WITH_LOCAL_RANK(rank=locals_[0]) if len(locals_) == 1 else several
+    who = words.ON_HOSTS(who=who, hosts=joined(hosts[:4], ", ")) if hosts else who
+    text = words.ENDED_WITH_ERROR(who=who, codes=joined(codes[:3], ", "))
     causes = {SIGNAL_CAUSES.get(code) for code in codes}
     cause = causes.pop() if len(causes) == 1 else None
     return Finding(
@@ -114,22 +111,22 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
             step=step_in_progress(case.tables["steps"]),
             signature=f"exit:{codes[0]}",
         ),
-        collect=("what the processes printed last, on standard error as well, and the launcher's table of failures",),
-        summary=f"{text[:1].upper()}{text[1:]}; which rank it was is not recorded."
+        collect=(words.WHAT_PROCESSES_PRINTED,),
+        summary=sentence(text, words.RANK_NOT_RECORDED)
         if cause
-        else f"Undecided: {text}; which rank it was and why it ended are not recorded.",
+        else words.UNDECIDED(what=joined((text, words.RANK_AND_WHY_NOT_RECORDED), "; ")),
     )
 
 
-def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -> tuple[tuple[int, ...], str]:
+def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -> tuple[tuple[int, ...], Said]:
     if len(failed) < len(stopped):
-        return tuple(sorted(failed)), f"{ranks_text(stopped)} were alive until the launcher stopped them"
+        return tuple(sorted(failed)), words.ALIVE_UNTIL_STOPPED(who=ranks_text(stopped))
     aborted = {rank for rank, end in failed.items() if end.code == "SIGABRT"}
     job = case.expected if case.is_world_told else case.seen | failed.keys() | stopped | _of_launchers(case)
     others = job - aborted
     if others and len(aborted) > 2 and _FEW * len(others) < len(aborted):
-        return tuple(sorted(others)), f"{ranks_text(others)} did not abort like the others"
-    return (), "an exit code does not tell who was the first, nor why"
+        return tuple(sorted(others)), words.DID_NOT_ABORT(who=ranks_text(others))
+    return (), words.NOT_WHO_NOR_WHY
 
 
 def _of_launchers(case: Case) -> frozenset[int]:

@@ -20,18 +20,12 @@ from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
+from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
+from forensics.words import ended as words
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
-_WORDS: dict[str, str] = {
-    "gpu_fault": "reported a hardware fault of its device",
-    "host_oom": "was killed because its host ran out of memory",
-    "gpu_oom": "ran out of GPU memory",
-    "disk_full": "found no space left on a device or in shared memory",
-    "segfault": "crashed on a memory access",
-    "exception": "raised an exception",
-}
 _BY_KERNEL = ("host_oom", "segfault")
 
 
@@ -87,35 +81,15 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
         return ()
     after = cause == "exception" and _may_follow(case, same)
     hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
-    words = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
+    line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
-    did = "could not use its storage" if storage is not None else _WORDS[cause]
-    claims = [
-        Claim(
-            f"a process {did}: {shorten(words, 120, placeholder=' …')}",
-            "for",
-            refs(same),
-        )
-    ]
+    did = words.NO_STORAGE if storage is not None else words.DID_SOMEWHERE[cause]
+    claims = [Claim(words.SOMEBODY_DID(did=did, line=shorten(line, 120, placeholder=" …")), "for", refs(same))]
     if killed:
-        claims.append(Claim(f"{ranks_text(killed)} ended with SIGKILL on that host", "for"))
+        claims.append(Claim(words.KILLED_THERE(who=ranks_text(killed)), "for"))
     if cause == "host_oom" and (ended := _with_it(case, same)):
-        claims.append(
-            Claim(f"{len(ended)} processes ended with SIGKILL, which is how it kills for memory", "for", refs(ended))
-        )
-    locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
-    tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
-    who = (
-        ranks_text(killed)
-        if killed
-        else f"a process on {', '.join(hosts)}"
-        if hosts
-        else f"a process with local rank {locals_[0]}"
-        if len(locals_) == 1
-        else f"task {tasks[0]} of the launcher, whose rank is not known,"
-        if len(tasks) == 1
-        else "a process whose rank is not known"
-    )
+        claims.append(Claim(words.KILLED_FOR_MEMORY(number=len(ended)), "for", refs(ended)))
+    text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did)
     return (
         Finding(
             detector="process_ended",
@@ -138,11 +112,21 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=(_action(cause, ", ".join(hosts), storage),),
-            summary=f"{who[:1].upper()}{who[1:]} {did}"
-            + ("; most ranks waited until a timeout, and it may have come after that." if after else "."),
+            actions=(_action(cause, joined(hosts, ", "), storage),),
+            summary=sentence(text, words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
+
+
+def _who(same: list[dict[str, Any]], hosts: tuple[str, ...]) -> Said:
+    """A process without a rank, as far as its lines tell."""
+    locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
+    tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
+    if hosts:
+        return words.ON_HOSTS(who=words.A_PROCESS, hosts=joined(hosts, ", "))
+    if len(locals_) == 1:
+        return words.WITH_LOCAL_RANK(rank=locals_[0])
+    return words.TASK_OF_LAUNCHER(task=tasks[0]) if len(tasks) == 1 else words.WITHOUT_RANK
 
 
 def _with_it(case: Case, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -185,4 +169,4 @@ def _action(cause: Cause, target: str, storage: StorageError | None) -> Action:
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
-    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=_WORDS[cause])
+    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=words.DID_SOMEWHERE[cause])

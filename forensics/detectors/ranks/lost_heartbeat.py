@@ -15,7 +15,9 @@ from forensics.facts.progress import step_in_progress
 from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 _GAUGE = "XPU_TIMER_COMMON_HANG"
 
@@ -29,7 +31,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return _stuck(case)
     if 2 * len(missed) > max(known, 2) or case.has_open_operations:
         return ()
-    text = f"{ranks_text(missed)} stopped sending heartbeats"
+    text = words.NO_MORE_BEATS(who=ranks_text(missed))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -38,8 +40,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", refs(told)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="lost_heartbeat"),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
-            collect=(f"the log, the stack and the kernel log of the host of {ranks_text(missed)}",),
-            summary=f"Undecided: {text}: dead, held up in a call, or cut off from the network.",
+            collect=(words.LOG_STACK_HOST(who=ranks_text(missed)),),
+            summary=words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_NETWORK)),
         ),
     )
 
@@ -50,11 +52,9 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
     if not told or case.has_waited:
         return ()
     printers = {rank for row in told if (rank := own_rank(row)) is not None}
-    who = ranks_text(printers) if printers else "a rank of a group"
-    text = f"the watchdog of {who} made no progress: a collective, a call to the device or a lock held it"
     free = _without_hang(case, printers)
-    if free:
-        text += f"; that of {ranks_text(free)} shows nothing that does not end"
+    stuck = words.WATCHDOG_STUCK(who=ranks_text(printers) if printers else words.SOME_MEMBER)
+    text = joined((stuck, words.NOTHING_HANGS(who=ranks_text(free)) if free else ""), "; ")
     return (
         Finding(
             detector=DETECTOR.name,
@@ -63,8 +63,8 @@ def _stuck(case: Case) -> tuple[Finding, ...]:
             claims=(Claim(text, "for", refs(told)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="stuck_watchdog"),
             blast_radius=BlastRadius(ranks_waiting=len(printers)),
-            collect=("Flight Recorder dumps and py-spy dumps of all ranks",),
-            summary=f"Undecided: {text}.",
+            collect=(words.DUMPS_AND_STACKS,),
+            summary=words.UNDECIDED(what=text),
         ),
     )
 

@@ -15,12 +15,15 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import refs, rows
+from forensics.facts.positions import call_text
 from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.standings import latest
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.names import Reason
-from forensics.model.texts import iso, ranges, ranks_text
+from forensics.model.said import Said, joined, sentence
+from forensics.model.texts import group_text, iso, ranges, ranks_text
+from forensics.words import ranks as words
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
 _BESIDE_RECORDS = ("flight_record", "fingerprint")  # tell more than flight records of open operations, or are these
@@ -125,8 +128,8 @@ def _cross(one: Counter[str], other: Counter[str]) -> bool:
     return not (one <= other or other <= one)
 
 
-def _launched(counts: Counter[str]) -> str:
-    return " and ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
+def _launched(counts: Counter[str]) -> Said:
+    return joined((f"{number} {kind}" for kind, number in sorted(counts.items())), " and ")
 
 
 def _by_stack(case: Case, unknown: pl.DataFrame, said: dict[int, _Row]) -> int:
@@ -162,12 +165,7 @@ def _finding(case: Case, call: _Call) -> Finding:
     decided = doubt is None
     claims = [Claim(text, "for", refs(listed, 4))]
     if call.votes:
-        claims.append(
-            Claim(
-                f"{call.votes} members without a usable record are in {call.said[many[0]]['kind']} by their stack",
-                "for",
-            )
-        )
+        claims.append(Claim(words.BY_THEIR_STACK(number=call.votes, call=call.said[many[0]]["kind"]), "for"))
     snapshot = call.source == "collective_line" and not case.has_waited
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt,)
     return Finding(
@@ -181,26 +179,25 @@ def _finding(case: Case, call: _Call) -> Finding:
         claims=tuple(claims),
         first_anomaly=_anomaly(case, call, first, few, many, decided),
         blast_radius=_blast(case, call, few if decided else (), many, first),
-        collect=()
-        if decided
-        else ("TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",),
-        summary=f"Collective mismatch: {text}."
-        + ("" if decided else " No majority of the group decides which side is wrong."),
+        collect=() if decided else (words.DETAIL_AND_STACKS,),
+        summary=sentence(joined((words.MISMATCH(text=text), "" if decided else words.NO_MAJORITY), ". ")),
     )
 
 
-def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> str:
+def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> Said:
     if not few:
-        return "members of a group announced different collectives at the same place"
+        return words.DIFFERENT_CALLS
     one, other = call.said[few[0]], call.said[many[0]]
+    who: dict[str, object] = {"few": ranks_text(few), "many": ranks_text(many), "group": group_text(one["label"])}
     if call.source == "ras":
-        return f"{ranks_text(few)} launched {one['call']} in {one['label']}, {ranks_text(many)} {other['call']}: neither is a part of the other"
-    at = "" if call.source == "fingerprint" else f" as call #{one['number']} of {one['label']}"
-    return f"{ranks_text(few)} {_brings(one)}{at}, where {ranks_text(many)} {_brings(other)}"
+        return words.CROSSED(**who, one=one["call"], other=other["call"])
+    differ = words.DIFFER if call.source == "fingerprint" else words.DIFFER_IN
+    return differ(**who, number=one["number"], one=_brings(one), other=_brings(other))
 
 
-def _brings(row: _Row) -> str:
-    return f"called {row['call']}" + (f" at {row['code']}" if row["code"] else "")
+def _brings(row: _Row) -> Said:
+    call = call_text(row["call"])
+    return words.BROUGHT_AT(call=call, code=row["code"]) if row["code"] else words.BROUGHT(call=call)
 
 
 def _anomaly(

@@ -20,7 +20,9 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
+from forensics.model.said import Said, capital, joined, sentence
 from forensics.model.texts import SITE, ranks_text
+from forensics.words import ranks as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -84,10 +86,10 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     explained = len(roots.waiters) - len(roots.unexplained)
     first = max(named, key=lambda rank: (roots.free[rank], -rank))
     main = _next_of(case, first, operations)
+    absent = words.NEVER_ENTERED(who=ranks_text(named), call=main.label)
     claims = [
         Claim(
-            f"{ranks_text(named)} never entered {main.label}; {_members(len(main.members.get('in', ())))} in it"
-            + (f" ({ranks_text(main.members['in'])})" if main.members.get("in") else ""),
+            joined((absent, _members(main.members.get("in", ()))), "; "),
             "for",
             (*(ref for rank in named[:3] for ref in _counter_refs(case, rank, main)), *main.refs(2)),
         ),
@@ -97,33 +99,26 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     suspects = _further(case)
     undecided: tuple[Reason, ...] = ()
     if suspects:
-        claims.append(
-            Claim(
-                f"{ranks_text(suspects)} left no usable record: waiting and being at fault are both possible",
-                "unseen",
-            )
-        )
+        claims.append(Claim(words.EITHER_WAY(who=ranks_text(suspects)), "unseen"))
         undecided = ("culprit_among_missing",)
     where = sites(case.stacks, named)
+    site = where.get(first)
+    shown = words.STACK_SHOWS(who=ranks_text(named), site=SITE[site]) if site not in (None, "unknown") else ""
+    wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
         detector=DETECTOR.name,
         cause="rank_absent",
         ranks=named,
         hosts=_shared_host(case, named, whole=True),
         suspect_ranks=suspects,
-        site=where.get(first),
+        site=site,
         code=codes(case.stacks, named).get(first),
         first_anomaly=_anomaly(case, first, main),
         undecided=undecided,
         claims=tuple(claims),
         blast_radius=_blast(case, operations),
-        collect=("Flight Recorder dump and stack of " + ranks_text(suspects),) if suspects else (),
-        summary=f"{ranks_text(named).capitalize()} never entered {main.label}; {len(roots.waiters)} ranks wait."
-        + (
-            f" The stack shows {ranks_text(named)} {SITE[where[first]]}."
-            if where.get(first) not in (None, "unknown")
-            else ""
-        ),
+        collect=(words.DUMP_AND_STACK(who=ranks_text(suspects)),) if suspects else (),
+        summary=sentence(joined((wait, capital(shown)), ". ")),
     )
 
 
@@ -161,18 +156,19 @@ def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
     return min(own, key=distance)
 
 
-def _members(count: int) -> str:
-    return "1 member waits" if count == 1 else f"{count} members wait"
+def _members(waiting: tuple[int, ...]) -> Said:
+    """How many wait in it, and who."""
+    members = words.MEMBERS_WAIT(len(waiting))
+    return words.IN_IT_WHO(members=members, who=ranks_text(waiting)) if waiting else words.IN_IT(members=members)
 
 
 def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     """How many waiters the wait-for graph leads to the named ranks, and why the others may belong to them, too."""
     total = len(case.roots.waiters)
-    text = f"{f'{explained} of {total}' if explained < total else f'all {total}'} waiting ranks {'waits' if explained == 1 else 'wait'} for {ranks_text(named)}, directly or through others"
+    which = words.SOME_OF(number=explained, total=total) if explained < total else words.ALL_OF(total=total)
+    text = words.WAIT_FOR[explained == 1](which=which, who=ranks_text(named))
     vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
-    if vague:
-        text += f"; {ranks_text(vague)} wait in sends and receives whose peers are not recorded, and no other rank is outside communication"
-    return Claim(text, "for")
+    return Claim(joined((text, words.PEERS_UNKNOWN(who=ranks_text(vague)) if vague else ""), "; "), "for")
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
@@ -202,11 +198,8 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
     extra = not blind
     waiting = main.members.get("in", ())
     suspects = tuple(sorted({*named, *(waiting if extra else ())}))
-    why = (
-        "this backend records no send and recv, and there is no stack of them: one may wait for another"
-        if blind
-        else "either those that did not enter miss a call, or the few that wait made one too many"
-    )
+    why = words.P2P_NOT_RECORDED if blind else words.FEW_OR_MANY
+    who = ranks_text(named)
     return Finding(
         detector=DETECTOR.name,
         cause=None if blind else "collective_mismatch",
@@ -214,9 +207,9 @@ def _tied(case: Case, named: tuple[int, ...], operations: list[Operation]) -> Fi
         undecided=("tied_explanations",),
         first_anomaly=_anomaly(case, None, main),
         blast_radius=_blast(case, operations),
-        claims=(Claim(f"{ranks_text(named)} never entered {main.label}: {why}", "for", main.refs(3)),),
-        collect=("a py-spy dump of every rank",),
-        summary=f"{main.label} waits for {ranks_text(named)}, but the records do not show who waits for whom: {why}.",
+        claims=(Claim(words.NEVER_ENTERED_BECAUSE(who=who, call=main.label, why=why), "for", main.refs(3)),),
+        collect=(words.ALL_STACKS,),
+        summary=words.WHO_WAITS_FOR_WHOM(call=main.label, who=who, why=why),
     )
 
 
@@ -246,20 +239,17 @@ def _lost_claims(
 ) -> Iterator[Claim]:
     """Who is under suspicion for want of a record, and why others without one are not."""
     if silent:
-        yield Claim(f"{ranks_text(silent)}: no usable flight record", "unseen")
+        yield Claim(words.NO_FLIGHT_RECORD(who=ranks_text(silent)), "unseen")
     if main is not None and {*main.members.get("in", ()), *silent} >= set(main.all_ranks):
-        text = f"if {ranks_text(silent)} did enter {main.label}, a link, an adapter, a switch or a stuck kernel may be at fault instead"
-        yield Claim(text, "unseen")
+        yield Claim(words.IF_ENTERED(who=ranks_text(silent), call=main.label), "unseen")
     if lonely:
-        text = "may have a stopped device: the other members of the call that it is in left no record"
-        yield Claim(f"{ranks_text(lonely)} {text}", "unseen")
+        yield Claim(words.LONELY_DEVICE(who=ranks_text(lonely)), "unseen")
     others = case.roots.lost - set(silent)
     if waited := sorted(others & logged.keys()):
-        text = f"{ranks_text(waited)} left no flight record, but timed out in calls that others had not ended"
-        yield Claim(text, "for", tuple(logged[rank].ref for rank in waited[:3]))
+        refs = tuple(logged[rank].ref for rank in waited[:3])
+        yield Claim(words.GAVE_UP_WITH_OTHERS(who=ranks_text(waited)), "for", refs)
     if rest := sorted(others - logged.keys()):
-        text = "left no record either, but not every waiting rank can be held up by them, by the order of calls of their peers"
-        yield Claim(f"{ranks_text(rest)} {text}", "for")
+        yield Claim(words.CANNOT_HOLD_ALL(who=ranks_text(rest)), "for")
 
 
 def _possible(case: Case, logged: Mapping[int, Waiting]) -> frozenset[int]:
@@ -279,9 +269,11 @@ def _among_lost(case: Case) -> Finding:
     suspects = tuple(sorted(possible))
     operations = _needing(case, silent) or _needing(case, tuple(sorted(roots.lost)))
     main = operations[0] if operations else None
-    text = f"no rank with a record explains the {len(roots.unexplained)} waiting ranks; they wait for ranks that left no usable record"
-    among = [f"{ranks_text(silent)}, which left no usable record"] if silent else []
-    among += [f"{ranks_text(lonely)}, alone in a call with such ranks"] if lonely else []
+    text = words.WAIT_FOR_UNRECORDED(number=len(roots.unexplained))
+    among = [words.WITHOUT_RECORD(who=ranks_text(silent))] if silent else []
+    among += [words.ALONE_WITH_SUCH(who=ranks_text(lonely))] if lonely else []
+    waiters = len(roots.waiters)
+    wait = words.RANKS_WAIT_IN(number=waiters, call=main.label) if main else words.RANKS_WAIT(number=waiters)
     return Finding(
         detector=DETECTOR.name,
         cause=None,
@@ -295,9 +287,8 @@ def _among_lost(case: Case) -> Finding:
             *_lost_claims(case, silent, lonely, logged, main),
             *stack_claims(case.stacks, tuple(sorted(possible & roots.outside))),
         ),
-        collect=(f"Flight Recorder dump and stack of {ranks_text(silent or roots.lost)}",),
-        summary=f"{', or '.join(among).capitalize()}, may be at fault; {len(roots.waiters)} ranks wait"
-        + (f" in {main.label}." if main else "."),
+        collect=(words.DUMP_AND_STACK(who=ranks_text(silent or roots.lost)),),
+        summary=sentence(words.MAY_BE_AT_FAULT(who=joined(among, ", or ")), wait),
     )
 
 

@@ -12,7 +12,9 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.said import sentence
 from forensics.model.texts import listed, ranks_text
+from forensics.words import ranks as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -44,8 +46,8 @@ def _finding(case: Case, found: list[dict[str, Any]], dead: bool) -> Finding:
     mapped = [row for row in found if row["names_rank_space"] == "global"]
     ranks = _ranks(case, mapped or found, dead)
     numbers = sorted({number for row in found for number in _numbers(row, dead)})
-    who = ranks_text(ranks) if ranks else f"ranks {listed(numbers)} of a communicator"
-    text = f"{who} {'is dead' if dead else 'did not answer'}, as RAS reports"
+    who = ranks_text(ranks) if ranks else words.OF_A_COMMUNICATOR(numbers=listed(numbers))
+    text = (words.DEAD_BY_RAS if dead else words.SILENT_BY_RAS)(who=who)
     undecided: list[Reason] = ["membership_unknown"] if ranks is None else [] if dead else ["culprit_among_missing"]
     if not case.has_waited:
         undecided.append("single_snapshot")
@@ -62,8 +64,8 @@ def _finding(case: Case, found: list[dict[str, Any]], dead: bool) -> Finding:
             group=found[0]["group"],
             signature="ras:no_answer",
         ),
-        collect=(f"log and py-spy dump of {who}",),
-        summary=f"{text[:1].upper()}{text[1:]}.",
+        collect=(words.LOG_AND_STACK(who=who),),
+        summary=sentence(text),
     )
 
 

@@ -13,7 +13,9 @@ from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 _INTERVALS, _LEAST_S = 5.0, 60.0
 _MANY = 0.5  # of the members: then the collector, or the end of the job
@@ -28,9 +30,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     ranks = tuple(sorted({int(row["rank"]) for row in silent if row["rank"] is not None}))
     hosts = tuple(sorted({str(row["host"]) for row in silent if row["host"] is not None}))
-    who = ", ".join(part for part in (ranks_text(ranks) if ranks else "", ", ".join(hosts)) if part)
+    who = joined((ranks_text(ranks) if ranks else "", *hosts), ", ")
     longest = max(row["time_ns"] for row in beats) - min(row["time_ns"] for row in silent)
-    text = f"the last heartbeat of {who} is {longest / 1e9:.0f} s older than the newest of {len(beats)} members"
+    text = words.BEAT_IS_OLD(who=who, seconds=longest / 1e9, members=len(beats))
     return (
         Finding(
             detector=DETECTOR.name,
@@ -43,8 +45,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature="no_heartbeat",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(beats) - len(silent)),
-            collect=(f"log, stack and kernel log of {who}",),
-            summary=f"Undecided: {text}: dead, held up in a call, or cut off from the collector.",
+            collect=(words.LOG_STACK_KERNEL(who=who),),
+            summary=words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_COLLECTOR)),
         ),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
+from forensics.words import ranks as words
 
 _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
 
@@ -56,20 +57,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
     is_rank = who.startswith("rank ")
-    text = f"{who} alone prints {len(lines)} kind{'s' if len(lines) > 1 else ''} of lines: “{lines[0][0][:120]}”"
     refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
-    compared = "and no earlier attempt did" if case.has_baseline else "but no earlier attempt is there to compare with"
+    compared = words.NOT_BEFORE if case.has_baseline else words.NO_ATTEMPT_BEFORE
+    text = words.PRINTS_ALONE(who=who, kinds=words.KINDS(len(lines)), line=lines[0][0][:120], compared=compared)
     return Finding(
         detector=DETECTOR.name,
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank else (),
         suspect_hosts=() if is_rank else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
-        claims=(Claim(f"{text}, {compared}", "for", refs),),
+        claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(
             host=None if is_rank else who, step=step_in_progress(case.tables["steps"]), signature="novel_line"
         ),
-        collect=("logs of a good run of the same job", "flight-recorder and py-spy dumps of all ranks"),
-        summary=f"A hint, not a cause: {text}, {compared}.",
+        collect=(words.LOGS_OF_GOOD_RUN, words.RECORDS_AND_STACKS),
+        summary=words.A_HINT(text=text),
     )
 
 

@@ -14,7 +14,9 @@ from forensics.facts.stacks import classify, to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
+from forensics.model.said import joined, sentence
 from forensics.model.texts import SITE, ranks_text
+from forensics.words import ranks as words
 
 
 def _code(row: dict[str, Any]) -> Code | None:
@@ -36,26 +38,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
     whole = len(ranks) == len(rows)
     hosts = tuple(sorted({row["host"] for row in rows if row["host"]}))
     site = rows[0]["site"]
-    who = (
-        ranks_text(ranks)
-        if whole
-        else f"{len(rows)} process{'es' if len(rows) > 1 else ''} on {', '.join(hosts) or 'an unnamed host'}"
-    )
-    verb = "is" if len(rows) == 1 else "are"
+    alone = len(rows) == 1
+    on_hosts = words.ON_HOSTS(who=words.PROCESSES(len(rows)), hosts=joined(hosts, ", ") or words.UNNAMED_HOST)
+    doing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=SITE[site])
     ops = sorted({op for op in waiting["op"].to_list() if op})
-    claim = Claim(
-        f"{who} {verb} {SITE[site]}; {int(waiting['count'].sum())} processes wait ({', '.join(ops) or 'kind unknown'})",
-        "for",
-        tuple(stack_ref(row) for row in rows[:3]),
-    )
+    others = int(waiting["count"].sum())
+    wait = words.THEY_WAIT_IN(number=others, ops=joined(ops, ", ") or words.KIND_UNKNOWN)
+    claim = Claim(joined((doing, wait), "; "), "for", tuple(stack_ref(row) for row in rows[:3]))
     # Somebody's Ctrl-C does not prove that the job hung: a running one shows the same for a moment.
     by_chance = whole and (odd["source"] == "interrupt").all() and not case.has_waited
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
     named = ranks if whole and not by_chance else ()
-    doing = f"{who[:1].upper()}{who[1:]} {verb} {SITE[site]}"
-    while_others = f"while {int(waiting['count'].sum())} processes wait"
-    moved = f": between two snapshots {'it' if len(rows) == 1 else 'some of them'} moved on, which is slow, not stuck"
+    while_others = words.WHILE_OTHERS_WAIT(doing=doing, number=others)
+    slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
     return (
         Finding(
             detector=DETECTOR.name,
@@ -80,14 +76,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"odd_stack:{site}",
             ),
             blast_radius=BlastRadius(ranks_waiting=seen.waiters),
-            collect=(
-                "Flight Recorder dumps"
-                if repeated
-                else "a second stack dump a minute later, and Flight Recorder dumps",
-            ),
-            summary=f"Undecided: when somebody pressed Ctrl-C, {doing[:1].lower()}{doing[1:]} {while_others}."
-            if by_chance
-            else f"{doing} {while_others}{moved if moving else ''}.",
+            collect=(words.DUMPS if repeated else words.SECOND_STACKS,),
+            summary=words.UNDECIDED(what=words.AT_CTRL_C(text=while_others)) if by_chance else sentence(slow),
         ),
     )
 

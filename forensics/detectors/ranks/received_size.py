@@ -11,6 +11,7 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -20,7 +21,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     noticed = tuple(sorted({row["rank"] for row in found if row["rank"] is not None and row["rank_space"] == "global"}))
     noticed = noticed or _aborted(case)
-    who = ranks_text(noticed) if noticed else "a process"
+    who = ranks_text(noticed) if noticed else words.A_PROCESS
     return (
         Finding(
             detector=DETECTOR.name,
@@ -28,14 +29,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
             suspect_ranks=noticed,
             domain="workload",
             undecided=("tied_explanations",),
-            claims=(Claim(f"{who} received a message of another size than its call expects", "for", refs(found)),),
+            claims=(Claim(words.OTHER_SIZE(who=who), "for", refs(found)),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="received_size"),
             blast_radius=BlastRadius(
                 ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
             ),
-            collect=("Flight Recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",),
-            summary=f"Members of a group call different operations: {who} received a message of another size than expected. "
-            "Either end may be the one that is wrong.",
+            collect=(words.DUMPS_OR_DETAIL,),
+            summary=words.OTHER_CALLS(who=who),
         ),
     )
 

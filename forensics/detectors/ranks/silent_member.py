@@ -20,7 +20,9 @@ from forensics.graph.hang.standings import free, standings
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
-from forensics.model.texts import ranges, ranks_text
+from forensics.model.said import Said, joined, sentence
+from forensics.model.texts import group_text, ranges, ranks_text
+from forensics.words import ranks as words
 
 _Row = dict[str, Any]
 _FEW = 3  # at most one in three ranks may be silent
@@ -56,15 +58,14 @@ def _somebody(case: Case) -> tuple[Finding, ...]:
     waits = of_kinds(case.events, "collective_timeout")
     if not waits.height or case.ends:
         return ()
-    text = "a process whose rank is not recorded waited for others until a time-out"
     return (
         Finding(
             detector=DETECTOR.name,
             undecided=("membership_unknown",),
-            claims=(Claim(text, "for", refs(waits.iter_rows(named=True))),),
+            claims=(Claim(words.SOMEBODY_WAITED, "for", refs(waits.iter_rows(named=True))),),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="watchdog:?"),
-            collect=("logs and py-spy dumps of all processes, those that the line waits for above all",),
-            summary=f"Undecided: {text}; the lines do not say whom for.",
+            collect=(words.LOGS_OF_ALL,),
+            summary=words.UNDECIDED(what=joined((words.SOMEBODY_WAITED, words.NOT_SAID_FOR_WHOM), "; ")),
         ),
     )
 
@@ -97,7 +98,9 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         return None
     (rank, group), *_ = found.items()
     wait = group.waits.row(0, named=True)
-    text = f"all other members of {group.label} timed out in {wait['kind']} {wait['number']}; rank {rank} did not, and was alive"
+    text = words.ALL_OTHERS_TIMED_OUT(
+        group=group_text(group.label), kind=wait["kind"], number=wait["number"], rank=rank
+    )
     return Finding(
         detector=DETECTOR.name,
         cause="rank_absent",
@@ -108,8 +111,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
             group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
-        collect=(f"the whole log of rank {rank}",),
-        summary=f"{text[:1].upper()}{text[1:]}.",
+        collect=(words.WHOLE_LOG(who=ranks_text([rank])),),
+        summary=sentence(text),
     )  # fmt: skip
 
 
@@ -119,12 +122,12 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     waits, wait = group.waits, group.waits.row(0, named=True)
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else f"{waits.height} ranks"
-    what = wait["kind"] or "a collective"
-    claims = [Claim(f"{who} timed out waiting in {what}", "for", refs(waits.iter_rows(named=True))), *launched]
+    who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(number=waits.height)
+    call = wait["kind"] or words.SOME_COLLECTIVE
+    claims = [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True))), *launched]
     if stuck:
-        text = f"the watchdog of {ranks_text(stuck)} made no progress: a lock or a call to the device holds it"
-        claims.append(Claim(text, "for", refs(stuck.values())))
+        claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
+    text = words.TIMED_OUT_IN_GROUP(who=who, call=call, group=group_text(group.label))
     return Finding(
         detector=DETECTOR.name,
         suspect_ranks=tuple(sorted(suspects)),
@@ -135,41 +138,33 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
             signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
-        collect=("Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",),
-        summary=f"Undecided: {who} timed out in {what} of {group.label}; {why}.",
+        collect=(words.ALL_DUMPS_AND_RAS,),
+        summary=words.UNDECIDED(what=joined((text, why), "; ")),
     )  # fmt: skip
 
 
 def _reading(
     group: _Group, timed_out: frozenset[int], launched: bool, stuck: frozenset[int], case: Case
-) -> tuple[Reason, frozenset[int], str]:
+) -> tuple[Reason, frozenset[int], Said]:
     """(why nobody is named, suspects, the same in words)."""
     silent = group.members - timed_out
     here = {*group.waits["rank"].unique().to_list()}
     if launched or (group.members and group.members <= here and len(_calls(group.waits)) == 1):
-        why = "all members wait in the same operation" + (", says RAS;" if launched else ";")
-        return (
-            "all_entered_no_counters",
-            group.members,
-            f"{why} a link, an adapter, a switch and a stuck kernel look alike here",
-        )
+        why = words.SAME_OPERATION_RAS if launched else words.SAME_OPERATION
+        return "all_entered_no_counters", group.members, joined((why, words.LOOK_ALIKE), "; ")
     if silent and 2 * len(silent) <= len(group.members):
-        why = f"{ranks_text(silent)} of the group printed no timeout; that does not prove that they were absent"
-        return "culprit_among_missing", silent, why
+        return "culprit_among_missing", silent, words.NO_TIMEOUT_PRINTED(who=ranks_text(silent))
     if silent:
-        return "culprit_among_missing", frozenset(), "most members of the group left no line"
+        return "culprit_among_missing", frozenset(), words.MOST_LEFT_NO_LINE
     if group.members:
-        return "tied_explanations", frozenset(), "the members wait in different operations"
+        return "tied_explanations", frozenset(), words.OTHER_OPERATIONS
     if stuck and 2 * len(stuck) < len(timed_out):
-        why = f"the watchdog of {ranks_text(stuck)} got stuck, and no line lists the members of the group"
-        return "membership_unknown", stuck, why
+        return "membership_unknown", stuck, words.WATCHDOG_STUCK_NO_LIST(who=ranks_text(stuck))
     rest = case.job_told_of - timed_out
     if rest and _FEW * len(rest) <= len(case.job_told_of) and len(timed_out) > 1:
-        whole = "of the whole job" if case.is_world_told else "of those that left a line"
-        why = f"{whole} {ranks_text(rest)} printed no timeout, and no line lists the members of the group"
-        return "membership_unknown", rest, why
-    why = "a rank that times out was waiting itself, and no line lists the members of the group"
-    return "membership_unknown", frozenset(), why
+        whole = words.OF_THE_JOB if case.is_world_told else words.OF_THOSE_HEARD
+        return "membership_unknown", rest, words.REST_PRINTED_NONE(whole=whole, who=ranks_text(rest))
+    return "membership_unknown", frozenset(), words.WAITED_ITSELF
 
 
 def _stuck_watchdogs(case: Case, timed_out: frozenset[int]) -> dict[int, _Row]:
@@ -186,9 +181,7 @@ def _launched(case: Case, group: _Group) -> list[Claim]:
     """What RAS says of the job, where it was asked: healthy communicators speak against an absent rank."""
     status = rows(case.events, "ras_status")
     fine = bool(status) and all(row["code"] == "OK" for row in status)
-    return (
-        [Claim("RAS reports no missing rank and no mismatch", "for", refs(status))] if fine and group.is_default else []
-    )
+    return [Claim(words.RAS_FINE, "for", refs(status))] if fine and group.is_default else []
 
 
 DETECTOR = Detector("silent_member", ("events",), detect, "waiting")

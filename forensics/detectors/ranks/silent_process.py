@@ -15,7 +15,9 @@ from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from forensics.words import ranks as words
 
 _FEW = 3  # at most one in three processes may be silent
 
@@ -55,17 +57,19 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     shared = hosts if len(hosts) == 1 and len(silent) > 1 else ()
     beside = case.identity.filter(pl.col("host").is_in(hosts) & pl.col("rank").is_in(sorted(shown)))
     named = shared if beside.height else ()
-    text = f"{ranks_text(silent)} gave no stack; {waiting.height} other ranks wait"
-    if named:
-        text += f"; on {named[0]} {ranks_text(beside['rank'].to_list())} answered"
+    text = joined(
+        (
+            words.GAVE_NO_STACK(who=ranks_text(silent)),
+            words.OTHER_RANKS_WAIT(number=waiting.height),
+            words.ANSWERED_THERE(host=named[0], who=ranks_text(beside["rank"].to_list())) if named else "",
+        ),
+        "; ",
+    )
     reasons: list[Reason] = ["culprit_among_missing"]
     if not case.has_waited and not waiting["moving"].is_not_null().any():
         reasons.append("single_snapshot")
     refs = tuple(stack_ref(row) for row in waiting.sort("rank").head(2).iter_rows(named=True))
-    actions = [
-        Action(kind="inspect_hardware", target=host, command=None, reason="several of its processes answer no sampler")
-        for host in named
-    ]
+    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=words.NO_SAMPLER) for host in named]
     return Finding(
         detector=DETECTOR.name,
         hosts=named,
@@ -80,8 +84,8 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         ),
         blast_radius=BlastRadius(ranks_waiting=waiting.height),
         actions=tuple(actions),
-        collect=(f"process states and kernel stacks of {ranks_text(silent)}; Flight Recorder dumps of all ranks",),
-        summary=f"Undecided: {text}.",
+        collect=(words.STATES_AND_DUMPS(who=ranks_text(silent)),),
+        summary=words.UNDECIDED(what=text),
     )
 
 

@@ -10,7 +10,9 @@ from forensics.facts.memberships import group_name
 from forensics.facts.states import States
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
-from forensics.model.texts import iso, ranges
+from forensics.model.said import Said
+from forensics.model.texts import group_text, iso, ranges
+from forensics.words import facts as words
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -57,9 +59,9 @@ class Operation(msgspec.Struct, frozen=True):
     calls: tuple[Call, ...]
 
     @property
-    def label(self) -> str:
+    def label(self) -> Said:
         """all_reduce #25 of default_pg."""
-        return f"{self.kind} #{self.seq} of {self.group}"
+        return words.CALL(kind=self.kind, number=self.seq, group=group_text(self.group))
 
     @property
     def all_ranks(self) -> tuple[int, ...]:

@@ -1,0 +1,96 @@
+"""What is said of processes that ended: of what, who, and what to look at first."""
+
+from collections.abc import Mapping
+
+from forensics.model.said import Form, Noun, Said
+from forensics.words.several import A_PROCESS as A_PROCESS
+from forensics.words.several import AS_PRINTED as AS_PRINTED
+from forensics.words.several import ON_HOSTS as ON_HOSTS
+from forensics.words.several import PROCESSES as PROCESSES
+from forensics.words.several import UNDECIDED as UNDECIDED
+
+# --- ranks that died of a cause of their own -------------------------------------------------------------------------
+DID: Mapping[str, Said] = {  # cause → what the rank did
+    "killed": Said("was killed by SIGKILL, whose sender is not recorded", "被 SIGKILL 终止，发送者无记录"),
+    "segfault": Said("crashed", "崩溃"),
+    "gpu_oom": Said("ran out of GPU memory", "显存不足"),
+    "host_oom": Said("was killed because the host ran out of memory", "因主机内存不足被终止"),
+    "disk_full": Said("found no space left on the disk", "遇到磁盘空间不足"),
+    "gpu_fault": Said("stopped on a GPU fault", "因 GPU 故障停止"),
+    "exception": Said("raised an exception", "抛出异常"),
+    "None": Said("ended with an error before the others gave up", "在其他 rank 超时之前异常退出"),
+}
+NO_STORAGE = Said("could not use its storage", "无法访问存储")
+WHY: Mapping[str, Said] = {  # cause → why that is to be done first
+    "exception": Said("the exception was raised there", "异常在该处抛出"),
+    "gpu_oom": Said(
+        "it needs more GPU memory than there is (smaller micro-batches or more sharding help)",
+        "所需显存超过可用显存（可减小 micro-batch 或增加切分）",
+    ),
+    "host_oom": Said(
+        "it needs more host memory than its limit (fewer data workers or prefetched batches help)",
+        "所需主机内存超过上限（可减少数据加载 worker 或预取批数）",
+    ),
+    "disk_full": Said("make room on the disk or in shared memory before a restart", "重启前先清理磁盘或共享内存"),
+    "segfault": Said(
+        "a library or an extension crashed; the core dump shows where", "某个库或扩展崩溃；core dump 可看出位置"
+    ),
+    "gpu_fault": Said("its GPU reported a fault", "其 GPU 报告了故障"),
+    "killed": Said("these show who killed it", "从中可看出是谁终止了它"),
+    "None": Said("the last lines show why it ended", "从最后几行可看出退出原因"),
+}
+RANK_DID = Form("{who} {did}", "{who} {did}")
+OF_WHAT = Form("{did} ({what})", "{did}（{what}）")
+AT = Form("{text} at {file}:{line}", "{text}，位于 {file}:{line}")
+EXIT_CODE = Form("exit code {code}", "退出码 {code}")
+NO_MORE = Said("no more is recorded", "无更多记录")
+GAVE_UP_OR_STOPPED = (  # several ranks, one
+    Form("{who} gave up waiting, or the launcher stopped them", "{who} 等待超时，或被启动器停止"),
+    Form("{who} gave up waiting, or the launcher stopped it", "{who} 等待超时，或被启动器停止"),
+)
+ALL_ALIKE = Said(
+    "most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，不是单个 rank 的原因"
+)
+CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
+ENDED_AFTER = Noun("other rank ended after it", "other ranks ended after it", "个其他 rank 随后退出")
+LOGS_OF = Form("the logs of {who}, of the kernel and of the scheduler", "{who} 的日志、内核日志、调度器日志")
+
+# --- failures without a rank -----------------------------------------------------------------------------------------
+DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not known
+    "gpu_fault": Said("reported a hardware fault of its device", "报告其 GPU 硬件故障"),
+    "host_oom": Said("was killed because its host ran out of memory", "因主机内存不足被终止"),
+    "gpu_oom": Said("ran out of GPU memory", "显存不足"),
+    "disk_full": Said("found no space left on a device or in shared memory", "遇到磁盘或共享内存空间不足"),
+    "segfault": Said("crashed on a memory access", "因内存访问错误崩溃"),
+    "exception": Said("raised an exception", "抛出异常"),
+}
+SOMEBODY_DID = Form("a process {did}: {line}", "某进程{did}：“{line}”")
+KILLED_THERE = Form("{who} ended with SIGKILL on that host", "{who} 在该节点上因 SIGKILL 退出")
+KILLED_FOR_MEMORY = Form(
+    "{number} processes ended with SIGKILL, which is how it kills for memory",
+    "{number} 个进程因 SIGKILL 退出，内存超限正是这样终止进程的",
+)
+WITH_LOCAL_RANK = Form("a process with local rank {rank}", "local rank 为 {rank} 的进程")
+TASK_OF_LAUNCHER = Form("task {task} of the launcher, whose rank is not known,", "启动器的 task {task}（rank 未知）")
+WITHOUT_RANK = Said("a process whose rank is not known", "某进程（rank 未知）")
+MAY_HAVE_FOLLOWED = Said(
+    "most ranks waited until a timeout, and it may have come after that", "多数 rank 已等待至超时，该失败可能发生在其后"
+)
+
+# --- failures that nothing explains ----------------------------------------------------------------------------------
+ENDED_WITH_ERROR = Form("{who} ended with an error ({codes})", "{who} 异常退出（{codes}）")
+LAUNCHER_STOPPED = Form("the launcher stopped {who}", "启动器停止了 {who}")
+WHAT_PRINTED_LAST = Form("what {who} printed last, on standard error as well", "{who} 最后打印的内容（含标准错误）")
+WHAT_PROCESSES_PRINTED = Said(
+    "what the processes printed last, on standard error as well, and the launcher's table of failures",
+    "各进程最后打印的内容（含标准错误），以及启动器的失败列表",
+)
+RANK_NOT_RECORDED = Said("which rank it was is not recorded", "无法得知是哪个 rank")
+RANK_AND_WHY_NOT_RECORDED = Said(
+    "which rank it was and why it ended are not recorded", "无法得知是哪个 rank 及退出原因"
+)
+ALIVE_UNTIL_STOPPED = Form("{who} were alive until the launcher stopped them", "{who} 在被启动器停止之前存活")
+DID_NOT_ABORT = Form("{who} did not abort like the others", "{who} 未像其他 rank 那样 abort")
+NOT_WHO_NOR_WHY = Said(
+    "an exit code does not tell who was the first, nor why", "退出码无法表明谁先退出，也无法表明原因"
+)

@@ -1,0 +1,148 @@
+"""What facts say: of stacks, of time, of what was measured of devices, of places, of storage."""
+
+from collections.abc import Mapping
+
+from forensics.model.said import Form, Noun, Said
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+CALL = Form("{kind} #{number} of {group}", "{group} 的 {kind} #{number}")
+CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
+
+# --- stacks ----------------------------------------------------------------------------------------------------------
+STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "{who} 的调用栈在通信中")
+STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "{who} 的调用栈不在通信中")
+STACK_SHOWS = Form("the stack shows {who} {site}", "调用栈显示 {who} 停在{site}")
+STACK_SHOWS_ALONE = Form(
+    "the stack shows {who} {site}, not in communication", "调用栈显示 {who} 停在{site}，不在通信中"
+)
+OTHERS_COMMUNICATE = Noun("other rank is in communication", "other ranks are in communication", "个其他 rank 在通信中")
+
+# --- whether the job stood still -------------------------------------------------------------------------------------
+RAS_WENT_ON = Said("between two reports of RAS operations were launched", "两次 RAS 报告之间有新操作启动")
+RAS_STOOD = Said("between two reports of RAS no operation was launched", "两次 RAS 报告之间没有新操作启动")
+WAIT_GIVEN_UP = Said("a wait was given up", "有等待已超时放弃")
+DID_NOT_MOVE = Said("between two snapshots processes did not move", "两次快照之间进程没有推进")
+RETIRED_UNFINISHED = Said("an operation was retired unfinished", "有操作未完成即被移除")
+OPEN_SINCE_LONG = Said(
+    "an operation is open since long before the newest line of its process",
+    "有操作早在其进程最新一行日志之前很久就未完成",
+)
+LATER_STEP = Said("a later step was completed", "之后还有 step 完成")
+
+# --- telemetry: which device or port stands apart --------------------------------------------------------------------
+QUANTITY: Mapping[str, Said] = {
+    "temperature_c": Said("temperature", "温度"),
+    "memory_temperature_c": Said("memory temperature", "显存温度"),
+    "sm_clock_mhz": Said("SM clock", "SM 频率"),
+    "power_w": Said("power", "功耗"),
+    "power_limit_w": Said("power limit", "功耗上限"),
+    "utilization_pct": Said("utilisation", "利用率"),
+    "pcie_width": Said("PCIe width", "PCIe 宽度"),
+    "port_gbps": Said("link rate", "链路速率"),
+    "nvlinks_active": Said("active NVLinks", "活动 NVLink 数"),
+    "port_active": Said("link state", "链路状态"),
+    "throttle_thermal": Said("thermal throttling", "过热降频"),
+    "throttle_hardware": Said("hardware slowdown", "硬件降频"),
+    "remap_failed": Said("failed row remapping", "行重映射失败"),
+    "remap_pending": Said("row remapping that is pending", "行重映射待生效"),
+    "ecc_uncorrectable": Said("uncorrectable ECC errors", "不可纠正 ECC 错误"),
+    "ecc_correctable": Said("correctable ECC errors", "可纠正 ECC 错误"),
+    "pcie_replays": Said("PCIe replays", "PCIe 重传"),
+    "nvlink_errors": Said("NVLink errors", "NVLink 错误"),
+    "port_errors": Said("port errors", "端口错误"),
+    "port_downs": Said("link downs", "链路断开次数"),
+    "last_xid": Said("last Xid", "最近的 Xid"),
+    "traffic": Said("traffic", "流量"),
+}
+DEVICE = Form("device {device}", "GPU {device}")
+PORT = Form("port {port}", "端口 {port}")
+SOME_DEVICE = Said("a device", "某 GPU")
+OF_HOST = Form("{thing} of {host}", "{host} {thing}")
+OF_RANK = Form("{thing} (rank {rank})", "{thing}（rank {rank}）")
+ONE_MOMENT = Said("seen at one moment", "仅有一个采样点")
+SAMPLED_EVERY = Form(
+    "sampled every {seconds:.0f} s: what is shorter could not be seen", "每 {seconds:.0f} s 采样一次，更短的变化看不到"
+)
+SAMPLES = Form("{number} samples", "{number} 个采样点")
+TRAFFIC_ENDED = Form(
+    "{who}: its traffic fell to zero, that of {peers} others went on; {seen}",
+    "{who}：流量降为 0，其余 {peers} 个仍有流量；{seen}",
+)
+FLAG_SET = Form(
+    "{who}: {quantity}, of {peers} peers none or hardly any; {seen}",
+    "{who}：{quantity}，{peers} 个同类几乎都没有；{seen}",
+)
+VALUE_APART = Form(
+    "{who}: {quantity} {value:.6g}{unit}, at the median of {peers} peers {centre:.6g}{unit}; {seen}",
+    "{who}：{quantity} {value:.6g}{unit}，{peers} 个同类的中位数为 {centre:.6g}{unit}；{seen}",
+)
+PAIR_APART = Form(
+    "{one}–{other} of {host}: {what}, at {peers} like pairs {usual}",
+    "{host} 的 {one}–{other}：{what}，{peers} 个同类连接为 {usual}",
+)
+
+# --- places that hosts share -----------------------------------------------------------------------------------------
+PLACE: Mapping[str, Said] = {
+    "rack": Said("rack", "机柜"),
+    "row": Said("row", "列"),
+    "room": Said("room", "机房"),
+    "hall": Said("hall", "机房"),
+    "chassis": Said("chassis", "机箱"),
+    "cabinet": Said("cabinet", "机柜"),
+    "power": Said("power", "供电"),
+    "cooling": Said("cooling", "制冷"),
+    "building": Said("building", "楼"),
+    "site": Said("site", "园区"),
+    "switch": Said("switch", "交换机"),
+    "zone": Said("zone", "可用区"),
+    "region": Said("region", "区域"),
+    "datacenter": Said("datacenter", "数据中心"),
+}
+NAMED = Form("{sort} {name}", "{sort} {name}")
+AND_MORE = Form("{names}, …", "{names}…")
+PORTS, HOSTS = Said("ports", "个端口"), Said("hosts", "个节点")
+IN_QUESTION = Form("{number} of {of} in question", "所涉 {of} 个中的 {number} 个")
+ALL_IN_QUESTION = Form("all {of}", "全部 {of} 个")
+SHARED_BY_CHANCE = Form(
+    "{who} ({which}) share {place}, as do {there} of {placed} {things} of this job: that is no more than chance",
+    "{who}（{which}）同属 {place}，本作业 {placed} {things}中有 {there} 个在此：不超出偶然",
+)
+SHARED = Form(
+    "{who} ({which}) share {place}, which holds {there} of {placed} {things} of this job: chance {chance:.2g}, over {asked} places asked",
+    "{who}（{which}）同属 {place}，本作业 {placed} {things}中有 {there} 个在此：偶然概率 {chance:.2g}（已比较 {asked} 个位置）",
+)
+
+# --- links that went down and came back ------------------------------------------------------------------------------
+PORT_OF = Form("{port} of {host}", "{host} 的 {port}")
+STAYED_DOWN = Form("{port} went down, and no line says that it came back", "{port} 断开，没有日志表明已恢复")
+DOWN_ONCE = Form("{port} was down once, for {seconds:.3g} s", "{port} 断开 1 次，持续 {seconds:.3g} s")
+DOWN_OFTEN = Form(
+    "{port} was down {number} times, {seconds:.3g} s in all, {longest:.3g} s at the longest",
+    "{port} 断开 {number} 次，共 {seconds:.3g} s，最长 {longest:.3g} s",
+)
+THEN_FOR_GOOD = Said("it then went down for good", "之后断开且未恢复")
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+STORAGE_OF = Form("the storage that holds {path}", "{path} 所在的存储")
+ITS_FILES = Said("what it read or wrote", "其读写文件")
+STORAGE_ANSWERED = Form(
+    "it answered {name} ({words}), which no program brings about", "存储返回 {name}（“{words}”），程序自身不会引起"
+)
+
+# --- checks of nodes: what a test is of ------------------------------------------------------------------------------
+TEST_OF: Mapping[str, Said] = {
+    "loopback": Said(
+        "the way from an adapter to the memory and the GPUs of its own host (PCIe)",
+        "网卡到本机内存与 GPU 的通路（PCIe）",
+    ),
+    "adapters": Said("adapters of one host reach each other", "同一节点的网卡互通"),
+    "links": Said("links between the GPUs of one host", "同一节点 GPU 间的链路"),
+    "switch": Said("hosts under one switch (ToR)", "同一交换机（ToR）下的节点"),
+    "compute": Said("what the GPUs compute", "GPU 计算结果"),
+    "pcie": Said("the PCIe link of a device", "GPU 的 PCIe 链路"),
+    "memory": Said("the memory of the GPUs", "GPU 显存"),
+    "network": Said("the network between hosts", "节点间网络"),
+}
+# --- errors ----------------------------------------------------------------------------------------------------------
+REQUESTED = Form("{asked} requested", "申请 {asked}")
+REQUESTED_FREE = Form("{asked} requested, {free} free", "申请 {asked}，剩余 {free}")

@@ -1,0 +1,72 @@
+"""What detectors of launches say: why the job did not come together."""
+
+from forensics.model.said import Form, Said
+from forensics.words.several import A_PROCESS as A_PROCESS
+from forensics.words.several import AS_PRINTED as AS_PRINTED
+from forensics.words.several import LOG_AND_STACK as LOG_AND_STACK
+from forensics.words.several import THE_JOB as THE_JOB
+from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
+
+NEVER_STARTED = Form("The job never started: {what}.", "作业未能启动：{what}。")
+
+# --- bad_config ------------------------------------------------------------------------------------------------------
+REFUSED = Said("a library refused the set-up of the job", "某个库拒绝了作业的配置")
+CANNOT_WORK = Form("The job is set up in a way that cannot work: {line}", "作业的配置无法工作：“{line}”")
+NCCL_LOGS = Said("NCCL_DEBUG=INFO logs of all ranks", "所有 rank 的 NCCL_DEBUG=INFO 日志")
+
+# --- init_never_completed --------------------------------------------------------------------------------------------
+PROCESS_ON = Form("{host}, process {pid}", "{host} 进程 {pid}")
+MEMBERS = Form("members {numbers}", "成员 {numbers}")
+SOME_BEGAN = Form(
+    "{began} of {size} members of communicator {name} began its initialisation and none completed it; "
+    "{who} never printed that they began",
+    "通信域 {name} 的 {size} 个成员中有 {began} 个开始初始化，无一完成；{who} 未打印开始",
+)
+PROCESSES = Form("{text} ({processes})", "{text}（{processes}）")
+ALL_BEGAN = Form(
+    "all {size} members of communicator {name} began its initialisation and none completed it",
+    "通信域 {name} 的 {size} 个成员均已开始初始化，无一完成",
+)
+STACKS_AND_NETWORK = Said(
+    "py-spy dumps of all ranks; a test of the network", "所有 rank 的 py-spy 调用栈；网络连通性测试"
+)
+
+# --- missing_at_start ------------------------------------------------------------------------------------------------
+COULD_NOT_CONNECT = Form("{who} could not connect to {peers}", "{who} 无法连接 {peers}")
+ITS_PEERS = Said("its peers", "其他 rank")
+UNREACHABLE = (  # one address, several
+    Said("other hosts cannot reach this address", "其他节点无法访问该地址"),
+    Said("other hosts cannot reach these addresses", "其他节点无法访问这些地址"),
+)
+NO_ANSWER = (
+    Said("nothing answered at this address", "该地址无应答"),
+    Said("nothing answered at these addresses", "这些地址无应答"),
+)
+WRONG_INTERFACE = Form("{unreachable}: the wrong network interface was chosen", "{unreachable}：选错了网络接口")
+LOGS_OF_HOSTS = Form("the log and the kernel log of {hosts}", "{hosts} 的日志与内核日志")
+ID_NOT_PUBLISHED = Said(
+    "rank 0 of the group had not published the communicator's id", "组内 rank 0 尚未发布 communicator id"
+)
+JOINED = Form("{count} members joined", "{count} 个成员加入")
+COUNT = Form("{joined} of {expected}", "{joined}/{expected}")
+TOO_FEW = Said("too few", "不足数的")
+NOT_AMONG_JOINED = (  # several ranks, one
+    Form("{who} are not among those that reported that they joined", "{who} 未上报加入"),
+    Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),
+)
+NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
+LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志")
+WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
+RANK_BUSY = Said(
+    "another rank was still busy: work that one rank does while the others wait needs a longer timeout",
+    "另一个 rank 仍在忙：若一个 rank 工作时其他 rank 须等待，应加长超时时间",
+)
+STORE_RECORDS = Said(
+    "log and stack of the rank that the store waits for (often rank 0), and of the store's host",
+    "store 所等待的 rank（通常为 rank 0）的日志与调用栈，以及 store 所在节点的日志",
+)
+NOT_IN_RECORDS = Said("whoever it waited for is not in these records", "所等待的 rank 不在这些记录中")
+LOST_BEFORE = Said(
+    "whoever it waited for is not in these records and was lost before the run began",
+    "所等待的 rank 不在这些记录中，在训练开始前就已丢失",
+)

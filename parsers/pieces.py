@@ -1,0 +1,58 @@
+"""What a candidate line is in a window of bytes: a line, a piece of one between carriage returns, or several lines that
+Kubernetes has cut one into."""
+
+import msgspec
+
+from parsers.patterns import regex
+
+_PARTIAL = regex(rb" std(?:out|err) [PF] ")
+_CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
+
+
+def has_only_lines(block: bytes | bytearray, size: int) -> bool:
+    """Whether nothing in a window asks for more than its line ends: no progress bar, no pieces as Kubernetes cuts them."""
+    carriages = block.count(b"\r", 0, size)
+    if carriages and carriages != block.count(b"\r\n", 0, size):
+        return False
+    return block.find(b" std", 0, size) < 0 or not _PARTIAL.search(block, 0, size)
+
+
+class Segment(msgspec.Struct):
+    """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
+
+    line: int
+    begin: int
+    end: int
+    text: bytes | None = None
+    last_line: int = 0
+
+    def __post_init__(self) -> None:
+        self.last_line = self.last_line or self.line
+
+
+def joined(block: bytes | bytearray, size: int, segment: Segment, most: int) -> Segment:
+    """Kubernetes cuts long lines: pieces marked P, the last one F. They are one line of some `most` bytes, with the first
+    one's header."""
+    begin, line = segment.begin, segment.line
+    own = _CRI.match(block, begin, segment.end) if _PARTIAL.search(block, begin, min(begin + 64, size)) else None
+    if own is None:
+        return segment
+    while begin and segment.end - begin < most:
+        before = block.rfind(b"\n", 0, begin - 1) + 1
+        head = _CRI.match(block, before, begin)
+        if head is None or head[2] != b"P" or head[1] != own[1]:
+            break
+        begin, line = before, line - 1
+    parts: list[bytes] = []
+    at, last = begin, line - 1
+    while at < size and at - begin < most:
+        head = _CRI.match(block, at, min(size, at + 128))
+        if head is None or head[1] != own[1]:
+            break
+        stop = block.find(b"\n", head.end(), size)
+        stop = size if stop < 0 else stop
+        parts.append(bytes(block[at if not parts else head.end() : stop]).rstrip(b"\r"))
+        segment.end, at, last = stop, stop + 1, last + 1
+        if head[2] == b"F":
+            break
+    return Segment(line, begin, segment.end, b"".join(parts), last)
