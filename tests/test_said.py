@@ -108,12 +108,6 @@ def test_every_sentence_of_the_catalogue_is_said_by_somebody(path: Path) -> None
 # --- nobody speaks beside the catalogue ------------------------------------------------------------------------------
 
 _SPOKEN = {"text", "summary", "reason", "collect", "why_not", "refuted_by", "status_rule", "claims", "limits", "notes"}
-# Rooms whose sentences stand in the code still. This set may only shrink.
-TO_COME = {
-    "analyze.py",
-    "assemble",
-    "views",
-}
 
 
 def _spoken(tree: ast.Module) -> list[int]:
@@ -146,6 +140,4 @@ def _is_written(value: ast.expr) -> bool:
 
 @pytest.mark.parametrize("path", SPEAKERS, ids=lambda path: path.stem)
 def test_sentences_stand_in_the_catalogue_alone(path: Path) -> None:
-    own = path.relative_to(ROOT / "forensics").as_posix()
-    if not own.startswith(tuple(TO_COME)):
-        assert _spoken(ast.parse(path.read_text())) == []
+    assert _spoken(ast.parse(path.read_text())) == []

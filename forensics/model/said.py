@@ -10,9 +10,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " or ", ", or ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from forensics.model.finding import Finding
 from forensics.model.names import RankState
 from forensics.model.texts import ranges
 from forensics.views.grid import state_of
+from forensics.words import views as words
 
 _NODES = 30
 _FINE = 14  # classes that still read as a picture
@@ -49,7 +50,7 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
     nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
         _op_node(key, ops) for key, ops in sorted(classes.items())
     ]
-    notes = [f"showing {_NODES} of {len(nodes)} classes in the graph"] if len(nodes) > _NODES else []
+    notes: list[str] = [words.SHOWING_CLASSES(shown=_NODES, number=len(nodes))] if len(nodes) > _NODES else []
     order = sorted(
         nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id)
     )

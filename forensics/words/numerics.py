@@ -282,6 +282,20 @@ STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step",
 LOSS_ROSE = Form(
     "the loss rose from about {normal} to {loss} at step {step}", "loss 在 step {step} 从约 {normal} 升至 {loss}"
 )
+LOSS_ROSE_OVER_RESTART = Form(
+    "the loss rose from about {normal} to {loss} over the restart, at step {step}",
+    "重启前后 loss 从约 {normal} 升至 {loss}（step {step}）",
+)
+CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
+GOES_ON_WITH_OTHERS = Said(
+    "the job goes on with another state, data or settings than it had", "作业续跑的状态、数据或配置与此前不同"
+)
+WHAT_WAS_LOADED = Said("what was loaded", "所加载的内容")
+BUILDS_ON_IT = Said("what follows builds on it", "之后的训练以此为基础")
+PARAMETERS_NOT_LOADED = Said(
+    "the list of parameters that the loader did not find or did not use", "加载时缺失或未使用的参数列表"
+)
+AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
 LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
