@@ -178,6 +178,8 @@ def todo(action: Action) -> str:
 def _what(action: Action) -> str:
     """The verb and its object, where that is a name and no English phrase."""
     general, about, _ = words.ACTION[action.kind]
+    if action.kind == "check_data" and _RANKS.fullmatch(action.target):
+        about = words.ACTION["check_code"][1]  # a rank is no data
     if action.kind == "collect_more":
         said = spoken(action.target)
         return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
@@ -319,4 +321,6 @@ def missing(report: Report) -> str:
     if gone:
         return f"rank {gone.replace(',', '、')} 无记录"
     size = report.coverage.world.size
-    return "总 rank 数未知，可能有 rank 无记录" if size is None else f"{size:,} 个 rank 均有记录"
+    if size is None:
+        return "总 rank 数未知，可能有 rank 无记录"
+    return f"{size:,} 个 rank 均有记录" if size > 1 else "该 rank 有记录"
