@@ -12,6 +12,8 @@ import pytest
 
 from forensics.model.said import Form, Noun, Said, encoded, joined, sentence, zh
 from forensics.model.texts import first_of, group_text, listed, ranks_text
+from forensics.words.views import EVENT
+from parsers.event_kinds import EVENT_KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = sorted(path for path in (ROOT / "forensics" / "words").glob("*.py") if path.stem != "__init__")
@@ -103,6 +105,10 @@ def test_every_sentence_of_the_catalogue_is_said_by_somebody(path: Path) -> None
         name for name in _entries(path) if not re.search(rf"\bwords\.{name}\b", texts + own) and own.count(name) < 2
     ]
     assert unused == []
+
+
+def test_every_kind_of_event_has_a_name_for_the_timeline() -> None:
+    assert set(EVENT) == set(EVENT_KINDS)
 
 
 # --- nobody speaks beside the catalogue ------------------------------------------------------------------------------
