@@ -186,6 +186,7 @@ def _what(action: Action) -> str:
     if _NAME.fullmatch(action.target):
         return about.format(action.target)
     if isinstance(action.target, Said):
+        about = "回退到 {}" if action.kind == "rollback" else about  # the target says which checkpoint
         return _LOOSE.sub("", about.format(action.target.zh))
     ranks, steps = _RANKS.fullmatch(action.target), _STEPS.search(action.target)
     if ranks or steps:

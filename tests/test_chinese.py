@@ -13,7 +13,6 @@ import pytest
 from forensics import analyze
 from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
-from forensics.detectors import DETECTORS
 from forensics.model.finding import Finding
 from forensics.model.incident import Report
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
@@ -113,8 +112,6 @@ def test_the_environment_chooses(settings: dict[str, str], language: str) -> Non
     assert of_environment(settings) == language
 
 
-ROOMS = ("ranks", "launch", "hardware")  # detectors whose sentences stand in the catalogue
-SPEAKERS = {detector.name for detector in DETECTORS if detector.detect.__module__.split(".")[2] in ROOMS}
 QUOTED = re.compile(r"“[^”]*”|\([^)]*\)")
 
 
@@ -127,7 +124,24 @@ def _texts(finding: Finding) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_detectors_say_is_said_in_both_languages(name: str) -> None:
-    texts = [text for finding in heard(name)[1] if finding.detector in SPEAKERS for text in _texts(finding)]
+    texts = [text for finding in heard(name)[1] for text in _texts(finding)]
+    assert [text for text in texts if not isinstance(text, Said) and " " in text] == [], "but for the name of a thing"
+    assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
+
+
+def _of_verdict(report: Report) -> Iterator[str]:
+    for one in report.incidents:
+        yield one.verdict.status_rule
+        yield one.decision.reason
+        yield from (other.why_not for other in one.alternatives)
+        yield from (text for action in one.actions for text in (action.target, action.reason))
+        yield from (item.claim for item in one.evidence if item.claim not in {ref.text for ref in item.refs})
+    yield from (*report.limits, *report.ledger.notes, *(row.note for row in report.environment))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_verdict_and_the_limits_say_is_said_in_both_languages(name: str) -> None:
+    texts = [*_of_verdict(report(name))]
     assert [text for text in texts if not isinstance(text, Said) and " " in text] == [], "but for the name of a thing"
     assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
 
@@ -162,10 +176,10 @@ def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("logs_hf_spike", ["数值异常  loss 在 step 45 突增。", "立即处理      检查 step 45-54 的数据。"]),
+        ("logs_hf_spike", ["数值异常  loss 在 step 45 突增。", "立即处理      检查 step 45-54 的数据：突增多由数据或学习率引起。"]),
         ("rank_killed", ["崩溃  rank 4（localhost）被 SIGKILL 终止（发送者未记录）；另有 5 个 rank 退出。",
                          "立即处理      收集 rank 4 的日志、内核日志、调度器日志。"]),
-        ("logs_hf_nan_gradient", ["待收集        收集所有 rank 的张量统计。"]),
+        ("logs_hf_nan_gradient", ["待收集        收集该 step 前后所有 rank 的张量统计。"]),
         ("data_exception", ["耗时          启动 12.0 s，训练 1.8 s，停滞 2.4 s", "有效训练      1.8 s / 16.2 s（11%）"]),
         ("nan_birth", ["数值异常  rank 1（localhost）输入正常却产生 NaN：blocks.1.attend 的 output，Attend，前向，step 1，micro-batch 1。"]),
         ("logs_hf_healthy", ["已读取        rank 未知，节点未知，hf trainer：1 个文件，steps：1 个文件，时钟误差未知，6.7% 的行未识别"]),

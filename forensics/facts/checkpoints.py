@@ -11,6 +11,8 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.model.ref import Ref
+from forensics.model.said import Said
+from forensics.words import facts as words
 
 SAVED, STORED = "checkpoint_save", "checkpoint_persist"
 BACK = 100  # steps before a spike from which PaLM's training was resumed (Chowdhery and others 2022, section 5.1)
@@ -26,9 +28,9 @@ class Checkpoint(NamedTuple):
     ref: Ref | None = None
 
     @property
-    def name(self) -> str:
+    def name(self) -> Said:
         """ "the checkpoint of step 500 (/ckpt)"."""
-        return f"the checkpoint of step {self.step}" + (f" ({self.path})" if self.path else "")
+        return (words.CHECKPOINT_AT if self.path else words.CHECKPOINT)(step=self.step, path=self.path)
 
 
 class Lines(NamedTuple):
@@ -106,6 +108,6 @@ def checkpoint_before(known: Sequence[Checkpoint], step: int, margin: int = 0) -
     return max(early or before, key=lambda one: one.step, default=None)
 
 
-def before_step(step: int | None) -> str:
+def before_step(step: int | None) -> Said:
     """Words for the state before a step; nothing lies before the first one but what the run began from."""
-    return f"a checkpoint before step {step}" if step is not None and step > 0 else "what the run began from"
+    return words.CHECKPOINT_BEFORE(step=step) if step is not None and step > 0 else words.BEGINNING

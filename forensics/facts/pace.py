@@ -19,6 +19,8 @@ import polars as pl
 
 from forensics.facts.spent import Spent
 from forensics.model.expected import Expected
+from forensics.model.said import Form, Said
+from forensics.words import facts as words
 from parsers.tables import TableName
 
 _OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
@@ -34,14 +36,14 @@ _PLAIN = (None, "None", "False", "0", "1")  # values of these that leave a dense
 _FEWEST = 3  # printed figures of which a median is told
 
 
-def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[str]:
+def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[Said]:
     """Tables of one attempt → sentences; none where the log prints no step."""
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True))
     took = spent.step_s
     notes = [
-        *_beside("a step takes {} s", took, expected.step, "s", longer_is="longer than"),
-        *_beside("the log prints {} TFLOPS", _middle(steps["tflops"]), expected.tflops, "TFLOPS"),
-        *_beside("the log prints {} per second", _middle(steps["per_s"]), expected.rate, "per second"),
+        *_beside(words.STEP_TAKES, took, expected.step, words.SECONDS, ("longer", "shorter")),
+        *_beside(words.PRINTS_TFLOPS, _middle(steps["tflops"]), expected.tflops, words.TFLOPS),
+        *_beside(words.PRINTS_RATE, _middle(steps["per_s"]), expected.rate, words.PER_SECOND),
     ]
     return [*notes, *_by_arguments(tables["settings"], world, took)]
 
@@ -52,31 +54,32 @@ def _middle(figures: pl.Series) -> float | None:
     return value if isinstance(value, float) and value > 0 else None
 
 
-def _beside(words: str, told: float | None, wanted: float | None, unit: str, longer_is: str = "more than") -> list[str]:
+def _beside(
+    what: Form, told: float | None, wanted: float | None, unit: Said, ways: tuple[str, str] = ("more", "less")
+) -> list[Said]:
     if told is None or wanted is None:
         return []
     share = 100 * (told / wanted - 1)
-    less = "shorter than" if longer_is == "longer than" else "less than"
-    apart = f"{abs(share):.0f} % {longer_is if share > 0 else less}" if abs(share) >= 0.5 else "as"
-    return [f"{words.format(f'{told:.4g}')} at the median, {apart} the {wanted:.4g} {unit} that you expect"]
+    way = "as" if abs(share) < 0.5 else ways[0] if share > 0 else ways[1]
+    expected = words.BESIDE_EXPECTED[way](percent=abs(share), wanted=wanted, unit=unit)
+    return [words.WITH(text=what(figure=told), more=expected)]
 
 
-def _by_arguments(settings: pl.DataFrame, world: int, took: float | None) -> list[str]:
+def _by_arguments(settings: pl.DataFrame, world: int, took: float | None) -> list[Said]:
     operations, peak = _operations(settings), _peak(settings)
     size = _number(settings, "world_size") or world
     if operations is None or not size or took is None:
         return []
     reached = operations / took / size / 1e12
-    text = f"by the printed arguments a step is {operations / 1e15:.4g} PFLOP: {reached:.4g} TFLOPS on each of {size} devices"
+    text = words.BY_ARGUMENTS(operations=operations / 1e15, reached=reached, size=size)
     if peak is None:
-        return [f"{text}, at {took:.4g} s a step"]
+        return [words.WITH(text=text, more=words.AT_PACE(took=took))]
     name, most = peak
     if reached > most:
         return []
-    return [
-        f"{text}, {100 * reached / most:.0f} % of the peak of {name} ({most:.4g} in 16 bits); at the peak it would take "
-        f"{operations / size / most / 1e12:.3g} s instead of {took:.4g} s"
-    ]
+    least = operations / size / most / 1e12
+    share = words.OF_PEAK(percent=100 * reached / most, name=name, most=most, least=least, took=took)
+    return [words.WITH(text=text, more=share)]
 
 
 def _operations(settings: pl.DataFrame) -> float | None:

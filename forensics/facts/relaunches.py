@@ -10,6 +10,8 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, detail, reference, rows
 from forensics.model.ref import Ref
+from forensics.model.said import Said
+from forensics.words import facts as words
 
 _POD = "pod/"
 
@@ -25,9 +27,9 @@ class Relaunch(NamedTuple):
     basis: str | None
 
     @property
-    def text(self) -> str:
+    def text(self) -> Said:
         """ "job-worker-8 in place of job-worker-3"."""
-        return f"{self.new} in place of {self.old}" if self.new else f"{self.old} anew"
+        return (words.IN_PLACE_OF if self.new else words.ANEW)(new=self.new, old=self.old)
 
 
 def relaunches(events: pl.DataFrame) -> list[Relaunch]:

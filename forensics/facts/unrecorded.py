@@ -19,14 +19,16 @@ from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.stacks import Frame, to_frames
 from forensics.facts.states import States
 from forensics.model.ref import Ref
+from forensics.model.said import Said
 from forensics.model.texts import ranks_text
+from forensics.words import facts as words
 
 
 class Unrecorded(NamedTuple):
     """What the records do not hold, in words, and the stacks that show it."""
 
     ranks: tuple[int, ...]
-    text: str
+    text: Said
     refs: tuple[Ref, ...]
 
 
@@ -46,17 +48,16 @@ def unrecorded(stacks: pl.DataFrame, states: States) -> list[Unrecorded]:
     for row in rows:
         if (library := _library(to_frames(row["frames"]))) is not None:
             inside.setdefault(library, []).append(row)
-    found = [_found(those, f"in {one.name} ({one.source})", _NAMED) for one, those in inside.items()]
+    found = [
+        _found(those, words.INSIDE_LIBRARY(library=one.name, source=one.source), words.OUTSIDE_GROUPS)
+        for one, those in inside.items()
+    ]
     known = {rank for one in found for rank in one.ranks}
     idle = [row for row in rows if row["site"] == "gpu_sync" and row["rank"] in _closed(states) - known]
     return [
         *found,
-        *([_found(idle, "waiting for the device with no operation open in its record", _UNNAMED)] if idle else []),
+        *([_found(idle, words.WAITS_FOR_DEVICE, words.BY_NO_GROUP)] if idle else []),
     ]
-
-
-_NAMED = "its kernels communicate outside every process group, so flight records hold no entry of it"
-_UNNAMED = "what runs there was launched by no process group: a computation, or communication inside a kernel, which no record sees"
 
 
 def _closed(states: States) -> set[int]:
@@ -65,12 +66,10 @@ def _closed(states: States) -> set[int]:
     return set(states.recorded) - doubtful - set(states.open["rank"].to_list())
 
 
-def _found(rows: Sequence[Mapping[str, Any]], where: str, why: str) -> Unrecorded:
+def _found(rows: Sequence[Mapping[str, Any]], where: Said, why: Said) -> Unrecorded:
     ranks = tuple(sorted({row["rank"] for row in rows}))
-    verb = "is" if len(ranks) == 1 else "are"
-    return Unrecorded(
-        ranks, f"{ranks_text(ranks)} {verb} {where}: {why}", tuple(stack_ref(dict(row)) for row in rows[:3])
-    )
+    text = words.IS_UNRECORDED[len(ranks) == 1](who=ranks_text(ranks), where=where, why=why)
+    return Unrecorded(ranks, text, tuple(stack_ref(dict(row)) for row in rows[:3]))
 
 
 def _library(frames: Iterable[Frame]) -> _Library | None:

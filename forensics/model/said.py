@@ -5,6 +5,7 @@ The forms stand in forensics/words, a module for each room that speaks; names, r
 """
 
 from collections.abc import Iterable
+from string import Formatter
 from typing import Literal, Self
 
 import msgspec
@@ -43,7 +44,26 @@ class Form(msgspec.Struct, frozen=True):
     def __call__(self, **fields: object) -> Said:
         """Filled in; a field that was said itself is said in each language."""
         chinese = {name: value.zh if isinstance(value, Said) else value for name, value in fields.items()}
-        return Said(self.en.format_map(fields), self.zh.format_map(chinese))
+        pieces: list[str] = []
+        for text, name, form, _ in Formatter().parse(self.zh):
+            pieces += (text,) if name is None else (text, format(chinese[name], form or ""))
+        return Said(self.en.format_map(fields), _close(pieces))
+
+
+def _close(pieces: Iterable[str]) -> str:
+    """Chinese put together: no blank where wide characters meet that would stand beside Latin ones."""
+    whole = ""
+    for piece in filter(None, pieces):
+        if whole[-1:] == " " and _is_wide(whole[-2:-1]) and _is_wide(piece[0]):
+            whole = whole[:-1]
+        is_loose = piece[0] == " " and _is_wide(whole[-1:]) and _is_wide(piece[1:2])
+        whole += piece[1:] if is_loose else piece
+    return whole
+
+
+def _is_wide(character: str) -> bool:
+    """Chinese characters and their marks."""
+    return character >= "\u2e80"
 
 
 class Noun(msgspec.Struct, frozen=True):

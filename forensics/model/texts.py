@@ -7,6 +7,7 @@ from forensics.model.said import Form, Said, joined
 
 _RUNS = 8  # of ranks, in a sentence
 UNNAMED_GROUP = "an unnamed group"  # of which a line prints neither name nor number
+WORLD_COMMUNICATOR = "communicator of all ranks"  # whose id is of one process, and no name of the group
 SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "the stack shows it"
     "data_loading": Said("in data loading", "加载数据"),
     "checkpoint_io": Said("reading or writing a checkpoint", "读写检查点"),
@@ -62,7 +63,11 @@ def iso(time_ns: int | None) -> str | None:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-_UNNAMED = Said(UNNAMED_GROUP, "未命名的进程组")
+_GROUPS = {
+    UNNAMED_GROUP: Said(UNNAMED_GROUP, "未命名的进程组"),
+    WORLD_COMMUNICATOR: Said(WORLD_COMMUNICATOR, "全部 rank 的通信域"),
+}
+_SORTS = {"communicator": Form("communicator {name}", "通信域 {name}"), "group": Form("group {name}", "进程组 {name}")}
 _RANK, _TWO_RANKS = Form("rank {ranks}", "rank {ranks}"), Form("ranks {one} and {other}", "rank {one}、{other}")
 _RANKS, _OF_MANY = (
     Form("ranks {ranks}", "rank {ranks}"),
@@ -95,8 +100,11 @@ def head_of(names: Sequence[str], most: int) -> Said:
 
 
 def group_text(label: str) -> str:
-    """A group by its name, for sentences."""
-    return _UNNAMED if label == UNNAMED_GROUP else label
+    """A group by its name, for sentences: what is not the job's own word for it has a Chinese one."""
+    if label in _GROUPS:
+        return _GROUPS[label]
+    sort, _, name = label.partition(" ")
+    return _SORTS[sort](name=name) if sort in _SORTS and name else label
 
 
 def listed(numbers: Iterable[int]) -> Said:

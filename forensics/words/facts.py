@@ -146,3 +146,52 @@ TEST_OF: Mapping[str, Said] = {
 # --- errors ----------------------------------------------------------------------------------------------------------
 REQUESTED = Form("{asked} requested", "申请 {asked}")
 REQUESTED_FREE = Form("{asked} requested, {free} free", "申请 {asked}，剩余 {free}")
+
+# --- checkpoints, and who was launched anew --------------------------------------------------------------------------
+CHECKPOINT = Form("the checkpoint of step {step}", "step {step} 的检查点")
+CHECKPOINT_AT = Form("the checkpoint of step {step} ({path})", "step {step} 的检查点（{path}）")
+CHECKPOINT_BEFORE = Form("a checkpoint before step {step}", "step {step} 之前的检查点")
+BEGINNING = Said("what the run began from", "训练的初始状态")
+IN_PLACE_OF = Form("{new} in place of {old}", "{new} 替换 {old}")
+ANEW = Form("{old} anew", "{old} 重新启动")
+
+# --- what records do not hold ----------------------------------------------------------------------------------------
+INSIDE_LIBRARY = Form("in {library} ({source})", "在 {library}（{source}）中")
+WAITS_FOR_DEVICE = Said(
+    "waiting for the device with no operation open in its record", "在等待 GPU，而其记录中没有未完成的操作"
+)
+IS_UNRECORDED = (  # several ranks, one
+    Form("{who} are {where}: {why}", "{who} {where}：{why}"),
+    Form("{who} is {where}: {why}", "{who} {where}：{why}"),
+)
+OUTSIDE_GROUPS = Said(
+    "its kernels communicate outside every process group, so flight records hold no entry of it",
+    "其 kernel 在所有进程组之外通信，因此 Flight Recorder 中没有记录",
+)
+BY_NO_GROUP = Said(
+    "what runs there was launched by no process group: a computation, or communication inside a kernel, which no record sees",
+    "正在运行的操作不由任何进程组发起：可能是计算，也可能是 kernel 内部的通信，均无记录",
+)
+
+# --- pace, beside what was expected of it ----------------------------------------------------------------------------
+STEP_TAKES = Form("a step takes {figure:.4g} s at the median", "step 耗时中位数为 {figure:.4g} s")
+PRINTS_TFLOPS = Form("the log prints {figure:.4g} TFLOPS at the median", "日志打印的 TFLOPS 中位数为 {figure:.4g}")
+PRINTS_RATE = Form("the log prints {figure:.4g} per second at the median", "日志打印的每秒处理量中位数为 {figure:.4g}")
+BESIDE_EXPECTED: Mapping[str, Form] = {
+    "longer": Form("{percent:.0f} % longer than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}长 {percent:.0f}%"),
+    "shorter": Form("{percent:.0f} % shorter than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}短 {percent:.0f}%"),
+    "more": Form("{percent:.0f} % more than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}高 {percent:.0f}%"),
+    "less": Form("{percent:.0f} % less than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}低 {percent:.0f}%"),
+    "as": Form("as the {wanted:.4g} {unit} that you expect", "与预期的 {wanted:.4g} {unit}一致"),
+}  # fmt: skip
+SECONDS, TFLOPS, PER_SECOND = Said("s", "s "), Said("TFLOPS", "TFLOPS "), Said("per second", "每秒")
+BY_ARGUMENTS = Form(
+    "by the printed arguments a step is {operations:.4g} PFLOP: {reached:.4g} TFLOPS on each of {size} devices",
+    "按打印的参数，一个 step 为 {operations:.4g} PFLOP：{size} 个 GPU 每个 {reached:.4g} TFLOPS",
+)
+AT_PACE = Form("at {took:.4g} s a step", "每个 step {took:.4g} s")
+OF_PEAK = Form(
+    "{percent:.0f} % of the peak of {name} ({most:.4g} in 16 bits); at the peak it would take {least:.3g} s instead of {took:.4g} s",
+    "达到 {name} 峰值的 {percent:.0f}%（16 位 {most:.4g}）；按峰值只需 {least:.3g} s，实际 {took:.4g} s",
+)
+WITH = Form("{text}, {more}", "{text}，{more}")

@@ -27,7 +27,7 @@ GPU_OF_HOSTS = Form("A GPU of {hosts} failed: {what}.", "{hosts} 的 GPU 故障�
 
 # --- failed_check_of_host, failed_node_check -------------------------------------------------------------------------
 FAILED_BEFORE = Form("before the job {host} failed {tests}", "作业开始前 {host} 未通过 {tests}")
-FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}：{of}")
+FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测{of}）")
 FAILED_CHECK_BEFORE = Said("it failed its check before the job", "作业开始前未通过检测")
 FAILED_CHECK = Said("it failed its check", "未通过检测")
 FAILED_TESTS = Form("{hosts} failed {tests}", "{hosts} 未通过 {tests}")

@@ -44,7 +44,7 @@ def _of_what(outcome: ProcessEnd) -> str:
     said = (line if whole else outcome.code) or ""
     if said.isdigit():
         return words.EXIT_CODE(code=said)
-    return words.AS_PRINTED(line=said) if said and whole else said or words.NO_MORE
+    return words.AS_PRINTED(line=said) if said and (whole or " " in said) else said or words.NO_MORE
 
 
 def _did(outcome: ProcessEnd) -> Said:
