@@ -127,7 +127,7 @@ GPU_OF, DEVICE_OF = (
 DEVICE_IS_SUSPECT = Form(
     "{device} is a suspect: {others} computed the same well, on values up to {most}, its own were up to {own}; no error record "
     "is needed for that, and none would clear it",
-    "{device} 可疑：{others}同样的计算正常，输入最大 {most}，而其自身输入最大 {own}；这不需要错误记录，没有错误记录也不能排除",
+    "{device} 可疑：{others} 的同样计算正常，其输入最大 {most}，而该设备的输入最大 {own}；判定可疑不需要错误记录，没有错误记录也不能排除",
 )
 DEVICE_SUSPECT_IN_SHORT = Form(
     "Its device is a suspect: {number} peers computed it well.", "其设备可疑：{number} 个其他 rank 的同一计算正常。"
@@ -135,7 +135,7 @@ DEVICE_SUSPECT_IN_SHORT = Form(
 TEST_DEVICE = Form(
     "{number} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; other "
     "operations use other parts of it, and no error record clears it",
-    "{number} 个其他 rank 的计算正常：用{what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
+    "{number} 个其他 rank 的计算正常：用 {what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
 )
 SAME_OPERATION = Said("the same operation", "同一操作")
 LEAPT_ALONE = Form(
@@ -143,7 +143,7 @@ LEAPT_ALONE = Form(
 )
 NO_UPDATE_MAKES_IT = Said("a parameter holds a value that no update makes", "参数的值不可能由正常更新产生")
 FROM_NOWHERE = Said("the step computed with a value from nowhere", "该 step 使用了来历不明的值")
-FLIPPED_BIT = Said("a flipped bit looks like this", "比特翻转会呈现此现象")
+FLIPPED_BIT = Said("a flipped bit looks like this", "位翻转会造成此现象")
 LEAPT = Form(
     "On {who} a value leapt to {size} in {where}, beyond all that other ranks hold.",
     "{who} 的 {where} 突变为 {size}，远超其他 rank 的值。",
@@ -156,7 +156,7 @@ SCALE_IS, SCALE_OF_FORMAT_IS = (
 )
 AMAX_IS_ZERO = Form(
     "{scale}, its amax is 0: nothing but zeros was seen, or the recipe does not guard it",
-    "{scale}，其 amax 为 0：只有 0，或 recipe 未做保护",
+    "{scale}，其 amax 为 0：只出现过 0，或 recipe 未做保护",
 )
 SCALE_WAS = Form("at step {step} it was {scale}, amax {amax}", "step {step} 时为 {scale}，amax {amax}")
 RECIPE_AND_FORMAT = Said("scaling recipe and number format", "scaling recipe 与数值格式")
@@ -278,7 +278,7 @@ PRINTED_FOR_AND_MATES = Form(
     "打印自 {who}，其张量并行组的其他 rank 也可能有",
 )
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
-NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度异常")
+NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
 STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
 LOSS_ROSE = Form(
     "the loss rose from about {normal} to {loss} at step {step}", "loss 在 step {step} 从约 {normal} 升至 {loss}"
