@@ -53,6 +53,7 @@ def test_no_blank_is_left_where_chinese_meets_chinese() -> None:
         (Noun("rank", "ranks", "个 rank")(1), "1 rank", "1 个 rank"),
         (Noun("rank", "ranks", "个 rank")(2005), "2,005 ranks", "2,005 个 rank"),
         (joined(["a", "", Said("b", "乙")], "; "), "a; b", "a；乙"),
+        (joined([Said("It waits.", "它在等待。"), Said("Why?", "为何？")], " "), "It waits. Why?", "它在等待。为何？"),
         (sentence(Said("it waits", "它在等待"), Said("nobody knows why", "原因未知")), "It waits; nobody knows why.", "它在等待；原因未知。"),
     ],
 )  # fmt: skip
