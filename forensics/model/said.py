@@ -85,7 +85,8 @@ def zh(text: str) -> str:
 def joined(parts: Iterable[str], mark: Mark) -> Said:
     """The parts behind each other, with the mark of each language between them."""
     whole = [part for part in parts if part]
-    return Said(mark.join(whole), _MARKS[mark].join(map(zh, whole)))
+    chinese = [piece for part in whole for piece in (_MARKS[mark], zh(part))]
+    return Said(mark.join(whole), _close(chinese[1:]))
 
 
 def capital(said: str) -> Said:

@@ -9,7 +9,8 @@ from forensics.graph.hang.operations import Operation, describe
 from forensics.model.drawn import GraphEdge, GraphNode
 from forensics.model.finding import Finding
 from forensics.model.names import RankState
-from forensics.model.texts import ranges
+from forensics.model.said import joined
+from forensics.model.texts import ranges, ranks_text
 from forensics.views.grid import state_of
 from forensics.words import views as words
 
@@ -96,11 +97,12 @@ def _rank_classes(graph: Digraph[Any], states: Mapping[int, RankState], op_class
 
 def _rank_node(key: str, ranks: list[int]) -> GraphNode:
     state = key.split("|")[0]
-    label = ("rank " if len(ranks) == 1 else f"{len(ranks)} ranks: ") + ranges(ranks)
+    number = words.RANKS(len(ranks))
+    label = ranks_text(ranks) if len(ranks) == 1 else joined((number, ranges(ranks)), ": ")
     return GraphNode(
         id=key,
         kind="ranks",
-        label=label if len(label) < 40 else f"{len(ranks)} ranks",
+        label=label if len(label) < 40 else number,
         ranks=ranges(ranks),
         state=state,
         detail=state,

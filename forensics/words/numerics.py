@@ -61,6 +61,7 @@ ORIGIN_NOT_SHOWN = Form(
 )
 
 # --- what to do about it, and what to collect ------------------------------------------------------------------------
+STEP = Form("step {step}", "step {step}")
 BATCH = Form("{step}, micro-batch {microbatch}", "{step}，micro-batch {microbatch}")
 DATA_OF = Form("the data of {batch}", "{batch}")
 DATA_OF_STEPS = Form("the data of steps {first}-{last}", "step {first}-{last}")

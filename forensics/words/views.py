@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.said import Form, Said
+from forensics.model.said import Form, Noun, Said
 
 # --- limits: what was not run, not believed, not told apart -----------------------------------------------------------
 NOT_RUN = Form("not run: the bundle holds no {tables}", "未运行：证据包中没有 {tables}")
@@ -124,4 +124,69 @@ FAILED, PASSED, LAME = (
     Form("{who} failed", "{who} 未通过"),
     Form("{number} passed", "{number} 个通过"),
     Form("{who} slow", "{who} 较慢"),
+)
+
+# --- timeline, tracks and graph: what happened, and in which operation -------------------------------------------------
+EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
+    "exit": Said("exit", "进程退出"),
+    "closing_signal": Said("closing signal", "终止信号"),
+    "first_failure": Said("first failure", "首个失败"),
+    "exception": Said("exception", "异常"),
+    "collective_timeout": Said("collective timeout", "集合通信超时"),
+    "desync": Said("desync", "不同步报告"),
+    "fingerprint_mismatch": Said("fingerprint mismatch", "调用指纹不一致"),
+    "size_mismatch": Said("size mismatch", "大小不一致"),
+    "barrier_missing": Said("barrier missing", "未到达 barrier"),
+    "missing_members": Said("missing members", "成员缺失"),
+    "store_timeout": Said("store timeout", "store 超时"),
+    "dump_signal": Said("dump signal", "转储信号"),
+    "heartbeat_lost": Said("heartbeat lost", "心跳丢失"),
+    "peer_closed": Said("peer closed", "对端关闭连接"),
+    "connect_failed": Said("connect failed", "连接失败"),
+    "remote_error": Said("remote error", "远端错误"),
+    "completion_error": Said("completion error", "完成队列错误"),
+    "port_error": Said("port error", "端口错误"),
+    "link_down": Said("link down", "链路断开"),
+    "link_up": Said("link up", "链路恢复"),
+    "gpu_error": Said("gpu error", "GPU 错误"),
+    "gpu_lost": Said("gpu lost", "GPU 掉卡"),
+    "cuda_error": Said("cuda error", "CUDA 错误"),
+    "gpu_oom": Said("gpu oom", "显存不足"),
+    "host_oom": Said("host oom", "主机内存不足"),
+    "segfault": Said("segfault", "段错误"),
+    "disk_full": Said("disk full", "磁盘空间不足"),
+    "storage_error": Said("storage error", "存储错误"),
+    "pcie_error": Said("pcie error", "PCIe 错误"),
+    "memory_error": Said("memory error", "内存错误"),
+    "soft_lockup": Said("soft lockup", "软死锁"),
+    "hung_task": Said("hung task", "任务挂起"),
+    "comm_init_start": Said("comm init start", "通信域开始初始化"),
+    "comm_init_complete": Said("comm init complete", "通信域初始化完成"),
+    "comm_abort": Said("comm abort", "通信域中止"),
+    "comm_destroy": Said("comm destroy", "通信域销毁"),
+    "comm_warning": Said("comm warning", "通信库警告"),
+    "config_error": Said("config error", "配置错误"),
+    "nan_assert": Said("nan assert", "NaN 断言"),
+    "replica_mismatch": Said("replica mismatch", "副本不一致"),
+    "loss_scale": Said("loss scale", "loss scale 变化"),
+    "bad_loss": Said("bad loss", "异常 loss"),
+    "checkpoint_save": Said("checkpoint save", "写检查点"),
+    "checkpoint_persist": Said("checkpoint persist", "检查点落盘"),
+    "checkpoint_load": Said("checkpoint load", "加载检查点"),
+    "job_start": Said("job start", "作业开始"),
+    "job_end": Said("job end", "作业结束"),
+    "node_check": Said("node check", "节点检查"),
+    "membership": Said("membership", "成员变化"),
+    "scheduler": Said("scheduler", "调度器"),
+    "ras_status": Said("ras status", "RAS 状态"),
+    "straggler": Said("straggler", "慢节点报告"),
+    "expert_load": Said("expert load", "专家负载"),
+    "other": Said("other", "其他"),
+}
+RANKS = Noun("rank", "ranks", "个 rank")
+WITH_CODE = Form("{event} {code}", "{event} {code}")
+STEP_COMPLETED = Form("step {step} completed", "step {step} 完成")
+OPERATION, OPERATION_NUMBERED = (
+    Form("{kind} of {group}", "{group} 的 {kind}"),
+    Form("{kind} #{number} of {group}", "{group} 的 {kind} #{number}"),
 )

@@ -208,7 +208,7 @@
       ])));
       for (const text of all(".inside", svg)) text.remove();
       for (const bar of zoom > 1 ? all(".bar, .open", svg) : []) {
-        const [what] = bar.textContent.split(" of ");
+        const [what] = bar.textContent.split(/ of |：/);
         const room = number(bar, "width");
         if (room < what.length * 7 + 8) continue;
         const text = draw("text", { class: "inside", x: x(Number(bar.dataset.at)) + 4, y: number(bar, "y") + 14 }, what);
