@@ -129,7 +129,8 @@ def _operation(verdict: Verdict) -> str:
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
     number = "" if first.seq is None else f" #{first.seq}"
-    return f"{f'{first.group} 的 ' if first.group else ''}{first.op or '操作'}{number}"
+    whose = f"{first.group} 的" if first.group else ""
+    return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"
 
 
 def _printed(incident: Incident) -> str:
@@ -183,7 +184,7 @@ def _what(action: Action) -> str:
     if action.kind == "collect_more":
         said = spoken(action.target)
         return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
-    if action.target == "job":
+    if action.target == "job" or not action.target.strip():
         return general
     if _NAME.fullmatch(action.target):
         return about.format(action.target)

@@ -131,7 +131,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "exit": Said("exit", "进程退出"),
     "closing_signal": Said("closing signal", "终止信号"),
     "first_failure": Said("first failure", "首个失败"),
-    "exception": Said("exception", "异常"),
+    "exception": Said("exception", "抛出异常"),
     "collective_timeout": Said("collective timeout", "集合通信超时"),
     "desync": Said("desync", "不同步报告"),
     "fingerprint_mismatch": Said("fingerprint mismatch", "调用指纹不一致"),
@@ -179,7 +179,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "membership": Said("membership", "成员变化"),
     "scheduler": Said("scheduler", "调度器"),
     "ras_status": Said("ras status", "RAS 状态"),
-    "straggler": Said("straggler", "慢节点报告"),
+    "straggler": Said("straggler", "慢 rank 报告"),
     "expert_load": Said("expert load", "专家负载"),
     "other": Said("other", "其他"),
 }
