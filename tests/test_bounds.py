@@ -10,6 +10,7 @@ import pytest
 
 import parsers
 from forensics.analyze import analyze
+from parsers import reading
 from parsers.bounds import bounded
 from parsers.prefixes import strip
 from parsers.rank_list import RANKS, rank_list
@@ -156,3 +157,22 @@ def test_many_groups_of_the_same_ranks_are_one_set_of_them(tmp_path: Path) -> No
     began = process_time()
     report = analyze(_bundle(tmp_path, "stats_rank_0.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
     assert report.bundle.files == 2 and process_time() - began < 12  # rank by rank it takes half a minute
+
+
+GAUGE = "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n" + 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 40\n' * 9
+
+LEFT_OUT = {
+    "a text longer than the limit": ("FILE_BYTES", 100, GAUGE, "not read beyond byte 100: 100 bytes are the limit"),
+    "a text of just that length": ("FILE_BYTES", len(GAUGE), GAUGE, None),
+    "a line longer than the limit": ("LINE_BYTES", 50, GAUGE + "# " + "x" * 90 + "\n", "were cut, line 11 first"),
+    "a line of just that length": ("LINE_BYTES", 50, GAUGE + "x" * 50 + "\r\n", None),
+}
+
+
+@pytest.mark.parametrize(("limit", "most", "text", "reason"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_a_parser_of_its_own_file_leaves_out_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, text: str, reason: str | None
+) -> None:
+    monkeypatch.setattr(reading, limit, most)
+    unread = parsers.read(_bundle(tmp_path, "dcgm.prom", text)).tables["unread"].filter(pl.col("line").is_null())
+    assert [reason in said for said in unread["reason"]] == ([True] if reason else [])
