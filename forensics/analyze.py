@@ -19,6 +19,8 @@ from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
 from forensics.model.past import Past, origin_of
+from forensics.model.said import Said
+from forensics.model.said import joined as listing
 from forensics.model.steps import Step, unwatched
 from forensics.model.texts import ranks_text
 from forensics.model.tolerances import BUILT_IN, Tolerances
@@ -30,19 +32,20 @@ from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
+from forensics.words import views as words
 from parsers import PARSERS, Evidence, joined, read
 from parsers.ledger import Progress
 from parsers.parser import Parser
 
 
-def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, str]]:
+def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, Said]]:
     """(findings, detectors that did not run → why)."""
     findings: list[Finding] = []
-    missing: dict[str, str] = {}
+    missing: dict[str, Said] = {}
     for detector in detectors:
         lacking = [name for name in detector.needs if not case.tables[name].height]
         if lacking:
-            missing[detector.name] = f"not run: the bundle holds no {' and no '.join(lacking)}"
+            missing[detector.name] = words.NOT_RUN(tables=listing(lacking, " and no "))
         else:
             findings.extend(detector.detect(case))
     return findings, missing
@@ -107,9 +110,7 @@ def conclude_evidence(
         arounds += [surroundings(tables)] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
         if old := sorted(case.states.stale):
-            stale.append(
-                f"flight records of {ranks_text(old)} are from before the others': what they show as open is not believed"
-            )
+            stale.append(words.STALE_RECORDS(who=ranks_text(old)))
         learnt = case.world_from or learnt
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
     files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt)
@@ -139,8 +140,8 @@ def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
     """Sentences on the hosts that a person called bad: they are no evidence."""
     there = {short_host(host) for host in seen}
     marked = sorted({short_host(host) for host in known_bad})
-    where = [f"{host} ({'of this job' if host in there else 'not seen in this bundle'})" for host in marked]
-    return [f"known bad: {', '.join(where)}, as you or the history say; that names nobody"] if where else []
+    where = [(words.HOST_OF_JOB if host in there else words.HOST_NOT_SEEN)(host=host) for host in marked]
+    return [words.KNOWN_BAD(hosts=listing(where, ", "))] if where else []
 
 
 def analyze(

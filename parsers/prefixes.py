@@ -65,7 +65,7 @@ class Habits(msgspec.Struct, frozen=True):
 
 _NO_HABITS = Habits()
 
-Take = Callable[[Line, "re.Match[str]", Habits], None]
+Take = Callable[[Line, "re.Match[str]", int, Habits], None]  # int: the rule's first group
 
 
 def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
@@ -114,92 +114,89 @@ def habits(head: Iterable[str], year: int | None) -> Habits:
 def _step(line: Line, habits: Habits) -> bool:
     text = line.text
     rules = _BY_FIRST.get(text[:1])
-    which = rules and rules.which.match(text)
-    if not rules or not which:
+    match = rules and rules.which.match(text)
+    if not rules or not match:
         return False
-    pattern, take = rules.by_name[which.lastgroup or ""]
-    match = pattern.match(text)
-    assert match is not None
     line.text = text[match.end() :]
-    take(line, match, habits)
+    rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
     return len(line.text) < len(text)
 
 
-def _task(line: Line, match: "re.Match[str]", _: Habits) -> None:
+def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     if line.task is None:
-        line.task = int(match[1])
+        line.task = int(match[group])
 
 
-def _mpi(line: Line, match: "re.Match[str]", _: Habits) -> None:
+def _mpi(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     line.is_mpi = line.is_mpi or line.task is None
-    _task(line, match, _)
+    _task(line, match, group, _)
 
 
-def _rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
+def _rank(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     if line.rank is None:
-        line.rank = int(match[1])
+        line.rank = int(match[group])
 
 
-def _local_rank(line: Line, match: "re.Match[str]", _: Habits) -> None:
+def _local_rank(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     if line.local_rank is None:
-        line.local_rank = int(match[1])
+        line.local_rank = int(match[group])
 
 
-def _host(line: Line, match: "re.Match[str]", _: Habits) -> None:
-    line.host = line.host or match[1]
+def _host(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.host = line.host or match[group]
 
 
-def _ray(line: Line, match: "re.Match[str]", _: Habits) -> None:
-    line.host = line.host or match[2]
-    line.process = int(match[1]) if line.process is None else line.process
+def _ray(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.host = line.host or match[group + 1]
+    line.process = int(match[group]) if line.process is None else line.process
 
 
-def _nothing(_line: Line, _match: "re.Match[str]", _habits: Habits) -> None:
+def _nothing(_line: Line, _match: "re.Match[str]", _group: int, _habits: Habits) -> None:
     return
 
 
-def _time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+def _time(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
     line.stamp(stamps.parse_time(match[0], habits.year))
 
 
-def _stamped(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+def _stamped(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     """A stamp alone, of Kubernetes (whole or partial), or with a host and a daemon behind it."""
-    _time(line, match, habits)
-    line.partial = match[1] == "P"
-    line.host = line.host or match[2]
-    line.process = int(match[3]) if match[3] else line.process
+    _time(line, match, group, habits)
+    line.partial = match[group] == "P"
+    line.host = line.host or match[group + 1]
+    line.process = int(match[group + 2]) if match[group + 2] else line.process
 
 
-def _seen_time(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+def _seen_time(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     """glog: the time is read, the text stays."""
-    _time(line, match, habits)
+    _time(line, match, group, habits)
     line.text = match.string
 
 
-def _boot(line: Line, match: "re.Match[str]", _: Habits) -> None:
-    seconds, _dot, fraction = match[1].partition(".")
+def _boot(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    seconds, _dot, fraction = match[group].partition(".")
     line.stamp((int(seconds) * 1_000_000_000 + int(fraction.ljust(9, "0")), "boot"))
 
 
-def _kmsg(line: Line, match: "re.Match[str]", _: Habits) -> None:
-    line.stamp((int(match[1]) * 1000, "boot"))
+def _kmsg(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.stamp((int(match[group]) * 1000, "boot"))
 
 
-def _stamp_and_host(line: Line, match: "re.Match[str]", habits: Habits) -> None:
-    _time(line, match, habits)
-    line.host = line.host or match[1]
-    line.process = int(match[2]) if match[2] else line.process
+def _stamp_and_host(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    _time(line, match, group, habits)
+    line.host = line.host or match[group]
+    line.process = int(match[group + 1]) if match[group + 1] else line.process
 
 
-def _named(line: Line, match: "re.Match[str]", habits: Habits) -> None:
-    address = re.fullmatch(_ADDRESS, match[1]) is not None
-    if address or (habits.hosts and _NOT_HOST.match(match[1]) is None):
-        line.host = line.host or match[1]
+def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    address = re.fullmatch(_ADDRESS, match[group]) is not None
+    if address or (habits.hosts and _NOT_HOST.match(match[group]) is None):
+        line.host = line.host or match[group]
     else:
         line.text = match.string
 
 
-def _json(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
     """A line of a collector: a text, and a time beside or before it. Anything else stays as it is."""
     line.text = match.string
     try:
@@ -303,12 +300,13 @@ class _Rules(msgspec.Struct, frozen=True):
     """Rules in order: one match of `which` says which of them comes first, for most lines that none does."""
 
     which: "re.Pattern[str]"
-    by_name: dict[str, tuple["re.Pattern[str]", Take]]  # of the rule's group in `which`
+    by_name: dict[str, Take]  # of the rule's group in `which`
 
 
 def _rules(rules: Iterable[tuple[str, Take]]) -> _Rules:
-    named = {f"rule{number}": (regex(text), take) for number, (text, take) in enumerate(rules)}
-    return _Rules(regex("|".join(f"(?P<{name}>{rule.pattern})" for name, (rule, _) in named.items())), named)
+    named = {f"rule{number}": rule for number, rule in enumerate(rules)}
+    which = regex("|".join(f"(?P<{name}>{text})" for name, (text, _) in named.items()))
+    return _Rules(which, {name: take for name, (_, take) in named.items()})
 
 
 _BY_FIRST: dict[str, _Rules] = {

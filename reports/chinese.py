@@ -214,8 +214,12 @@ def _collect(action: Action) -> str:
 
 
 def why(incident: Incident) -> str:
-    status = incident.verdict.status
-    return f"{words.STATUS_NAME[status]}：{words.STATUS[status]}"
+    return f"{words.STATUS_NAME[incident.verdict.status]}：{rule(incident.verdict)}"
+
+
+def rule(verdict: Verdict) -> str:
+    """What gave the status; of an incident from a file what the status means."""
+    return spoken(verdict.status_rule) or words.STATUS[verdict.status]
 
 
 def claim(item: Evidence) -> str:
@@ -260,6 +264,7 @@ def facts(incident: Incident) -> list[Row]:
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in verdict.ranks)))),
         Row("bad value", value if verdict.kind == "numerics" and (first.value != "finite" or first.tensor) else ""),
         Row("first anomaly", "，".join(filter(None, began))),
+        Row("finite until", spoken(first.after or "")),
         Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
         Row("progress", "，".join(done)),
         Row("decision", _decision(incident)),

@@ -4,6 +4,7 @@ from typing import get_args
 
 from forensics.model.incident import Incident, Report
 from forensics.model.names import Cause, Reason, Status
+from forensics.model.said import Said
 from reports import meanings_zh, summary, words, words_zh
 from reports.answer import answer, label
 from reports.language import Language
@@ -101,7 +102,9 @@ def _part_in_chinese(incident: Incident, rank: int) -> list[str]:
         part = f"rank {rank} 可疑。无法判定：{said.cannot_tell or '哪个可疑 rank 有故障'}。"
     else:
         state = _state(incident, rank)
-        part = f"rank {rank} 未被判定为故障 rank{f'；状态：{words_zh.STATE[state]}' if state else ''}。"
+        lines = [f"rank {rank} 未被判定为故障 rank{f'；状态：{words_zh.STATE[state]}' if state else ''}。"]
+        weighed = [other.why_not for other in incident.alternatives if rank in other.ranks]
+        part = "\n".join([*lines, *(f"  曾作考虑：{text.zh}" for text in weighed if isinstance(text, Said))])
     return [f"{said.label}  {said.sentence}", "", part]
 
 

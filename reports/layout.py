@@ -103,6 +103,8 @@ def ranks_phrase(ranges: str, runs: int = 6) -> Said:
 
 def plain(text: str) -> str:
     """ "all_gather on DATA_PARALLEL_GROUP (3)" → "all_gather on data parallel (3)", for drawings."""
+    if isinstance(text, Said):
+        return Said(plain(str(text)), plain(text.zh))
     return _GROUP.sub(lambda found: found[1].replace("_", " ").lower(), text)
 
 

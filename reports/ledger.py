@@ -9,7 +9,7 @@ from reports.layout import duration, plural
 from reports.summary import Row
 from reports.words import CAUSE, KIND
 
-SHOWN, _NOTES = 6, 3  # attempts, and notes on checkpoints
+SHOWN, NOTES = 6, 3  # attempts, and notes on checkpoints
 _LINK = 100  # characters of one stage
 TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
@@ -31,7 +31,7 @@ def totals(report: Report) -> list[Row]:
     rows = [Row("recovery", chained(one)) for one in ledger.attempts[-SHOWN:]]
     rows += [Row("goodput", kept(report)), Row("save every", advice(ledger.interval))]
     rows += [Row("step time", text) for text in ledger.pace]
-    return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:_NOTES])) if row.text]
+    return [row for row in (*rows, *(Row("checkpoint", note) for note in ledger.notes[:NOTES])) if row.text]
 
 
 def table(attempts: Sequence[AttemptRow]) -> list[tuple[str, ...]]:

@@ -1,12 +1,13 @@
-"""The ledger in Chinese: what ledger.py says in English. Notes on checkpoints have no Chinese form."""
+"""The ledger in Chinese: what ledger.py says in English."""
 
 from collections.abc import Sequence
 
 from forensics.model.incident import Report
 from forensics.model.ledger import AttemptRow, Interval
+from forensics.model.said import Said, zh
 from reports import words_zh as words
 from reports.layout import duration
-from reports.ledger import SHOWN, TENTH, told_phases
+from reports.ledger import NOTES, SHOWN, TENTH, told_phases
 from reports.summary import Row
 
 HEADINGS = ("启动", "结束原因", "故障方", "step", "损失", "节点", "耗时")
@@ -20,6 +21,7 @@ def facts(report: Report) -> list[Row]:
         shown = ledger.attempts[-SHOWN:]
         rows += [Row("attempts" if not number else "", _line(one)) for number, one in enumerate(shown)]
     rows += [Row("goodput", _kept(report)), Row("save every", _advice(ledger.interval))]
+    rows += [Row("checkpoint", note.zh) for note in ledger.notes[:NOTES] if isinstance(note, Said)]
     return [row for row in rows if row.text]
 
 
@@ -58,7 +60,7 @@ def _line(one: AttemptRow) -> str:
 
 
 def _accused(one: AttemptRow) -> str:
-    return "、".join(name.replace("host ", "节点 ") for name in one.accused)
+    return "、".join(zh(name) for name in one.accused)
 
 
 def _steps(one: AttemptRow) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Report, Verdict
-from forensics.model.names import Status
+from forensics.model.names import Cause, Kind, Status
 from reports import answer as english
 from reports import ledger, summary, words
 from reports.language import Language
@@ -30,6 +30,7 @@ class Voice(NamedTuple):
     status: Callable[[Status], str]
     cause: Callable[[Verdict], str]
     domain: Callable[[Verdict], str]
+    what: Callable[[Kind, Cause | None], str]
     rule: Callable[[Verdict], str]
     row: Callable[[str], str]
     title: Callable[[str], str]
@@ -76,6 +77,7 @@ ENGLISH = Voice(
     status=lambda status: status,
     cause=lambda verdict: words.CAUSE[verdict.cause] if verdict.cause else "cause not known",
     domain=lambda verdict: words.DOMAIN[verdict.domain],
+    what=lambda kind, cause: words.CAUSE[cause] if cause else words.KIND[kind].lower(),
     rule=_rule,
     row=lambda label: label,
     title=lambda heading: heading,

@@ -13,7 +13,6 @@ import pytest
 from forensics import analyze
 from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
-from forensics.detectors import DETECTORS
 from forensics.model.finding import Finding
 from forensics.model.incident import Report
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
@@ -113,8 +112,6 @@ def test_the_environment_chooses(settings: dict[str, str], language: str) -> Non
     assert of_environment(settings) == language
 
 
-ROOMS = ("ranks", "launch", "hardware")  # detectors whose sentences stand in the catalogue
-SPEAKERS = {detector.name for detector in DETECTORS if detector.detect.__module__.split(".")[2] in ROOMS}
 QUOTED = re.compile(r"“[^”]*”|\([^)]*\)")
 
 
@@ -127,7 +124,24 @@ def _texts(finding: Finding) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_detectors_say_is_said_in_both_languages(name: str) -> None:
-    texts = [text for finding in heard(name)[1] if finding.detector in SPEAKERS for text in _texts(finding)]
+    texts = [text for finding in heard(name)[1] for text in _texts(finding)]
+    assert [text for text in texts if not isinstance(text, Said) and " " in text] == [], "but for the name of a thing"
+    assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
+
+
+def _of_verdict(report: Report) -> Iterator[str]:
+    for one in report.incidents:
+        yield one.verdict.status_rule
+        yield one.decision.reason
+        yield from (other.why_not for other in one.alternatives)
+        yield from (text for action in one.actions for text in (action.target, action.reason))
+        yield from (item.claim for item in one.evidence if item.claim not in {ref.text for ref in item.refs})
+    yield from (*report.limits, *report.ledger.notes, *(row.note for row in report.environment))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_verdict_and_the_limits_say_is_said_in_both_languages(name: str) -> None:
+    texts = [*_of_verdict(report(name))]
     assert [text for text in texts if not isinstance(text, Said) and " " in text] == [], "but for the name of a thing"
     assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
 

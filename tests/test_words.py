@@ -40,7 +40,7 @@ def situation(name: str) -> Report:
 
 def said(name: str) -> str:
     """The text of a sample or a situation, without what it quotes: brackets, places, lines."""
-    report = analyze(SAMPLES / name / "bundle")
+    report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
     assert terminal.render(report, color=False, width=markdown.WIDTH).strip() in markdown.render(report)
     text = terminal.render(report, color=False, width=None)
     return re.sub(r"\[[^\]]*\]|\([^)]*\)|\S*/\S*", "", text)

@@ -20,6 +20,8 @@ from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
 from forensics.model.incident import Incident
+from forensics.model.said import Said, joined
+from forensics.words import views as words
 from parsers.tables import TableName, spelled
 
 Tables = dict[TableName, pl.DataFrame]
@@ -32,12 +34,12 @@ class Attempts(msgspec.Struct, frozen=True):
     """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided."""
 
     tables: dict[int, Tables]
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Said, ...] = ()
 
     @property
-    def limits(self) -> list[str]:
+    def limits(self) -> list[Said]:
         """Sentences for the report's limits."""
-        return [f"attempts: it cannot be told {doubt}" for doubt in self.doubts]
+        return [words.CANNOT_BE_TOLD(what=doubt) for doubt in self.doubts]
 
     def mark(self, incident: Incident) -> Incident:
         """An incident with the reason `mixed_attempts`, where the attempts are not told apart for certain."""
@@ -74,13 +76,11 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     return Attempts(_divided(tables, cuts, numbers), (*doubts, *more))
 
 
-def _believable(begun: Mapping[str, list[int]]) -> tuple[dict[str, list[int]], tuple[str, ...]]:
+def _believable(begun: Mapping[str, list[int]]) -> tuple[dict[str, list[int]], tuple[Said, ...]]:
     """Restarts of the files that have no more than a job may have; (…, doubts about the others)."""
     wild = sorted(file for file, lines in begun.items() if len(lines) > _RESTARTS)
     kept = {file: lines for file, lines in begun.items() if len(lines) <= _RESTARTS}
-    return kept, tuple(
-        f"{file} seems to begin anew {len(begun[file])} times: that is not read as attempts" for file in wild[:3]
-    )
+    return kept, tuple(words.BEGINS_ANEW_TOO_OFTEN(file=file, number=len(begun[file])) for file in wild[:3])
 
 
 # file → (first line, attempt), ascending; attempts are counted from 0 here.
@@ -117,7 +117,7 @@ def _placed(
     stamps: pl.DataFrame,
     begun: Iterable[str],
     dumped: list[int],
-) -> tuple[Cuts, tuple[str, ...]]:
+) -> tuple[Cuts, tuple[Said, ...]]:
     """Cuts of all files. Files that nothing places are in the newest attempt; (…, doubts about them)."""
     whole = dict(cuts)
     spans = _spans(stamps, cuts)
@@ -136,10 +136,7 @@ def _placed(
             whole[file] = [(0, at)]
     whole = near | whole
     lost = sorted({*tables["steps"]["file"].unique().to_list(), *begun} - set(whole))
-    doubts = (
-        (f"to which attempt the lines of {', '.join(lost[:3])} belong: they carry no usable times",) if lost else ()
-    )
-    return whole, doubts
+    return whole, (words.LINES_OF_WHICH_ATTEMPT(files=joined(lost[:3], ", ")),) if lost else ()
 
 
 def _overlap(spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import polars as pl
 
+from forensics.model.said import Said, joined
+from forensics.words import views as words
 from parsers.patterns import regex
 from parsers.tables import TableName, spelled
 
@@ -40,7 +42,7 @@ def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).sort("file", "line", nulls_last=True)
 
 
-def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tuple[str, ...]]:
+def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tuple[Said, ...]]:
     """(launches in order of time, what could not be decided). Files that name no launch are in none."""
     named: dict[str, Launch] = {}
     has_folders = tables["files"]["attempt"].is_not_null().any()
@@ -56,13 +58,13 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)
     found: list[Launch] = []
-    doubts: list[str] = []
+    doubts: list[Said] = []
     for _, one in sorted(named.items()):
         mates = [other for other in found if _is_one(one, other)]
         if mates:
             _merge(mates[0], one)
             if not mates[0].ranks or not one.ranks:
-                doubts.append(f"whether {_name(mates[0])} is one launch: its folders do not say whose ranks they hold")
+                doubts.append(words.IS_ONE_LAUNCH(name=_name(mates[0])))
         else:
             found.append(one)
     order, why = _ordered(found)
@@ -102,7 +104,7 @@ def _joined(spans: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[i
     return whole
 
 
-def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[str, ...]]:
+def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[Said, ...]]:
     """By time where all have a time of one basis; else by the scheduler's running number; else by name, and that is said."""
     for basis in ("utc", "local"):
         if all(basis in one.spans for one in found):
@@ -112,7 +114,7 @@ def _ordered(found: list[Launch]) -> tuple[list[Launch], tuple[str, ...]]:
         keys = {id(one): (int(n[1]), int(n[2] or 0)) for one, n in zip(found, numbers, strict=True) if n}
         return sorted(found, key=lambda one: keys[id(one)]), ()
     order = sorted(found, key=_name)
-    return order, ("which launch came first: " + "; ".join(_name(one) for one in order) + " carry no times in common",)
+    return order, (words.WHICH_LAUNCH_FIRST(launches=joined(map(_name, order), "; ")),)
 
 
 def _ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:

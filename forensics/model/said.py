@@ -10,9 +10,9 @@ from typing import Literal, Self
 
 import msgspec
 
-Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " or ", ", or ", "/", " "]
+Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
-    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
+    "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
 }  # fmt: skip
 
 
@@ -85,7 +85,8 @@ def zh(text: str) -> str:
 def joined(parts: Iterable[str], mark: Mark) -> Said:
     """The parts behind each other, with the mark of each language between them."""
     whole = [part for part in parts if part]
-    return Said(mark.join(whole), _MARKS[mark].join(map(zh, whole)))
+    chinese = [piece for part in whole for piece in (_MARKS[mark], zh(part))]
+    return Said(mark.join(whole), _close(chinese[1:]))
 
 
 def capital(said: str) -> Said:

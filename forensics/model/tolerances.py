@@ -8,8 +8,14 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
+from forensics.model.said import Form
+
 _LOSS = 0.5  # of the loss before
 _REPLICAS = 0.0  # equal bit by bit
+_ALLOWED = Form(
+    "as you allow: replicas may differ by {replicas} %, a loss may rise by {loss} %; what stays below is no deviation",
+    "按设定：副本差异不超过 {replicas}%、loss 上升不超过 {loss}% 不算异常",
+)
 
 
 class Tolerances(msgspec.Struct, frozen=True):
@@ -34,8 +40,7 @@ class Tolerances(msgspec.Struct, frozen=True):
         """What the person has set, as a sentence; nothing where all is as built in."""
         if self == BUILT_IN:
             return []
-        parts = f"replicas may differ by {100 * self.replicas:.4g} %, a loss may rise by {100 * self.loss:.4g} %"
-        return [f"as you allow: {parts}; what stays below is no deviation"]
+        return [_ALLOWED(replicas=f"{100 * self.replicas:.4g}", loss=f"{100 * self.loss:.4g}")]
 
 
 BUILT_IN = Tolerances()

@@ -94,7 +94,11 @@ def _common(case: Case, hosts: frozenset[str]) -> list[Claim]:
     for host in sorted(hosts)[:_SHOWN] if len(hosts) == 1 else ():
         for sort, name in case.locations.of(host)[:1]:
             others = [other for other, _ in case.locations.hosts[sort, name] if other != host]
-            text = words.STANDS_AT(host=host, place=f"{sort} {name}", others=listed(others) or words.NO_OTHER_HOST)
+            text = words.STANDS_AT(
+                host=host,
+                place=words.NAMED(sort=words.PLACE.get(sort, sort), name=name),
+                others=listed(others) or words.NO_OTHER_HOST,
+            )
             claims.append(Claim(text, "unseen"))
     return claims
 

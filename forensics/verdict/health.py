@@ -46,8 +46,8 @@ def _pace(case: Case) -> list[Claim]:
     if rows.height < 2 or times["sort"].n_unique() > 1:
         return []
     shown = rows.head(1).select("file", "line", "name").rows()
-    refs = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
-    return [Claim(words.PACE_UNKNOWN, "unseen", refs)]
+    places = tuple(Ref(file=file, line=line, text=name) for file, line, name in shown)
+    return [Claim(words.PACE_UNKNOWN, "unseen", places)]
 
 
 def _failed(case: Case) -> bool:

@@ -8,6 +8,7 @@ from forensics.assemble.identity import short_host
 from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.texts import iso, range_list, ranges
+from forensics.words import views as words
 from parsers.tables import TableName, spelled
 
 _EVIDENCE: tuple[TableName, ...] = (
@@ -129,4 +130,4 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
 def files_left_out(files: Sequence[FileRow], members: int) -> list[str]:
     """A sentence where not every member has its row."""
     left = len(files) < members
-    return [f"files lists {len(files):,} of {members:,} members, those with errors first"] if left else []
+    return [words.FILES_LEFT_OUT(shown=len(files), number=members)] if left else []

@@ -18,7 +18,9 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.facts.relaunches import relaunches
 from forensics.model.incident import EnvironmentRow
+from forensics.model.said import Said, joined
 from forensics.model.texts import ranges
+from forensics.words import views as words
 from parsers.patterns import regex
 from parsers.tables import TableName
 
@@ -36,13 +38,6 @@ _ASYNC = regex(r"^(?:TORCH_)?[NM]CCL_ASYNC_ERROR_HANDLING$")
 _OLD = regex(
     r"^[NM]CCL_(?:ASYNC_ERROR_HANDLING|BLOCKING_WAIT|DESYNC_DEBUG|ENABLE_TIMING|DUMP_ON_TIMEOUT|TRACE_BUFFER_SIZE)$"
 )
-# Watchdogs that do not watch, or leave nothing behind. Source: PyTorch's ProcessGroupNCCL.hpp.
-_NEVER = {
-    "TORCH_NCCL_ENABLE_MONITORING": "nothing notices a watchdog that got stuck itself",
-    "TORCH_NCCL_DUMP_ON_TIMEOUT": "a time-out leaves no Flight Recorder dump",
-    "TORCH_NCCL_TRACE_BUFFER_SIZE": "the Flight Recorder records nothing",
-    "TORCH_FR_BUFFER_SIZE": "the Flight Recorder records nothing",
-}  # fmt: skip
 _MODES = ("ecc_mode", "mig_mode")
 _DAY_MS = 86_400_000
 _RETRIES = 7
@@ -74,19 +69,20 @@ def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Ite
     before, after = (attempts[number]["ranks"] for number in numbers)
     sizes = [frame["world_size"].drop_nulls().mode().sort().to_list() for frame in (before, after)]
     if len(sizes[0]) == len(sizes[1]) == 1 and sizes[0] != sizes[1]:
-        values = {str(sizes[1][0]): f"attempt {numbers[1]}", str(sizes[0][0]): f"attempt {numbers[0]}"}
-        yield EnvironmentRow(name="world size", values=values, note="changed between attempts")
+        values: dict[str, str] = {
+            str(size[0]): words.ATTEMPT(attempt=number) for size, number in zip(sizes[::-1], numbers[::-1], strict=True)
+        }
+        yield EnvironmentRow(name="world size", values=values, note=words.CHANGED)
     placed = [
         {rank: short_host(host) for rank, host in frame.select("rank", "host").drop_nulls().unique().iter_rows()}
         for frame in (before, after)
     ]
     was, now = set(placed[0].values()), set(placed[1].values())
     if was and now and was != now and len(placed[0]) == len(placed[1]):
-        joined, left = ", ".join(sorted(now - was)[:_HOLDERS]), ", ".join(sorted(was - now)[:_HOLDERS])
-        values = ({joined: f"joined in attempt {numbers[1]}"} if joined else {}) | (
-            {left: f"left after attempt {numbers[0]}"} if left else {}
-        )
-        yield EnvironmentRow(name="hosts", values=values, note="a host that is new may have brought the fault")
+        came, left = ", ".join(sorted(now - was)[:_HOLDERS]), ", ".join(sorted(was - now)[:_HOLDERS])
+        moved = ((came, words.JOINED(attempt=numbers[1])), (left, words.LEFT(attempt=numbers[0])))
+        hosts: dict[str, str] = {names: what for names, what in moved if names}
+        yield EnvironmentRow(name="hosts", values=hosts, note=words.NEW_HOST)
         yield from _replaced(placed[0], placed[1], was - now, now - was)
 
 
@@ -94,14 +90,14 @@ def _replaced(
     before: Mapping[int, str], after: Mapping[int, str], gone: Collection[str], new: Collection[str]
 ) -> Iterable[EnvironmentRow]:
     """Old host → new host, where all ranks of the one run on the other."""
-    values = {}
+    values: dict[str, str] = {}
     for host in sorted(gone):
         ranks = [rank for rank, place in before.items() if place == host]
         to = {after.get(rank) for rank in ranks}
         if len(to) == 1 and (name := next(iter(to))) in new:
-            values[f"{host} → {name}"] = f"ranks {ranges(ranks)}" if len(ranks) > 1 else f"rank {ranks[0]}"
+            values[f"{host} → {name}"] = _on(ranks)
     if values:
-        yield EnvironmentRow(name="hosts, replaced", values=values, note="changed between attempts")
+        yield EnvironmentRow(name="hosts, replaced", values=values, note=words.CHANGED)
 
 
 def _relaunched(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Iterable[EnvironmentRow]:
@@ -109,7 +105,7 @@ def _relaunched(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Ite
     found = {(one.old, one.new): one for tables in attempts.values() for one in relaunches(tables["events"])}
     values = {f"{one.old} → {one.new or 'anew'}": one.who for one in list(found.values())[:_VALUES]}
     if values:
-        yield EnvironmentRow(name="pods, relaunched", values=values, note="as the launcher says")
+        yield EnvironmentRow(name="pods, relaunched", values=values, note=words.AS_LAUNCHER_SAYS)
 
 
 def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:
@@ -181,17 +177,22 @@ def _differences(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[Environme
         note = _odd(order, counts, len(values))
         if name.endswith("NCCL_IB_TIMEOUT"):
             holder = {value: who for who, value in sorted(values.items(), reverse=True)}
-            note += "; " + ", ".join(
-                f"{value}: {_waits(value, holder[value], held)}" for value in order if value.isdigit()
+            told = (
+                words.VALUE_WAITS(value=value, waits=_waits(value, holder[value], held))
+                for value in order
+                if value.isdigit()
             )
+            note = joined((note, joined(told, ", ")), "; ")
         found.append((rarest, name, EnvironmentRow(name=name, values=_shown(values, order), note=note)))
     return [row for _, _, row in sorted(found, key=lambda item: item[:2])]
 
 
-def _odd(order: list[str], counts: Mapping[str, int], total: int) -> str:
+def _odd(order: list[str], counts: Mapping[str, int], total: int) -> Said:
     if len(order) == 2 and counts[order[0]] == counts[order[1]]:
-        return "two halves differ"
-    return f"{counts[order[0]]} of {total} differ from the most" if len(order) == 2 else f"{len(order)} values"
+        return words.TWO_HALVES
+    if len(order) == 2:
+        return words.DIFFER_FROM_MOST(number=counts[order[0]], total=total)
+    return words.VALUES(number=len(order))
 
 
 def _shown(values: Mapping[Holder, str], order: list[str]) -> dict[str, str]:
@@ -203,28 +204,32 @@ def _shown(values: Mapping[Holder, str], order: list[str]) -> dict[str, str]:
         text = value if len(value) <= _TEXT else f"{value[:_TEXT]}… (value {number})"  # long ones may begin alike
         shown[text] = _names(by_value[value])
     if len(order) > _VALUES:
-        shown["…"] = f"{len(order) - _VALUES} more values"
+        shown["…"] = words.MORE_VALUES(number=len(order) - _VALUES)
     return shown
 
 
-def _names(holders: list[Holder]) -> str:
+def _on(ranks: Collection[int]) -> Said:
+    return (words.ON_RANK if len(set(ranks)) == 1 else words.ON_RANKS)(ranks=ranges(ranks))
+
+
+def _names(holders: list[Holder]) -> Said:
     """ "ranks 0-6", "node3", "node3 0000:19:00.0": as short as tells who."""
     numbers = [int(rank) for rank, _, _ in holders if rank]
-    parts = [("rank " if len(set(numbers)) == 1 else "ranks ") + ranges(numbers)] if numbers else []
+    parts: list[str] = [_on(numbers)] if numbers else []
     places = sorted({" ".join(part for part in (host, device) if part) for rank, host, device in holders if not rank})
     parts += places[:_HOLDERS]
     if len(places) > _HOLDERS:
-        parts.append(f"and {len(places) - _HOLDERS} more")
-    return ", ".join(parts)
+        parts.append(words.AND_MORE(number=len(places) - _HOLDERS))
+    return joined(parts, ", ")
 
 
-def _waits(value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str:
+def _waits(value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> Said:
     """The real time of NCCL_IB_TIMEOUT, with the retry count that all hold alike, else that of the same holder."""
     counts = held.get("NCCL_IB_RETRY_CNT", {})
     count = next(iter(counts.values())) if len(set(counts.values())) == 1 else counts.get(who, "")
     tries = int(count) if count.isdigit() and len(count) < 4 else _RETRIES
     once = _TRY_S * 2 ** min(int(value), 31)
-    return f"{once:.3g} s a try, {once * tries:.3g} s in {tries} tries"
+    return words.WAITS(once=f"{once:.3g}", whole=f"{once * tries:.3g}", tries=tries)
 
 
 def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]:
@@ -232,7 +237,7 @@ def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]
     for name, values in sorted(held.items()):
         if name in _MODES and len(set(values.values())) > 1:
             continue  # the difference is listed
-        by_note: dict[str, dict[Holder, str]] = defaultdict(dict)
+        by_note: dict[Said, dict[Holder, str]] = defaultdict(dict)
         for who, value in values.items():
             if note := _wrong(name, value, who, held):
                 by_note[note][who] = value
@@ -240,25 +245,24 @@ def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]
             yield EnvironmentRow(name=name, values=_shown(those, sorted(set(those.values()))), note=note)
 
 
-def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> str | None:
+def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> Said | None:
     number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
     if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and not 1 <= number <= 22:
-        waits = f"; it stands for {_waits(value, who, held)}" if number > 0 else "; 0 waits for ever"
-        return "out of its range 1-22" + waits
+        return words.TIMEOUT_OUT_OF_RANGE(waits=_waits(value, who, held)) if number > 0 else words.TIMEOUT_FOR_EVER
     if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None and not 1 <= number <= 7:
-        return "0: one lost packet ends the job" if number == 0 else "out of its range 0-7, it has three bits"
+        return words.ONE_LOST_PACKET if number == 0 else words.RETRY_OUT_OF_RANGE
     if _ASYNC.match(name) and value.lower() in _OFF:
-        return "off: a watchdog that times out does not end the job, so it may hang without a word"
+        return words.WATCHDOG_ENDS_NOTHING
     if _OLD.match(name) and f"TORCH_{name}" not in held:
-        return f"the old name: since PyTorch 2.2 it is TORCH_{name}"
-    if name in _NEVER and value.lower() in _OFF:
-        return f"off: {_NEVER[name]}"
+        return words.OLD_NAME(name=name)
+    if name in words.NEVER_WATCHED and value.lower() in _OFF:
+        return words.NEVER_WATCHED[name]
     if name == "TIMEOUT(ms)" and number is not None and number >= _DAY_MS:
-        return f"a day or longer ({number / 3.6e6:.0f} h): no wait is given up before the job's own time limit"
+        return words.A_DAY_OR_LONGER(hours=f"{number / 3.6e6:.0f}")
     if name == "ecc_mode" and value == "Disabled":
-        return "off: errors of the device's memory are neither corrected nor reported"
+        return words.ECC_OFF
     if name == "mig_mode" and value.startswith("Enabled"):
-        return "on: the device is cut into instances, of which a job sees one"
+        return words.MIG_ON
     return None
 
 
@@ -269,5 +273,8 @@ def _changes(
     for name in sorted(old.keys() & new.keys()):
         was, now = set(old[name].values()), set(new[name].values())
         if len(was) == len(now) == 1 and was != now:
-            values = {now.pop()[:_TEXT]: f"attempt {after}", was.pop()[:_TEXT]: f"attempt {before}"}
-            yield EnvironmentRow(name=name, values=values, note="changed between attempts")
+            values: dict[str, str] = {
+                now.pop()[:_TEXT]: words.ATTEMPT(attempt=after),
+                was.pop()[:_TEXT]: words.ATTEMPT(attempt=before),
+            }
+            yield EnvironmentRow(name=name, values=values, note=words.CHANGED)

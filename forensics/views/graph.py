@@ -9,8 +9,10 @@ from forensics.graph.hang.operations import Operation, describe
 from forensics.model.drawn import GraphEdge, GraphNode
 from forensics.model.finding import Finding
 from forensics.model.names import RankState
-from forensics.model.texts import ranges
+from forensics.model.said import joined
+from forensics.model.texts import ranges, ranks_text
 from forensics.views.grid import state_of
+from forensics.words import views as words
 
 _NODES = 30
 _FINE = 14  # classes that still read as a picture
@@ -49,7 +51,7 @@ def graph(case: Case, finding: Finding) -> tuple[list[GraphNode], list[GraphEdge
     nodes = [_rank_node(key, ranks) for key, ranks in sorted(members.items())] + [
         _op_node(key, ops) for key, ops in sorted(classes.items())
     ]
-    notes = [f"showing {_NODES} of {len(nodes)} classes in the graph"] if len(nodes) > _NODES else []
+    notes: list[str] = [words.SHOWING_CLASSES(shown=_NODES, number=len(nodes))] if len(nodes) > _NODES else []
     order = sorted(
         nodes, key=lambda node: (node.state not in ("culprit", "suspect", "dead"), node.kind, -len(node.ranks), node.id)
     )
@@ -95,11 +97,12 @@ def _rank_classes(graph: Digraph[Any], states: Mapping[int, RankState], op_class
 
 def _rank_node(key: str, ranks: list[int]) -> GraphNode:
     state = key.split("|")[0]
-    label = ("rank " if len(ranks) == 1 else f"{len(ranks)} ranks: ") + ranges(ranks)
+    number = words.RANKS(len(ranks))
+    label = ranks_text(ranks) if len(ranks) == 1 else joined((number, ranges(ranks)), ": ")
     return GraphNode(
         id=key,
         kind="ranks",
-        label=label if len(label) < 40 else f"{len(ranks)} ranks",
+        label=label if len(label) < 40 else number,
         ranks=ranges(ranks),
         state=state,
         detail=state,

@@ -7,6 +7,7 @@ from forensics.facts.event_rows import reference
 from forensics.model.drawn import HardwareRow
 from forensics.model.finding import Finding
 from forensics.model.texts import iso, ranges
+from forensics.words import views as words
 
 _ROWS = 200
 SYSTEM = (
@@ -47,17 +48,17 @@ def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
     for row in events.head(_ROWS).iter_rows(named=True):
         ranks = [row["rank"]] if row["rank"] is not None else by_host.get(row["host"], [])
         if row["host"] is not None and row["host"] in blamed:
-            relation = "on a named or suspected host"
+            relation = words.ON_NAMED_HOST
         elif not ranks:
-            relation = "on a host that holds no rank of this job, as far as records tell"
+            relation = words.ON_HOST_OF_NO_RANK
         elif set(ranks) & culprits:
-            relation = "on the host of a named or suspected rank"
+            relation = words.ON_HOST_OF_NAMED_RANK
         else:
-            relation = "on a host whose ranks are not in question"
+            relation = words.NOT_IN_QUESTION
         if (row["file"], row["line"]) in frequent:
-            relation += "; as frequent on other hosts, so it accuses nobody"
+            relation = words.AS_FREQUENT(relation=relation)
         if (seconds := lasted.get((row["file"], row["line"]))) is not None:
-            relation += f"; it was down for {seconds:.3g} s"
+            relation = words.WAS_DOWN(relation=relation, seconds=f"{seconds:.3g}")
         rows.append(
             HardwareRow(
                 time_utc=iso(row["time_ns"]) if row["time_basis"] != "boot" else None,

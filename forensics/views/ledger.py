@@ -16,8 +16,10 @@ from forensics.case import Case
 from forensics.facts.spent import SECOND_NS, Spent
 from forensics.model.incident import Incident
 from forensics.model.ledger import AttemptRow, ChainLink, Interval, Ledger, PhaseTime
+from forensics.model.said import Said
 from forensics.model.texts import ranks_text
 from forensics.views.recovery import NOTHING, Recovery, chain, recovery
+from forensics.words import views as words
 
 _PLANNED = ("preempted", "stopped_by_hand", "time_limit")
 _FAILED = ("hang", "crash", "launch", "numerics")
@@ -47,31 +49,28 @@ def told(case: Case, incident: Incident) -> Told:
     )  # fmt: skip
 
 
-def _unfinished(case: Case) -> list[str]:
+def _unfinished(case: Case) -> list[Said]:
     """Checkpoints of which a part is missing, who owed it, and what it raised meanwhile."""
     notes = []
-    for lines, words in ((case.checkpoints.saved, "save"), (case.checkpoints.stored, "store")):
+    for lines, act in ((case.checkpoints.saved, words.SAVE), (case.checkpoints.stored, words.STORE)):
         for step, ranks in lines.unfinished.items():
-            notes.append(
-                f"{ranks_text(ranks)} began to {words} the checkpoint of step {step} and never ended{_raised(case, ranks)}"
-            )
+            text = words.RANKS_NEVER_ENDED(who=ranks_text(ranks), act=act, step=step)
+            notes.append(_raised(case, text, ranks))
         if lines.begun and not lines.ended:
             step = max(lines.begun)
             every = [rank for rank in lines.begun[step] if rank is not None]
-            notes.append(
-                f"the job began to {words} the checkpoint of step {step}, and no line says that it ended{_raised(case, every)}"
-            )
+            notes.append(_raised(case, words.JOB_NEVER_ENDED(act=act, step=step), every))
     return notes
 
 
-def _raised(case: Case, ranks: Sequence[int]) -> str:
-    """Errors of these ranks that a process may outlive: a thread that writes beside the work."""
+def _raised(case: Case, text: Said, ranks: Sequence[int]) -> Said:
+    """The same with an error of these ranks that a process may outlive: a thread that writes beside the work."""
     events = case.tables["events"]
     errors = events.filter(
         events["kind"].is_in(["exception", "storage_error", "disk_full"]) & events["rank"].is_in(list(ranks))
     )
     told = errors.sort("file", "line").select("rank", "text").head(1).rows()
-    return "".join(f"; rank {rank} printed: {text}" for rank, text in told)
+    return words.PRINTED(what=text, rank=told[0][0], text=told[0][1]) if told else text
 
 
 def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
@@ -128,7 +127,8 @@ def _chain(one: Told, after: Told | None) -> list[ChainLink]:
     if is_planned(one.incident):
         return []
     begun = _begun_at(after) if after is not None else None
-    resumed = f"attempt {after.incident.attempt}{'' if begun is None else f' from step {begun}'}" if after else None
+    form = words.ATTEMPT if begun is None else words.ATTEMPT_FROM
+    resumed = form(attempt=after.incident.attempt, step=begun) if after else None
     links = chain(one.recovery, after.recovery if after is not None else NOTHING, resumed)
     summary = one.incident.verdict.summary
     return [structs.replace(link, text=summary) if link.stage == "failed" else link for link in links]
@@ -145,7 +145,7 @@ def _accused(incident: Incident) -> list[str]:
     ranks = verdict.ranks or verdict.cycle or verdict.suspects.ranks
     places = {place.host for place in verdict.places if place.rank in ranks and place.host}
     hosts = sorted({*verdict.hosts, *(verdict.suspects.hosts if not verdict.hosts else ()), *places})
-    return [*([ranks_text(ranks)] if ranks else []), *(f"host {host}" for host in hosts[:_HOSTS])]
+    return [*([ranks_text(ranks)] if ranks else []), *(words.ACCUSED_HOST(host=host) for host in hosts[:_HOSTS])]
 
 
 def _restarted(one: Told, before: Told | None) -> str | None:

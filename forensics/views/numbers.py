@@ -12,6 +12,7 @@ from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.texts import ranges
+from forensics.words import views as words
 
 MODULES, POINTS, SERIES = 40, 200, 12
 _RANKS = 2  # of a figure, besides the peers
@@ -66,7 +67,7 @@ def _first_bad(frame: pl.DataFrame, anomaly: FirstAnomaly) -> tuple[list[FirstBa
                 FirstBad(module=module, step=step, phase=phase, value=value, ranks=ranges(found), origin=is_origin)
             )
     left = order.height - MODULES
-    return cells, [f"{left} more modules turned bad later than the {MODULES} shown"] if left > 0 else []
+    return cells, [words.MORE_MODULES(number=left, shown=MODULES)] if left > 0 else []
 
 
 # --- how figures ran -------------------------------------------------------------------------------------------------

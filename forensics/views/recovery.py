@@ -17,10 +17,11 @@ from forensics.facts.event_rows import Row, detail, reference, rows
 from forensics.facts.relaunches import Relaunch, relaunches
 from forensics.model.ledger import STAGES, ChainLink, Stage
 from forensics.model.ref import Ref
+from forensics.model.said import Said, joined
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import first_of, iso
+from forensics.words import views as words
 
-_SAVED: Mapping[str, str] = {"checkpoint_save": "saved", "checkpoint_persist": "stored"}
 _GONE = ("Evicted", "TaintManagerEviction", "Preempted", "node_failure")  # reasons of Kubernetes and of Slurm
 _FAILURES = [kind for kind, row in EVENTS.items() if {"failure", "victim"} & {*row.roles}]
 _NAMES = 8
@@ -94,13 +95,15 @@ def _link(stage: Stage, text: str, ref: Ref, time_ns: int | None) -> ChainLink:
 
 def _saved(events: pl.DataFrame) -> ChainLink | None:
     """The newest checkpoint that was written, or stored, after the failure."""
-    done = [row for row in rows(events, *_SAVED) if row["step"] is not None and detail(row).get("phase") != "begin"]
+    done = [
+        row for row in rows(events, *words.SAVED) if row["step"] is not None and detail(row).get("phase") != "begin"
+    ]
     if not done:
         return None
     step = max(row["step"] for row in done)
     those = [row for row in done if row["step"] == step]
-    how = " and ".join(dict.fromkeys(_SAVED[row["kind"]] for row in those))
-    return _told("saved", f"step {step} {how}", those)
+    how = joined(dict.fromkeys(words.SAVED[row["kind"]] for row in those), " and ")
+    return _told("saved", words.STEP_SAVED(step=step, how=how), those)
 
 
 def _checked(events: pl.DataFrame, stage: Stage) -> ChainLink | None:
@@ -115,8 +118,8 @@ def _checked(events: pl.DataFrame, stage: Stage) -> ChainLink | None:
         return None
     bad = [who for who, is_bad in last.items() if is_bad]
     lame = list(dict.fromkeys(who for row in slow for who in _whom(row, names)))
-    parts = [f"{_some(bad)} failed" if bad else f"{len(last)} passed", f"{_some(lame)} slow" if lame else ""]
-    return _told(stage, ", ".join(part for part in parts if part), said)
+    result = words.FAILED(who=_some(bad)) if bad else words.PASSED(number=len(last))
+    return _told(stage, joined((result, words.LAME(who=_some(lame)) if lame else ""), ", "), said)
 
 
 def _whom(row: Row, names: Mapping[int, str]) -> list[str]:
@@ -142,5 +145,5 @@ def _relaunched(found: Sequence[Relaunch]) -> ChainLink | None:
     return _link("relaunched", _some([one.text for one in found]), found[0].ref, found[0].time_ns) if found else None
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Iterable[str]) -> Said:
     return first_of(list(dict.fromkeys(names)), _NAMES)

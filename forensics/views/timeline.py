@@ -11,6 +11,7 @@ from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.texts import iso, ranges
 from forensics.views.hardware import SYSTEM, each_line_once
+from forensics.words import views as words
 
 _TIMELINE = 40
 _QUIET = ("comm_init_start", "comm_init_complete", "comm_destroy", "job_start", "other", "link_up")
@@ -38,13 +39,13 @@ def timeline(case: Case, finding: Finding) -> list[TimelineItem]:
         lane: Literal["culprit", "peers", "system"] = (
             "system" if row["kind"] in SYSTEM else "culprit" if ranks and ranks <= culprits else "peers"
         )
-        label = row["kind"].replace("_", " ") + (f" {row['code']}" if row["code"] else "")
+        event = words.EVENT.get(row["kind"], row["kind"])
         items.append(
             TimelineItem(
                 time_utc=iso(row["time_ns"]) or "",
                 basis=row["time_basis"],
                 lane=lane,
-                label=label,
+                label=words.WITH_CODE(event=event, code=row["code"]) if row["code"] else event,
                 count=row["count"],
                 ranks=ranges(ranks),
                 ref=reference(row),
@@ -57,7 +58,7 @@ def _last_steps(case: Case) -> TimelineItem:
     steps = case.tables["steps"].filter(pl.col("time_ns").is_not_null() & pl.col("step").is_not_null())
     last = steps.filter(pl.col("step") == pl.col("step").max()).sort("time_ns", "file", "line")
     row = last.row(-1, named=True)
-    text = f"step {row['step']} completed"
+    text = words.STEP_COMPLETED(step=row["step"])
     return TimelineItem(
         time_utc=iso(row["time_ns"]) or "",
         basis=row["time_basis"],

@@ -11,6 +11,7 @@ from forensics.model.finding import Finding
 from forensics.model.names import RankState
 from forensics.model.texts import iso, ranges
 from forensics.views.grid import everyone, state_of
+from forensics.words import views as words
 
 _TRACKS, _SPANS = 8, 20
 _ORDER: tuple[RankState, ...] = ("culprit", "dead", "suspect", "waiting", "ok")
@@ -47,8 +48,10 @@ def _held(case: Case) -> dict[int, str]:
     first = case.states.open.unique("rank", keep="first", maintain_order=True).select("rank", "op")
     operations = describe(case.states, first["op"].to_list())
     return {
-        rank: ("send/recv" if op.startswith("p2p:") else operations[op].kind)
-        + f" of {operations[op].group.split(' (')[0]}"
+        rank: words.OPERATION(
+            kind="send/recv" if op.startswith("p2p:") else operations[op].kind,
+            group=operations[op].group.split(" (")[0],
+        )
         for rank, op in first.iter_rows()
         if op in operations
     }
@@ -73,7 +76,7 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
             Span(
                 start_utc=iso(row["begin"]) or "",
                 end_utc=iso(row["end"]) if row["done"] else None,
-                label=f"{row['kind']} #{row['seq']} of {groups.get(row['gid'], '?')}",
+                label=words.OPERATION_NUMBERED(kind=row["kind"], number=row["seq"], group=groups.get(row["gid"], "?")),
                 is_open=not row["done"],
             )
             for row in own.tail(_SPANS).iter_rows(named=True)

@@ -33,7 +33,7 @@ WHY: Mapping[str, Said] = {  # cause → why that is to be done first
     ),
     "disk_full": Said("make room on the disk or in shared memory before a restart", "重启前先清理磁盘或共享内存"),
     "segfault": Said(
-        "a library or an extension crashed; the core dump shows where", "某个库或扩展崩溃；core dump 可看出位置"
+        "a library or an extension crashed; the core dump shows where", "某个库或扩展崩溃；从 core dump 可看出位置"
     ),
     "gpu_fault": Said("its GPU reported a fault", "其 GPU 报告了故障"),
     "killed": Said("these show who killed it", "从中可看出是谁终止了它"),
@@ -48,9 +48,7 @@ GAVE_UP_OR_STOPPED = (  # several ranks, one
     Form("{who} gave up waiting, or the launcher stopped them", "{who} 等待超时，或被启动器停止"),
     Form("{who} gave up waiting, or the launcher stopped it", "{who} 等待超时，或被启动器停止"),
 )
-ALL_ALIKE = Said(
-    "most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，不是单个 rank 的原因"
-)
+ALL_ALIKE = Said("most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，原因不在单个 rank")
 CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
 ENDED_AFTER = Noun("other rank ended after it", "other ranks ended after it", "个其他 rank 随后退出")
 LOGS_OF = Form("the logs of {who}, of the kernel and of the scheduler", "{who} 的日志、内核日志、调度器日志")
@@ -64,11 +62,11 @@ DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not
     "segfault": Said("crashed on a memory access", "因内存访问错误崩溃"),
     "exception": Said("raised an exception", "抛出异常"),
 }
-SOMEBODY_DID = Form("a process {did}: {line}", "某进程{did}：“{line}”")
+SOMEBODY_DID = Form("a process {did}: {line}", "某进程 {did}：“{line}”")
 KILLED_THERE = Form("{who} ended with SIGKILL on that host", "{who} 在该节点上因 SIGKILL 退出")
 KILLED_FOR_MEMORY = Form(
     "{number} processes ended with SIGKILL, which is how it kills for memory",
-    "{number} 个进程因 SIGKILL 退出，内存超限正是这样终止进程的",
+    "{number} 个进程因 SIGKILL 退出，因内存不足终止进程时正是如此",
 )
 WITH_LOCAL_RANK = Form("a process with local rank {rank}", "local rank 为 {rank} 的进程")
 TASK_OF_LAUNCHER = Form("task {task} of the launcher, whose rank is not known,", "启动器的 task {task}（rank 未知）")
@@ -87,7 +85,7 @@ WHAT_PROCESSES_PRINTED = Said(
 )
 RANK_NOT_RECORDED = Said("which rank it was is not recorded", "无法得知是哪个 rank")
 RANK_AND_WHY_NOT_RECORDED = Said(
-    "which rank it was and why it ended are not recorded", "无法得知是哪个 rank 及退出原因"
+    "which rank it was and why it ended are not recorded", "无法得知是哪个 rank，也无法得知退出原因"
 )
 ALIVE_UNTIL_STOPPED = Form("{who} were alive until the launcher stopped them", "{who} 在被启动器停止之前存活")
 DID_NOT_ABORT = Form("{who} did not abort like the others", "{who} 未像其他 rank 那样 abort")

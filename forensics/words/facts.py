@@ -9,11 +9,11 @@ CALL = Form("{kind} #{number} of {group}", "{group} 的 {kind} #{number}")
 CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 
 # --- stacks ----------------------------------------------------------------------------------------------------------
-STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "{who} 的调用栈在通信中")
-STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "{who} 的调用栈不在通信中")
-STACK_SHOWS = Form("the stack shows {who} {site}", "调用栈显示 {who} 停在{site}")
+STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
+STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+STACK_SHOWS = Form("the stack shows {who} {site}", "调用栈显示 {who} 正在 {site}")
 STACK_SHOWS_ALONE = Form(
-    "the stack shows {who} {site}, not in communication", "调用栈显示 {who} 停在{site}，不在通信中"
+    "the stack shows {who} {site}, not in communication", "调用栈显示 {who} 正在 {site}，不在通信中"
 )
 OTHERS_COMMUNICATE = Noun("other rank is in communication", "other ranks are in communication", "个其他 rank 在通信中")
 
@@ -25,7 +25,7 @@ DID_NOT_MOVE = Said("between two snapshots processes did not move", "两次快�
 RETIRED_UNFINISHED = Said("an operation was retired unfinished", "有操作未完成即被移除")
 OPEN_SINCE_LONG = Said(
     "an operation is open since long before the newest line of its process",
-    "有操作早在其进程最新一行日志之前很久就未完成",
+    "有操作发起后一直未完成，此后其进程仍打印日志很久",
 )
 LATER_STEP = Said("a later step was completed", "之后还有 step 完成")
 
@@ -57,7 +57,7 @@ QUANTITY: Mapping[str, Said] = {
 DEVICE = Form("device {device}", "GPU {device}")
 PORT = Form("port {port}", "端口 {port}")
 SOME_DEVICE = Said("a device", "某 GPU")
-OF_HOST = Form("{thing} of {host}", "{host} {thing}")
+OF_HOST = Form("{thing} of {host}", "{host} 的 {thing}")
 OF_RANK = Form("{thing} (rank {rank})", "{thing}（rank {rank}）")
 ONE_MOMENT = Said("seen at one moment", "仅有一个采样点")
 SAMPLED_EVERY = Form(
@@ -84,14 +84,14 @@ PAIR_APART = Form(
 # --- places that hosts share -----------------------------------------------------------------------------------------
 PLACE: Mapping[str, Said] = {
     "rack": Said("rack", "机柜"),
-    "row": Said("row", "列"),
+    "row": Said("row", "机柜列"),
     "room": Said("room", "机房"),
     "hall": Said("hall", "机房"),
     "chassis": Said("chassis", "机箱"),
     "cabinet": Said("cabinet", "机柜"),
     "power": Said("power", "供电"),
     "cooling": Said("cooling", "制冷"),
-    "building": Said("building", "楼"),
+    "building": Said("building", "楼栋"),
     "site": Said("site", "园区"),
     "switch": Said("switch", "交换机"),
     "zone": Said("zone", "可用区"),
@@ -105,7 +105,7 @@ IN_QUESTION = Form("{number} of {of} in question", "所涉 {of} 个中的 {numbe
 ALL_IN_QUESTION = Form("all {of}", "全部 {of} 个")
 SHARED_BY_CHANCE = Form(
     "{who} ({which}) share {place}, as do {there} of {placed} {things} of this job: that is no more than chance",
-    "{who}（{which}）同属 {place}，本作业 {placed} {things}中有 {there} 个在此：不超出偶然",
+    "{who}（{which}）同属 {place}，本作业 {placed} {things}中有 {there} 个在此：可能只是偶然",
 )
 SHARED = Form(
     "{who} ({which}) share {place}, which holds {there} of {placed} {things} of this job: chance {chance:.2g}, over {asked} places asked",
@@ -126,7 +126,8 @@ THEN_FOR_GOOD = Said("it then went down for good", "之后断开且未恢复")
 STORAGE_OF = Form("the storage that holds {path}", "{path} 所在的存储")
 ITS_FILES = Said("what it read or wrote", "其读写文件")
 STORAGE_ANSWERED = Form(
-    "it answered {name} ({words}), which no program brings about", "存储返回 {name}（“{words}”），程序自身不会引起"
+    "it answered {name} ({words}), which no program brings about",
+    "存储返回 {name}（“{words}”），程序自身不会引起该错误",
 )
 
 # --- checks of nodes: what a test is of ------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ TEST_OF: Mapping[str, Said] = {
         "the way from an adapter to the memory and the GPUs of its own host (PCIe)",
         "网卡到本机内存与 GPU 的通路（PCIe）",
     ),
-    "adapters": Said("adapters of one host reach each other", "同一节点的网卡互通"),
+    "adapters": Said("adapters of one host reach each other", "同一节点网卡间的互通"),
     "links": Said("links between the GPUs of one host", "同一节点 GPU 间的链路"),
     "switch": Said("hosts under one switch (ToR)", "同一交换机（ToR）下的节点"),
     "compute": Said("what the GPUs compute", "GPU 计算结果"),
@@ -178,13 +179,13 @@ STEP_TAKES = Form("a step takes {figure:.4g} s at the median", "step 耗时中�
 PRINTS_TFLOPS = Form("the log prints {figure:.4g} TFLOPS at the median", "日志打印的 TFLOPS 中位数为 {figure:.4g}")
 PRINTS_RATE = Form("the log prints {figure:.4g} per second at the median", "日志打印的每秒处理量中位数为 {figure:.4g}")
 BESIDE_EXPECTED: Mapping[str, Form] = {
-    "longer": Form("{percent:.0f} % longer than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}长 {percent:.0f}%"),
-    "shorter": Form("{percent:.0f} % shorter than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}短 {percent:.0f}%"),
-    "more": Form("{percent:.0f} % more than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}高 {percent:.0f}%"),
-    "less": Form("{percent:.0f} % less than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit}低 {percent:.0f}%"),
-    "as": Form("as the {wanted:.4g} {unit} that you expect", "与预期的 {wanted:.4g} {unit}一致"),
+    "longer": Form("{percent:.0f} % longer than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit} 长 {percent:.0f}%"),
+    "shorter": Form("{percent:.0f} % shorter than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit} 短 {percent:.0f}%"),
+    "more": Form("{percent:.0f} % more than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit} 高 {percent:.0f}%"),
+    "less": Form("{percent:.0f} % less than the {wanted:.4g} {unit} that you expect", "比预期的 {wanted:.4g} {unit} 低 {percent:.0f}%"),
+    "as": Form("as the {wanted:.4g} {unit} that you expect", "与预期的 {wanted:.4g} {unit} 一致"),
 }  # fmt: skip
-SECONDS, TFLOPS, PER_SECOND = Said("s", "s "), Said("TFLOPS", "TFLOPS "), Said("per second", "每秒")
+SECONDS, TFLOPS, PER_SECOND = Said("s", "s"), Said("TFLOPS", "TFLOPS"), Said("per second", "/s")
 BY_ARGUMENTS = Form(
     "by the printed arguments a step is {operations:.4g} PFLOP: {reached:.4g} TFLOPS on each of {size} devices",
     "按打印的参数，一个 step 为 {operations:.4g} PFLOP：{size} 个 GPU 每个 {reached:.4g} TFLOPS",
@@ -192,6 +193,6 @@ BY_ARGUMENTS = Form(
 AT_PACE = Form("at {took:.4g} s a step", "每个 step {took:.4g} s")
 OF_PEAK = Form(
     "{percent:.0f} % of the peak of {name} ({most:.4g} in 16 bits); at the peak it would take {least:.3g} s instead of {took:.4g} s",
-    "达到 {name} 峰值的 {percent:.0f}%（16 位 {most:.4g}）；按峰值只需 {least:.3g} s，实际 {took:.4g} s",
+    "达到 {name} 峰值的 {percent:.0f}%（16 位格式为 {most:.4g}）；按峰值只需 {least:.3g} s，实际 {took:.4g} s",
 )
 WITH = Form("{text}, {more}", "{text}，{more}")

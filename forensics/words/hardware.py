@@ -27,7 +27,7 @@ GPU_OF_HOSTS = Form("A GPU of {hosts} failed: {what}.", "{hosts} 的 GPU 故障�
 
 # --- failed_check_of_host, failed_node_check -------------------------------------------------------------------------
 FAILED_BEFORE = Form("before the job {host} failed {tests}", "作业开始前 {host} 未通过 {tests}")
-FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测{of}）")
+FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测 {of}）")
 FAILED_CHECK_BEFORE = Said("it failed its check before the job", "作业开始前未通过检测")
 FAILED_CHECK = Said("it failed its check", "未通过检测")
 FAILED_TESTS = Form("{hosts} failed {tests}", "{hosts} 未通过 {tests}")
@@ -36,15 +36,15 @@ FAILED_BESIDE_ALL = Form(
     "{hosts} 与每个配对节点都未通过 {tests}，而配对节点与其他节点均通过",
 )
 TESTS_ARE_OF = Form("{text} ({tests})", "{text}（{tests}）")
-TEST_IS_OF = Form("{test} is of {of}", "{test} 检测{of}")
+TEST_IS_OF = Form("{test} is of {of}", "{test} 检测 {of}")
 NODE = Form("node {number}", "node {number}")
 CALLED_FAULTY = Form("the check of all nodes calls {hosts} faulty", "全部节点的检测判定 {hosts} 故障")
 
 # --- idle_device -----------------------------------------------------------------------------------------------------
 DEVICE_OF_RANK = Form("the device of {who} {odd}", "{who} 的 GPU {odd}")
-DEVICE_OF_HOST = Form("device {device} of {host}", "{host} GPU {device}")
+DEVICE_OF_HOST = Form("device {device} of {host}", "{host} 的 GPU {device}")
 DEVICE_IS = Form("{device} {odd}", "{device} {odd}")
-IDLE_OTHERS_BUSY = Form("is idle while {number} others are busy", "空闲，其他 {number} 个均忙")
+IDLE_OTHERS_BUSY = Form("is idle while {number} others are busy", "空闲，其他 {number} 个均繁忙")
 IDLE_OTHERS_NOT = Form("is idle, {number} others are not", "空闲，其他 {number} 个不空闲")
 DRAWS = Form(
     "draws {watts:.4g} W, {peers} others {centre:.4g} W at the median; {seen}",
@@ -65,7 +65,7 @@ ABORTED = Form(
     "{who}（所有有日志的 rank）以 watchdog 结束等待的方式 abort",
 )
 THEY_WAIT = Form("{who} wait", "{who} 在等待")
-ALL_WAIT = Form("{who} wait, and no rank of the job is missing", "{who} 在等待，作业的 rank 无一缺少")
+ALL_WAIT = Form("{who} wait, and no rank of the job is missing", "{who} 在等待，且作业没有缺失的 rank")
 
 # --- network ---------------------------------------------------------------------------------------------------------
 TRANSFERS_FAILED = Form("{number} transfers failed after all retries: {where}", "{number} 次传输重传超限：{where}")
@@ -118,7 +118,7 @@ MEASURED_APART = Form(
 ALIKE_THERE = Form("{text} ({number} of {host} alike)", "{text}（{host} 上有 {number} 个如此）")
 APART_TOGETHER = Form(
     "{quantity} apart: {place}; rather one cause there than {number}",
-    "{quantity}异常：{place}；更可能是该处的一个原因，而非 {number} 个",
+    "{quantity} 异常：{place}；更可能是该处的一个原因，而非 {number} 个",
 )
 
 # --- ring_counters ---------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ NOT_HANDED_ON = Form(
 RING_STOPPED = Said("the ring stopped between these two", "ring 停在这两个 rank 之间")
 RING_STOPPED_ON = Form(
     "All members of {call} entered it; its ring stopped on the way {way}: either end, or the link between them, is at fault.",
-    "{call}：成员均已进入，ring 停在 {way}：故障在某一端或两者之间的链路。",
+    "{call}：成员均已进入，ring 停在 {way}：故障在其中一端，或在两者之间的链路。",
 )
 
 # --- shared_storage --------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ NETWORK_OR_PROCESSES = Said(
 # --- stopped_call, stopped_device ------------------------------------------------------------------------------------
 WAITS_EARLIER = Form(
     "{who} waits in number {number} of {group}; {others} wait in later ones",
-    "{who} 在 {group} 的 #{number} 中等待；{others} 在更后的调用中等待",
+    "{who} 在 {group} 的 #{number} 中等待；{others} 在更靠后的调用中等待",
 )
 PASSED = Form(
     "{others} completed number {number} of {group}; {who} timed out in it",

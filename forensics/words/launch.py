@@ -20,7 +20,7 @@ MEMBERS = Form("members {numbers}", "成员 {numbers}")
 SOME_BEGAN = Form(
     "{began} of {size} members of communicator {name} began its initialisation and none completed it; "
     "{who} never printed that they began",
-    "通信域 {name} 的 {size} 个成员中有 {began} 个开始初始化，无一完成；{who} 未打印开始",
+    "通信域 {name} 的 {size} 个成员中有 {began} 个开始初始化，无一完成；没有 {who} 开始初始化的日志",
 )
 PROCESSES = Form("{text} ({processes})", "{text}（{processes}）")
 ALL_BEGAN = Form(
@@ -28,7 +28,7 @@ ALL_BEGAN = Form(
     "通信域 {name} 的 {size} 个成员均已开始初始化，无一完成",
 )
 STACKS_AND_NETWORK = Said(
-    "py-spy dumps of all ranks; a test of the network", "所有 rank 的 py-spy 调用栈；网络连通性测试"
+    "py-spy dumps of all ranks; a test of the network", "所有 rank 的 py-spy 调用栈；网络连通性测试的结果"
 )
 
 # --- missing_at_start ------------------------------------------------------------------------------------------------
@@ -47,9 +47,9 @@ LOGS_OF_HOSTS = Form("the log and the kernel log of {hosts}", "{hosts} 的日志
 ID_NOT_PUBLISHED = Said(
     "rank 0 of the group had not published the communicator's id", "组内 rank 0 尚未发布 communicator id"
 )
-JOINED = Form("{count} members joined", "{count} 个成员加入")
-COUNT = Form("{joined} of {expected}", "{joined}/{expected}")
-TOO_FEW = Said("too few", "不足数的")
+JOINED = Form("{count} members joined", "{count} 加入")
+COUNT = Form("{joined} of {expected}", "{expected} 个成员中有 {joined} 个")
+TOO_FEW = Said("too few", "仅有部分成员")
 NOT_AMONG_JOINED = (  # several ranks, one
     Form("{who} are not among those that reported that they joined", "{who} 未上报加入"),
     Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),

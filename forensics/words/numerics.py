@@ -61,6 +61,7 @@ ORIGIN_NOT_SHOWN = Form(
 )
 
 # --- what to do about it, and what to collect ------------------------------------------------------------------------
+STEP = Form("step {step}", "step {step}")
 BATCH = Form("{step}, micro-batch {microbatch}", "{step}，micro-batch {microbatch}")
 DATA_OF = Form("the data of {batch}", "{batch}")
 DATA_OF_STEPS = Form("the data of steps {first}-{last}", "step {first}-{last}")
@@ -126,7 +127,7 @@ GPU_OF, DEVICE_OF = (
 DEVICE_IS_SUSPECT = Form(
     "{device} is a suspect: {others} computed the same well, on values up to {most}, its own were up to {own}; no error record "
     "is needed for that, and none would clear it",
-    "{device} 可疑：{others}同样的计算正常，输入最大 {most}，而其自身输入最大 {own}；这不需要错误记录，没有错误记录也不能排除",
+    "{device} 可疑：{others} 的同样计算正常，其输入最大 {most}，而该设备的输入最大 {own}；判定可疑不需要错误记录，没有错误记录也不能排除",
 )
 DEVICE_SUSPECT_IN_SHORT = Form(
     "Its device is a suspect: {number} peers computed it well.", "其设备可疑：{number} 个其他 rank 的同一计算正常。"
@@ -134,7 +135,7 @@ DEVICE_SUSPECT_IN_SHORT = Form(
 TEST_DEVICE = Form(
     "{number} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; other "
     "operations use other parts of it, and no error record clears it",
-    "{number} 个其他 rank 的计算正常：用{what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
+    "{number} 个其他 rank 的计算正常：用 {what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
 )
 SAME_OPERATION = Said("the same operation", "同一操作")
 LEAPT_ALONE = Form(
@@ -142,7 +143,7 @@ LEAPT_ALONE = Form(
 )
 NO_UPDATE_MAKES_IT = Said("a parameter holds a value that no update makes", "参数的值不可能由正常更新产生")
 FROM_NOWHERE = Said("the step computed with a value from nowhere", "该 step 使用了来历不明的值")
-FLIPPED_BIT = Said("a flipped bit looks like this", "比特翻转会呈现此现象")
+FLIPPED_BIT = Said("a flipped bit looks like this", "位翻转会造成此现象")
 LEAPT = Form(
     "On {who} a value leapt to {size} in {where}, beyond all that other ranks hold.",
     "{who} 的 {where} 突变为 {size}，远超其他 rank 的值。",
@@ -155,7 +156,7 @@ SCALE_IS, SCALE_OF_FORMAT_IS = (
 )
 AMAX_IS_ZERO = Form(
     "{scale}, its amax is 0: nothing but zeros was seen, or the recipe does not guard it",
-    "{scale}，其 amax 为 0：只有 0，或 recipe 未做保护",
+    "{scale}，其 amax 为 0：只出现过 0，或 recipe 未做保护",
 )
 SCALE_WAS = Form("at step {step} it was {scale}, amax {amax}", "step {step} 时为 {scale}，amax {amax}")
 RECIPE_AND_FORMAT = Said("scaling recipe and number format", "scaling recipe 与数值格式")
@@ -277,11 +278,25 @@ PRINTED_FOR_AND_MATES = Form(
     "打印自 {who}，其张量并行组的其他 rank 也可能有",
 )
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
-NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度异常")
+NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
 STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
 LOSS_ROSE = Form(
     "the loss rose from about {normal} to {loss} at step {step}", "loss 在 step {step} 从约 {normal} 升至 {loss}"
 )
+LOSS_ROSE_OVER_RESTART = Form(
+    "the loss rose from about {normal} to {loss} over the restart, at step {step}",
+    "重启前后 loss 从约 {normal} 升至 {loss}（step {step}）",
+)
+CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
+GOES_ON_WITH_OTHERS = Said(
+    "the job goes on with another state, data or settings than it had", "作业续跑的状态、数据或配置与此前不同"
+)
+WHAT_WAS_LOADED = Said("what was loaded", "所加载的内容")
+BUILDS_ON_IT = Said("what follows builds on it", "之后的训练以此为基础")
+PARAMETERS_NOT_LOADED = Said(
+    "the list of parameters that the loader did not find or did not use", "加载时缺失或未使用的参数列表"
+)
+AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
 LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")

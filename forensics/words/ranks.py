@@ -82,7 +82,7 @@ WAIT_IN_FOR = (  # several ranks, one
     Form("{who} waits in {call} for {missing}", "{who} 在 {call} 中等待 {missing}"),
 )
 CALL_AT = Form("{call} (called at {code})", "{call}（调用于 {code}）")
-STACKS_COMMUNICATE = Form("the stacks of {who} are in communication", "{who} 的调用栈在通信中")
+STACKS_COMMUNICATE = Form("the stacks of {who} are in communication", "调用栈显示 {who} 在通信中")
 MESSAGES_OF = Form("sends and receives of {groups}", "{groups} 的点对点通信")
 THE_GROUPS = Form("the groups {groups}", "进程组 {groups}")
 DEADLOCK = Form(
@@ -104,7 +104,7 @@ REPORTED_NEITHER = Form(
     "{waited} 等待至超时或连接断开；{rest} 两者均未上报",
 )
 NOT_IN_BUNDLE = Form("{text} (the bundle has no record of {who})", "{text}（证据包中无 {who} 的记录）")
-STOPPED_OR = Form("Either {who} stopped, or {other}", "可能是 {who} 已停止，也可能是{other}")
+STOPPED_OR = Form("Either {who} stopped, or {other}", "可能是 {who} 已停止，也可能是 {other}")
 OWN_CALL = Said("one of the ranks that waited made a call of its own", "某个等待的 rank 调用了不同的操作")
 GAVE_UP_ELSEWHERE = Form(
     "{own_call}: most gave up at one line of the program, {where}",
@@ -122,7 +122,7 @@ BEAT_IS_OLD = Form(
     "{who} 的最后一次心跳比 {members} 个成员中最新的早 {seconds:.0f} s",
 )
 DEAD_HELD_CUT_OFF = Form(
-    "{text}: dead, held up in a call, or cut off from {what}", "{text}：可能已退出、阻塞于某次调用，或与{what}断开"
+    "{text}: dead, held up in a call, or cut off from {what}", "{text}：可能已退出、阻塞于某次调用，或与 {what} 断开"
 )
 THE_NETWORK, THE_COLLECTOR = Said("the network", "网络"), Said("the collector", "采集端")
 WATCHDOG_STUCK = Form(
@@ -150,7 +150,7 @@ DIFFER_IN = Form(
 )
 BY_THEIR_STACK = Form(
     "{number} members without a usable record are in {call} by their stack",
-    "{number} 个无可用记录的成员据调用栈处于 {call}",
+    "据调用栈，{number} 个无可用记录的成员处于 {call}",
 )
 MISMATCH = Form("Collective mismatch: {text}", "集合通信不一致：{text}")
 NO_MAJORITY = Said("No majority of the group decides which side is wrong", "组内没有多数能判定哪一方有误")
@@ -171,11 +171,11 @@ SOME_OF, ALL_OF = Form("{number} of {total}", "{total} 个中的 {number} 个"),
 WAIT_FOR = (  # several ranks, one
     Form(
         "{which} waiting ranks wait for {who}, directly or through others",
-        "等待的 rank（{which}）都在（间接）等待 {who}",
+        "等待的 rank（{which}）都在直接或间接等待 {who}",
     ),
     Form(
         "{which} waiting ranks waits for {who}, directly or through others",
-        "等待的 rank（{which}）在（间接）等待 {who}",
+        "等待的 rank（{which}）在直接或间接等待 {who}",
     ),
 )
 PEERS_UNKNOWN = Form(
@@ -244,8 +244,8 @@ RECORDS_AND_STACKS = Said(
 
 # --- odd_stack -------------------------------------------------------------------------------------------------------
 IS_AT = (  # several, one
-    Form("{who} are {site}", "{who} 停在{site}"),
-    Form("{who} is {site}", "{who} 停在{site}"),
+    Form("{who} are {site}", "{who} 正在 {site}"),
+    Form("{who} is {site}", "{who} 正在 {site}"),
 )
 THEY_WAIT_IN = Form("{number} processes wait ({ops})", "{number} 个进程在等待（{ops}）")
 KIND_UNKNOWN = Said("kind unknown", "类型未知")
@@ -261,7 +261,7 @@ AT_CTRL_C = Form("when somebody pressed Ctrl-C, {text}", "有人按下 Ctrl-C �
 DUMPS = Said("Flight Recorder dumps", "Flight Recorder 转储")
 SECOND_STACKS = Said(
     "a second stack dump a minute later, and Flight Recorder dumps",
-    "一分钟后再采集一次调用栈，并收集 Flight Recorder 转储",
+    "一分钟后再次采集的调用栈，以及 Flight Recorder 转储",
 )
 
 # --- received_size ---------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ RAS_FINE = Said("RAS reports no missing rank and no mismatch", "RAS 报告没有
 # --- silent_process --------------------------------------------------------------------------------------------------
 GAVE_NO_STACK = Form("{who} gave no stack", "{who} 未能采到调用栈")
 OTHER_RANKS_WAIT = Form("{number} other ranks wait", "其他 {number} 个 rank 在等待")
-ANSWERED_THERE = Form("on {host} {who} answered", "{host} 上的 {who} 可以采到")
+ANSWERED_THERE = Form("on {host} {who} answered", "{host} 上的 {who} 可以采到调用栈")
 NO_SAMPLER = Said("several of its processes answer no sampler", "该节点上多个进程无法采到调用栈")
 STATES_AND_DUMPS = Form(
     "process states and kernel stacks of {who}; Flight Recorder dumps of all ranks",
@@ -358,5 +358,5 @@ NO_FAULT_BEFORE = Said("no line shows a fault before that", "此前无日志表�
 FROM_OUTSIDE = Said("the job was stopped from outside", "作业是被外部停止的")
 BEFORE_STOPPING = Said(
     "stacks and Flight Recorder dumps of all ranks before you stop the job, if it hangs",
-    "若作业卡死，停止前采集所有 rank 的调用栈与 Flight Recorder 转储",
+    "停止作业前所有 rank 的调用栈与 Flight Recorder 转储（若作业卡死）",
 )

@@ -4,7 +4,7 @@ from forensics.model.said import Form, Said
 
 ODD = Form(
     "{name} is {value} on {holders} and {other} on {others}, {explains}: {why} ({source})",
-    "{name} 在 {holders} 上为 {value}，在{others}上为 {other}，{explains}：{why}（{source}）",
+    "{name} 在 {holders} 上为 {value}，在 {others} 上为 {other}，{explains}：{why}（{source}）",
 )
 OTHERS = Form("{number} others", "其他 {number} 个")
 EXPLAINS, CAN_EXPLAIN = Said("which explains it", "可以解释该故障"), Said("which can explain it", "可能解释该故障")

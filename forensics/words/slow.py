@@ -190,11 +190,11 @@ SAMPLES, STEPS = Said("samples per second", "每秒样本数"), Said("steps per 
 LESS = Form("{percent} % less", "下降 {percent}%")
 FELL = Form(
     "from step {step} on {metric} fell from {high} to {low} ({less}) and stayed there",
-    "从 step {step} 起{metric}由 {high} 降至 {low}（{less}），未恢复",
+    "从 step {step} 起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
 )
 SANK = Form(
     "from step {first} to {last} {metric} sank little by little from {high} to {low} ({less})",
-    "step {first} 到 {last}，{metric}由 {high} 逐渐降至 {low}（{less}）",
+    "step {first} 到 {last}，{metric} 由 {high} 逐渐降至 {low}（{less}）",
 )
 GREW_MOST = Form("{name} grew most, from {before} to {after} ms", "{name} 增长最多，由 {before} 增至 {after} ms")
 PART_OF_STEP = Form("Of the parts of a step, {grew}.", "各阶段中，{grew}。")

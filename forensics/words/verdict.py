@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from forensics.model.said import Form, Noun, Said
+from forensics.words.facts import NAMED as NAMED
+from forensics.words.facts import PLACE as PLACE
 
 # --- actions and decision: what to do, and what would decide ---------------------------------------------------------
 NO_LASTING_FAULT = Said("no lasting fault is shown", "没有持续性故障的迹象")
@@ -30,11 +32,11 @@ BY_HALVES = Form(
 ROUNDS = Form("at most {rounds} rounds for {hosts} hosts", "最多 {rounds} 轮，共 {hosts} 个节点")
 ABOUT_LOG_ROUNDS = Said("about log2(number of hosts) rounds", "约 log2(节点数) 轮")
 RECORDER_NEXT_RUN = Said(
-    "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（用以下设置）"
+    "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（启用以下设置）"
 )
-STACK = Form("the stack of {who} while the job runs", "{who} 的调用栈（在停止作业前）")
+STACK = Form("the stack of {who} while the job runs", "停止作业前 {who} 的调用栈")
 STACK_THERE = Form(
-    "the stack of {who} on {host} ({pids}) while the job runs", "{host} 上 {who} 的调用栈（{pids}，在停止作业前）"
+    "the stack of {who} on {host} ({pids}) while the job runs", "停止作业前 {host} 上 {who} 的调用栈（{pids}）"
 )
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
 PROCESSES = Noun("process", "processes", "个进程")
@@ -83,7 +85,7 @@ NOTHING_SHOWN = Said(
 )
 ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
-    "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts}的内核日志",
+    "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",
 )
 ALL_HOSTS = Said("all hosts", "所有节点")
 KNOWN_BAD = Form("{host} was given as known to be bad", "{host} 已被标记为问题节点")
@@ -119,9 +121,9 @@ ITSELF, ITS_PEERS, SOME_PROCESSES = (
 NO_RULE = Said("no rule explains what is in the bundle", "没有规则能解释证据包中的内容")
 BEST_EXPLANATION = Said("the best explanation; others are not excluded", "目前最合理的解释，尚未排除其他解释")
 SPEAKS, SPEAK = Said("speaks", "提供"), Said("speak", "提供")  # one source; several
-SPEAK_AGAINST = Form("{sources} {speak} against it", "{sources}{speak}了反证")
+SPEAK_AGAINST = Form("{sources} {speak} against it", "{sources} {speak}了反证")
 SPEAK_FOR = Form(
-    "{sources} {speak} for it; others may be at fault, too", "{sources}{speak}了证据；其他 rank 也可能有故障"
+    "{sources} {speak} for it; others may be at fault, too", "{sources} {speak}了证据；其他 rank 也可能有故障"
 )
 TIME_AND_PLACE = Said(
     "time and place fit, and no record of its own proves it", "时间和位置吻合，但没有自身的记录可以证明"
@@ -154,8 +156,8 @@ PACE_UNKNOWN = Said(
     "bundle has no times of phases or waits",
     "无法得知是否有 rank 较慢：所有 rank 都等待最慢者，step 耗时相同，而证据包中没有各阶段或等待的耗时",
 )
-ENDED_NORMALLY = Form("{processes} ended normally", "{processes}正常结束")
-REPORTED_NORMAL_END = Form("{processes} reported a normal end", "{processes}报告正常结束")
+ENDED_NORMALLY = Form("{processes} ended normally", "{processes} 正常结束")
+REPORTED_NORMAL_END = Form("{processes} reported a normal end", "{processes} 报告正常结束")
 PROCESSES_OF_ALL = Form("{some} of {size} processes", "{size} 个进程中的 {some} 个")
 LAUNCHERS_SAY = Noun("launcher says", "launchers say", "个启动器")
 LAUNCHERS_SAW_NORMAL_END = Form("{launchers} that all processes ended normally", "{launchers}报告所有进程正常结束")
@@ -181,9 +183,9 @@ NOT_CHECKED = Form("{host} was not checked before the job; {others}", "{host} �
 FAILED_CHECK = Form("before the job {host} failed {checks}", "作业前 {host} 未通过 {checks}")
 PASSED_CHECK = Form(
     "before the job {host} passed {checks}; a passed check clears nobody",
-    "作业前 {host} 通过了{checks}；通过检查不能排除故障",
+    "作业前 {host} 通过了 {checks}；通过检查不能排除故障",
 )
-NO_TEST_ALONE = Said("no test alone", "整体检查，无单项结果")
+NO_TEST_ALONE = Said("no test alone", "检查（无单项结果）")
 LAUNCH_CLASS: Mapping[str, Said] = {
     "a node": Said("a node", "节点"),
     "the sub-health of a node": Said("the sub-health of a node", "节点亚健康"),
@@ -192,7 +194,7 @@ LAUNCH_CLASS: Mapping[str, Said] = {
 }
 LAUNCH_FAILED_BY = Form(
     "no step is recorded: as far as records tell, the launch failed by {what}",
-    "没有 step 的记录：据现有记录，启动失败的原因属于{what}",
+    "没有 step 的记录：据现有记录，启动失败的原因属于 {what}",
 )
 STANDS_AT = Form(
     "{host} stands at {place}, with {others} of this job", "{host} 位于 {place}，本作业中同处的节点：{others}"

@@ -26,7 +26,7 @@ from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
 from reports.layout import count, cut_left, duration, size
 from reports.sanitize import clean
-from reports.voice import voice_of
+from reports.voice import Voice, voice_of
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _EMBEDDED_BYTES = 300_000
@@ -58,7 +58,7 @@ def render(report: Report, *, generated: str | None = None, language: Language =
         embedded=embedded,
         left_out=left_out,
         generated=generated,
-        **(_pictures(incident, voice.spoken) if incident else {}),
+        **(_pictures(incident, voice) if incident else {}),
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def render_tables(title: str, tables: Sequence[Table]) -> str:
     )
 
 
-def _pictures(incident: Incident, spoken: Callable[[str], str]) -> dict[str, Any]:
+def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
     """Everything that is drawn or folded, by its name in the templates."""
     views = incident.views
     return {
@@ -102,14 +102,14 @@ def _pictures(incident: Incident, spoken: Callable[[str], str]) -> dict[str, Any
         ),
         "grid": ranks.by_host(views.grid, views.hosts),
         "mesh": ranks.by_axes(views.grid, views.mesh),
-        "graph": graph.graph(views.nodes, views.edges, spoken),
+        "graph": graph.graph(views.nodes, views.edges, voice.spoken),
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "phases": phases.phases(views.votes),
         "first_bad": numbers.first_bad(views.first_bad),
         "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
-        "choices": folding.choices(incident),
+        "choices": folding.choices(incident, voice),
     }
 
 
@@ -165,7 +165,7 @@ def _environment(language: Language = "en") -> Environment:
         "milliseconds": _milliseconds,
     }
     environment.globals |= {
-        "ledger": ledger, "words": words, "votes": labels.VOTES, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
+        "ledger": ledger, "words": words, "votes": labels.VOTES, "files_by_kind": labels.FILES, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "numbers": _numbers,

@@ -7,9 +7,11 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forensics.model.drawn import CollectiveRow, HardwareRow
 from forensics.model.incident import Alternative, Candidate, FileRow, Incident
+from forensics.model.said import joined
 from forensics.model.texts import ranks_text
+from reports.html.drawings import labels
 from reports.layout import count
-from reports.words import CAUSE, KIND
+from reports.voice import Voice
 
 T = TypeVar("T")
 _NUMBER = re.compile(r"\d+")
@@ -87,12 +89,8 @@ def collectives(rows: Sequence[CollectiveRow], group: str | None, shown: int = 3
     others = [row for row in rows if row.group not in telling]
     kept = counts[:shown] or list(rows[:shown])
     rest = [row for row in rows if row not in kept]
-    what = (
-        "in groups whose members came equally far"
-        if counts and len(rest) == len(others)
-        else "of other classes of ranks"
-    )
-    return Folded(kept, rest, f"{len(rest):,} rows {what}")
+    what = labels.EQUALLY_FAR if counts and len(rest) == len(others) else labels.OTHER_CLASSES
+    return Folded(kept, rest, labels.REST(number=len(rest), what=what))
 
 
 class Choice(NamedTuple):
@@ -106,37 +104,27 @@ class Choice(NamedTuple):
     why_not: str
 
 
-BASIS = {
-    "own_record": "its own record",
-    "graph": "who waits for whom",
-    "others_record": "what others recorded",
-    "coincidence": "it happened at the same time",
-    "hint": "a hint",
-}
-
-
-def choices(incident: Incident) -> list[Choice]:
+def choices(incident: Incident, voice: Voice) -> list[Choice]:
     """The explanations that were weighed, the chosen one first, each of the others with what the report says against it."""
     weighed: list[Candidate | None] = list(incident.choice[1:])
     weighed += [None] * (len(incident.alternatives) - len(weighed))
-    others = [_other(one, other) for one, other in zip(weighed, incident.alternatives, strict=False)]
+    others = [_other(one, other, voice) for one, other in zip(weighed, incident.alternatives, strict=False)]
     chosen = [_weighed(one, "") for one in incident.choice[:1]]
     return [*chosen, *others]
 
 
-def _other(one: Candidate | None, other: Alternative) -> Choice:
+def _other(one: Candidate | None, other: Alternative, voice: Voice) -> Choice:
     if one is not None and (one.kind, one.cause) == (other.kind, other.cause):
         return _weighed(one, other.why_not)
-    cause = CAUSE[other.cause] if other.cause else KIND[other.kind].lower()
-    return Choice(False, cause, _who([*other.ranks, *other.hosts]), "", 0, other.why_not)
+    return Choice(False, voice.what(other.kind, other.cause), _who([*other.ranks, *other.hosts]), "", 0, other.why_not)
 
 
 def _weighed(one: Candidate, why_not: str) -> Choice:
-    basis = BASIS.get(one.basis, one.basis.replace("_", " "))
+    basis = labels.BASIS.get(one.basis, one.basis.replace("_", " "))
     return Choice(not why_not, one.summary, _who(one.subjects), basis, one.left_over, why_not)
 
 
 def _who(subjects: Sequence[int | str]) -> str:
     ranks = [one for one in subjects if isinstance(one, int)]
     names = [str(one) for one in subjects if not isinstance(one, int)]
-    return ", ".join([*([ranks_text(ranks)] if ranks else []), *names[:4], *(["…"] if len(names) > 4 else [])])
+    return joined([*([ranks_text(ranks)] if ranks else []), *names[:4], *(["…"] if len(names) > 4 else [])], ", ")

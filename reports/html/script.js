@@ -10,7 +10,7 @@
     return made;
   };
   const CHINESE = {
-    "Copied": "已复制", "Filter": "筛选", "Find a frame": "查找帧", "Whole picture": "全图", "Zoom out": "缩小", "Zoom in": "放大",
+    "Copied": "已复制", "Filter": "筛选", "Find a frame": "查找帧", "Find ranks or a host": "查找 rank 或节点", "Whole picture": "全图", "Zoom out": "缩小", "Zoom in": "放大",
     "Rank {0} on {1}": "rank {0}（{1}）", "Rank {0}": "rank {0}", "Ranks {0}": "rank {0}", ": {0}": "：{0}", ", ": "，",
     "Waits in {0}": "等待于 {0}", "Stack: {0} (class of {1})": "调用栈：{0}（同类 {1} 个）",
     "{0}: enqueued {1}, completed {2}": "{0}：已入队 {1}，已完成 {2}", ", in {0}": "，位于 {0}", " ({0})": "（{0}）",
@@ -208,7 +208,7 @@
       ])));
       for (const text of all(".inside", svg)) text.remove();
       for (const bar of zoom > 1 ? all(".bar, .open", svg) : []) {
-        const [what] = bar.textContent.split(" of ");
+        const [what] = bar.textContent.split(/ of |：/);
         const room = number(bar, "width");
         if (room < what.length * 7 + 8) continue;
         const text = draw("text", { class: "inside", x: x(Number(bar.dataset.at)) + 4, y: number(bar, "y") + 14 }, what);
@@ -416,7 +416,7 @@
   const rankFind = byId("rank-find");
   if (rankFind) {
     rankFind.hidden = false;
-    rankFind.append(field("Find ranks or a host", (text) => {
+    rankFind.append(field(say("Find ranks or a host"), (text) => {
       const host = views.hosts.find((item) => item.host.toLowerCase() === text);
       if (host) choose(host.ranks, host.host, host.host);
       else if (/^\d{1,7}(-\d{1,7})?$/.test(text)) choose(text);

@@ -11,7 +11,7 @@ from forensics.words import numerics as words
 
 def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, checkpoint: str) -> tuple[Action, ...]:
     """`ended`: the taint was gone after the step. `who`: named ranks, else suspects. `checkpoint`: what to go back to."""
-    target = f"step {row['step']}"
+    target = words.STEP(step=row["step"])
     if ended:
         return (_action("ignore", target, words.FINITE_AFTER_IT),)
     back = _action("rollback", checkpoint, words.LATER_MAY_HOLD_IT)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.case import Case
-from forensics.detectors.numerics.anomaly_rows import Row, ref
+from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
 from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
@@ -57,7 +57,7 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
     if row["rank"] < 0 or not _are_well(peers):
         return ()
     reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=row["op"] or words.SAME_OPERATION)
-    return (Action(kind="inspect_hardware", target=f"rank {row['rank']}", command=None, reason=reason),)
+    return (Action(kind="inspect_hardware", target=speaker(row["rank"]), command=None, reason=reason),)
 
 
 def _peers(births: Births, row: Row) -> pl.DataFrame:

@@ -28,7 +28,7 @@ def jump_finding(detector: str, row: Row) -> Finding:
         claims=(Claim(words.LEAPT_ALONE(**told), "for", (ref(row),)),),
         severity="severe",
         actions=(
-            Action(kind="inspect_hardware", target=f"rank {rank}", command=None, reason=words.FLIPPED_BIT),
+            Action(kind="inspect_hardware", target=speaker(rank), command=None, reason=words.FLIPPED_BIT),
             Action(kind="rollback", target=before_step(row["step"]), command=None, reason=back),
         ),
         tensors=(TensorRow(rank=rank, value="finite", role="root", **{name: row[name] for name in _NAMES}),)

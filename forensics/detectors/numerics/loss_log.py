@@ -353,12 +353,10 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
 
 def _resumed_finding(case: Case, leap: _Spike) -> Finding:
     first, loaded = leap.onset, case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
-    text = (
-        f"the loss rose from about {leap.normal:.4g} to {first['loss']:.4g} over the restart, at step {first['step']}"
-    )
+    text = words.LOSS_ROSE_OVER_RESTART(normal=f"{leap.normal:.4g}", loss=f"{first['loss']:.4g}", step=first["step"])
     claims = [Claim(text, "for", (_line_ref(first),))]
-    claims += [Claim("a checkpoint was loaded", "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
-    why = "the job goes on with another state, data or settings than it had"
+    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
+    why = words.GOES_ON_WITH_OTHERS
     return Finding(
         detector=DETECTOR.name,
         cause="bad_state",
@@ -368,14 +366,12 @@ def _resumed_finding(case: Case, leap: _Spike) -> Finding:
         claims=tuple(claims),
         severity="severe",
         actions=(
-            Action(kind="check_config", target="what was loaded", command=None, reason=why),
-            Action(
-                kind="rollback", target=before_step(first["step"]), command=None, reason="what follows builds on it"
-            ),
+            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why),
+            Action(kind="rollback", target=before_step(first["step"]), command=None, reason=words.BUILDS_ON_IT),
         ),
-        collect=("the list of parameters that the loader did not find or did not use",),
+        collect=(words.PARAMETERS_NOT_LOADED,),
         time_ns=first["time_ns"],
-        summary=f"{text[0].upper()}{text[1:]}: {why}.",
+        summary=sentence(words.AND_WHY(what=text, why=why)),
     )
 
 

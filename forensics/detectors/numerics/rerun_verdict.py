@@ -100,7 +100,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, last
 
 def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
     lead, text = rows[0], words.NOT_THE_HARDWARE
-    target = f"step {lead['step']}"
+    target = words.STEP(step=lead["step"])
     return Finding(
         detector=DETECTOR.name,
         cause=_cause(lead),

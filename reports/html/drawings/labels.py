@@ -65,6 +65,20 @@ ACROSS_AND_DOWN = Form("{across} from left to right, {down} from top to bottom",
 BLOCKS = Form("{title}, a block for each {slower}", "{title}，每个 {slower} 一块")
 PLACE_UNKNOWN = Said("place unknown", "位置未知")
 
+BASIS: Mapping[str, Said] = {  # on whose word an explanation rests
+    "own_record": Said("its own record", "自身记录"),
+    "graph": Said("who waits for whom", "等待关系"),
+    "others_record": Said("what others recorded", "其他 rank 的记录"),
+    "coincidence": Said("it happened at the same time", "同时发生"),
+    "hint": Said("a hint", "线索"),
+}
+REST = Form("{number:,} rows {what}", "{number:,} 行（{what}）")
+EQUALLY_FAR = Said("in groups whose members came equally far", "所在组的成员进度一致")
+OTHER_CLASSES = Said("of other classes of ranks", "其他类 rank")
+FILES = Form(
+    "Files by kind of name: {kinds:,} for {files:,} files", "文件（按名称归类）：{files:,} 个文件归为 {kinds:,} 类"
+)
+
 FIRST_ANOMALY, STOP, FIRST_EVENT = (
     Said("first anomaly", "首个异常"),
     Said("stop", "停止时刻"),
