@@ -219,6 +219,7 @@ class _Opened:
         self._opener = opener
         self.until = until
         self._streams: list[BinaryIO] = []
+        self._left_out: set[str] = set()
 
     def __call__(self) -> BinaryIO:
         if time.monotonic() > self.until:
@@ -228,13 +229,17 @@ class _Opened:
         return stream
 
     def losses(self) -> set[str]:
-        return {loss for stream in self._streams if (loss := loss_of(stream)) is not None}
+        return {loss for stream in self._streams if (loss := loss_of(stream)) is not None} | self._left_out
+
+    def lose(self, reason: str) -> None:
+        """What a parser has left out of it."""
+        self._left_out.add(reason)
 
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
     opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
-    source = replace(source, open=opened)
+    source = replace(source, open=opened, lose=opened.lose)
     try:
         with opened() as stream:
             head = stream.read(HEAD_BYTES)

@@ -36,8 +36,13 @@ LINES: dict[str, pl.DataType] = {
 }
 
 
+def _nobody(reason: str) -> None:
+    """Nobody wants to know."""
+
+
 class Source(msgspec.Struct, frozen=True):
-    """One member of the bundle, and what its path tells (a hint: content outranks it)."""
+    """One member of the bundle, and what its path tells (a hint: content outranks it). `lose` is told, as a reason for a
+    row of `unread`, what whoever reads it leaves out; once is enough."""
 
     path: str  # relative to the bundle, "/" between parts
     size: int
@@ -48,6 +53,7 @@ class Source(msgspec.Struct, frozen=True):
     attempt: int | None = None
     launch: str | None = None
     read_error: str | None = None
+    lose: Callable[[str], None] = _nobody
 
 
 class LineParser(msgspec.Struct, frozen=True, eq=False):

@@ -14,7 +14,7 @@ from parsers.parser import Source
 from parsers.tables import TableName, Tables, table
 
 LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
-FILE_BYTES = 1 << 30  # gzip members are read up to here only: a bomb ends
+FILE_BYTES = 1 << 30  # of one member, unfolded: a bomb ends
 _CHUNK = 1 << 16
 
 
@@ -28,21 +28,31 @@ def opened(source: Source) -> BinaryIO:
 
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """(1-based line, text without its end); invalid bytes are replaced, what a cut archive still holds is given."""
+    """(1-based line, text without its end); invalid bytes are replaced, what a cut archive still holds is given. What is
+    left out is told to the source, of lines that are cut the first."""
     with opened(source) as stream:
-        number, read, is_rest = 1, 0, False
-        while read < FILE_BYTES:
-            try:
-                piece = stream.readline(LINE_BYTES)
-            except (OSError, EOFError, zlib.error):
-                return
-            if not piece:
+        number, read, is_rest, is_told = 1, 0, False, False
+        while piece := _piece(source, stream):
+            if read >= FILE_BYTES:
+                source.lose(f"not read beyond byte {read}: {FILE_BYTES} bytes are the limit for such a file")
                 return
             read += len(piece)
             if not is_rest:
                 yield number, piece.rstrip(b"\r\n").decode("utf-8", "replace")
+            elif not is_told and piece.rstrip(b"\r\n"):
+                is_told = True
+                source.lose(f"lines longer than {LINE_BYTES} bytes were cut, line {number} first")
             is_rest = not piece.endswith(b"\n")
             number += not is_rest
+
+
+def _piece(source: Source, stream: BinaryIO) -> bytes:
+    """The next line or piece of it, none at the end and where the stream is damaged, which the source is told."""
+    try:
+        return stream.readline(LINE_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        source.lose(f"damaged or cut short: {error or type(error).__name__}")
+        return b""
 
 
 def all_bytes(source: Source, limit: int) -> bytes | None:
@@ -56,8 +66,8 @@ def all_bytes(source: Source, limit: int) -> bytes | None:
                 if size > limit:
                     return None
                 parts.append(piece)
-        except (OSError, EOFError, zlib.error):
-            pass
+        except (OSError, EOFError, zlib.error) as error:
+            source.lose(f"damaged or cut short: {error or type(error).__name__}")
     return b"".join(parts)
 
 

@@ -35,6 +35,7 @@ STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
+_FEW_LINES = 200
 
 _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -71,11 +72,13 @@ class Scanned(msgspec.Struct):
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed."""
+    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed, and that a
+    line or two hold a few control characters."""
     if _encoding(head):
         return True
     body = head.lstrip(b"\x00")[:8192]
-    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= len(body)
+    most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
+    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
 
 
 def _encoding(head: bytes) -> str | None:

@@ -10,6 +10,8 @@ import pytest
 
 import parsers
 from forensics.analyze import analyze
+from forensics.facts.event_rows import detail
+from parsers import reading
 from parsers.bounds import bounded
 from parsers.prefixes import strip
 from parsers.rank_list import RANKS, rank_list
@@ -156,3 +158,39 @@ def test_many_groups_of_the_same_ranks_are_one_set_of_them(tmp_path: Path) -> No
     began = process_time()
     report = analyze(_bundle(tmp_path, "stats_rank_0.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
     assert report.bundle.files == 2 and process_time() - began < 12  # rank by rank it takes half a minute
+
+
+WATCHDOG = "[rank5]:[E1120 10:00:00.0 ProcessGroupNCCL.cpp:607] [Rank 5] Watchdog caught collective operation timeout: "
+WORK = "WorkNCCL(SeqNum={0}, OpType=ALLREDUCE, NumelIn={0}, NumelOut={0}, Timeout(ms)={0}) ran for 9 milliseconds before timing out.\n"
+
+
+@pytest.mark.parametrize("number", ["9" * 18, "9" * 20, "9" * 5000, "²", "٣", "-1"], ids=lambda text: text[:20])
+def test_a_count_beyond_all_measure_ends_nothing(tmp_path: Path, number: str) -> None:
+    bundle = _bundle(tmp_path, "a.log", WATCHDOG + WORK.format(number))
+    assert "failed" not in " ".join(parsers.read(bundle).tables["unread"]["reason"])
+    assert "something failed" in analyze(bundle).incidents[0].verdict.summary
+
+
+def test_what_64_bits_do_not_hold_is_no_integer_of_a_detail() -> None:
+    said = detail({"detail": json.dumps({"numel_in": 2**63, "numel_out": 2**63 - 1, "ranks": [-(10**30), 3]})})
+    assert said == {"numel_in": 2.0**63, "numel_out": 2**63 - 1, "ranks": [-1e30, 3]}
+    assert [type(one) for one in said["ranks"]] == [float, int]
+
+
+GAUGE = "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n" + 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 40\n' * 9
+
+LEFT_OUT = {
+    "a text longer than the limit": ("FILE_BYTES", 100, GAUGE, "not read beyond byte 100: 100 bytes are the limit"),
+    "a text of just that length": ("FILE_BYTES", len(GAUGE), GAUGE, None),
+    "a line longer than the limit": ("LINE_BYTES", 50, GAUGE + "# " + "x" * 90 + "\n", "were cut, line 11 first"),
+    "a line of just that length": ("LINE_BYTES", 50, GAUGE + "x" * 50 + "\r\n", None),
+}
+
+
+@pytest.mark.parametrize(("limit", "most", "text", "reason"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_a_parser_of_its_own_file_leaves_out_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, text: str, reason: str | None
+) -> None:
+    monkeypatch.setattr(reading, limit, most)
+    unread = parsers.read(_bundle(tmp_path, "dcgm.prom", text)).tables["unread"].filter(pl.col("line").is_null())
+    assert [reason in said for said in unread["reason"]] == ([True] if reason else [])

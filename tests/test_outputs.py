@@ -167,6 +167,13 @@ def test_a_document_that_is_no_incident_is_an_error_of_the_call(where: Path, tex
     assert _run("diff", "gone.json", "bundle")[0] == 2
 
 
+def test_an_error_shows_the_name_it_quotes() -> None:
+    command = [sys.executable, "-m", "forensics", "analyze", "no\x1b[2J\u202e"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert done.returncode == 3
+    assert "no«U+202E»: No such file" in done.stderr
+
+
 def test_no_cell_of_an_export_acts_in_a_spreadsheet(where: Path) -> None:
     (where / "bundle" / "=1+1.log").write_text("[rank1]: RuntimeError: =cmd\n")
     status, said = _run("events", "bundle", "--format", "csv")

@@ -146,6 +146,12 @@ def test_binary_is_no_text(data: bytes) -> None:
     assert not is_text(data)
 
 
+def test_few_control_characters_in_a_line_are_text() -> None:
+    assert is_text(b"[rank5]: RuntimeError: \x0e \x05 lost\n")
+    assert not is_text(b"[rank5]: RuntimeError: \x0e \x00 lost\n")
+    assert not is_text(bytes(range(1, 32)))
+
+
 def test_coloured_text_is_text() -> None:
     assert is_text(b"\x1b[31mred\x1b[0m \xe2\x96\x88\n" * 50)
 

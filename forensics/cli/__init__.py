@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
+from io import StringIO
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -100,7 +101,9 @@ def _run() -> int:
         outputs.silence()  # it is click's answer to a closed pipe
         return 0
     except click.ClickException as error:
-        error.show()
+        said = StringIO()
+        error.show(said)
+        click.echo(_shown(said.getvalue()), err=True, nl=False)
         return error.exit_code
     except click.Abort:
         click.echo("interrupted", err=True)
@@ -109,7 +112,7 @@ def _run() -> int:
         outputs.silence()
         return 0
     except outputs.CannotWrite as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_shown(str(error))}", err=True)
     except OSError as error:
         if error.filename is not None:
             raise
@@ -119,8 +122,17 @@ def _run() -> int:
         if not _is_defect(error) or {"-v", "--verbose"} & set(sys.argv[1:2]):
             raise
         what = str(error).partition("\n")[0]
-        click.echo(f"Error: internal error, {type(error).__name__}: {what} (forensics -v … shows where)", err=True)
+        click.echo(
+            f"Error: internal error, {type(error).__name__}: {_shown(what)} (forensics -v … shows where)", err=True
+        )
     return EXIT_INTERNAL
+
+
+def _shown(text: str) -> str:
+    """What an error quotes, names of files above all, without what acts on a terminal."""
+    from reports.sanitize import clean
+
+    return clean(text, "keep")
 
 
 def _is_defect(error: BaseException) -> bool:

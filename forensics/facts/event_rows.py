@@ -26,10 +26,18 @@ def rows(events: pl.DataFrame, *kinds: str) -> list[dict[str, Any]]:
     return list(of_kinds(events, *kinds).iter_rows(named=True))
 
 
+def _number(digits: str) -> int | float:
+    number = int(digits)
+    return number if -(2**63) <= number < 2**63 else float(digits)
+
+
+_DETAIL = json.JSONDecoder(parse_int=_number)
+
+
 def detail(row: Row) -> dict[str, Any]:
-    """The JSON object of an event's `detail`; empty where there is none."""
+    """The JSON object of an event's `detail`; empty where there is none. What 64 bits do not hold is no integer."""
     try:
-        found = json.loads(row["detail"] or "{}")
+        found = _DETAIL.decode(row["detail"] or "{}")
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

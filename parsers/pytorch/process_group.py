@@ -231,13 +231,19 @@ def _of_work(row: Row, found: re.Match[str]) -> dict[str, Any]:
     work, ran = _WORK.search(text) or _CUT_WORK.search(text), _RAN.search(text)
     fields = dict(_WORK_FIELD.findall(work["inside"])) if work else {}
     names = {"NumelIn": "numel_in", "NumelOut": "numel_out", "Timeout(ms)": "timeout_ms"}
-    detail: dict[str, Any] = {to: int(fields[of]) for of, to in names.items() if fields.get(of, "").isdigit()}
+    detail: dict[str, Any] = {
+        to: count for of, to in names.items() if (count := _count(fields.get(of, ""))) is not None
+    }
     names_of = {"TensorShape": "shape", "OpType": "op_type"}
     detail |= {to: fields[of] for of, to in names_of.items() if of in fields}
     made = {"kind": "collective_timeout", "severity": "error", "detail": json.dumps(detail | {"unit": "ms"})}
-    seq = fields.get("SeqNum", "")
-    made_op = {"op": operation(fields.get("OpType")), "seq": int(seq) if seq.isdigit() and len(seq) <= 18 else None}
+    made_op = {"op": operation(fields.get("OpType")), "seq": _count(fields.get("SeqNum", ""))}
     return made | made_op | {"value": float(ran[1]) if ran else None}
+
+
+def _count(text: str) -> int | None:
+    """A number that 64 bits hold, in the digits that PyTorch prints."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _fingerprint(rank: str, text: str) -> dict[str, Any]:
