@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
-from forensics.model.said import Said
-from forensics.model.texts import ranges
+from forensics.model.said import Said, zh
+from forensics.model.texts import group_text, ranges
 from reports import words_zh as words
 from reports.answer import STOPPED, Answer, actions, code, is_idle, is_named, is_undecided
 from reports.layout import count, duration, time_text
@@ -108,7 +108,7 @@ def who(verdict: Verdict) -> str:
         inner = "，".join([*([_some(hosts)] if hosts else []), *([] if gpu is None else [f"GPU {gpu}"])])
         return _ranks(ranks) + (f"（{inner}）" if inner else "")
     if verdict.links:
-        return "、".join("与".join(map(str, link)) for link in verdict.links[:_SHOWN]) + " 之间的链路"
+        return "、".join(" 与 ".join(map(str, link)) for link in verdict.links[:_SHOWN]) + " 之间的链路"
     if verdict.hosts:
         return _some(verdict.hosts)
     return "、".join(filter(None, (device.host for device in verdict.devices[:_SHOWN]))) or "作业"
@@ -129,7 +129,7 @@ def _operation(verdict: Verdict) -> str:
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
     number = "" if first.seq is None else f" #{first.seq}"
-    whose = f"{first.group} 的" if first.group else ""
+    whose = f"{zh(group_text(first.group))} 的" if first.group else ""
     return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"
 
 
