@@ -129,7 +129,8 @@ def _operation(verdict: Verdict) -> str:
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
     number = "" if first.seq is None else f" #{first.seq}"
-    return f"{f'{first.group} 的 ' if first.group else ''}{first.op or '操作'}{number}"
+    whose = f"{first.group} 的" if first.group else ""
+    return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"
 
 
 def _printed(incident: Incident) -> str:
@@ -178,10 +179,12 @@ def todo(action: Action) -> str:
 def _what(action: Action) -> str:
     """The verb and its object, where that is a name and no English phrase."""
     general, about, _ = words.ACTION[action.kind]
+    if action.kind == "check_data" and _RANKS.fullmatch(action.target):
+        about = words.ACTION["check_code"][1]  # a rank is no data
     if action.kind == "collect_more":
         said = spoken(action.target)
         return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
-    if action.target == "job":
+    if action.target == "job" or not action.target.strip():
         return general
     if _NAME.fullmatch(action.target):
         return about.format(action.target)
@@ -319,4 +322,6 @@ def missing(report: Report) -> str:
     if gone:
         return f"rank {gone.replace(',', '、')} 无记录"
     size = report.coverage.world.size
-    return "总 rank 数未知，可能有 rank 无记录" if size is None else f"{size:,} 个 rank 均有记录"
+    if size is None:
+        return "总 rank 数未知，可能有 rank 无记录"
+    return f"{size:,} 个 rank 均有记录" if size > 1 else "该 rank 有记录"

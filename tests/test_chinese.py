@@ -14,11 +14,11 @@ from forensics import analyze
 from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
 from forensics.model.finding import Finding
-from forensics.model.incident import Report
+from forensics.model.incident import Action, Report
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
 from forensics.model.said import Said, zh
 from reports import html, markdown, meanings, meanings_zh, terminal, words, words_zh
-from reports.chinese import fill
+from reports.chinese import fill, todo
 from reports.explanations import WORDS, of_rank, of_word
 from reports.html import page_zh
 from reports.language import of_environment
@@ -153,6 +153,18 @@ def test_no_sentence_mixes_two_languages(name: str) -> None:
     assert ENGLISH.findall(quoted.sub("", text)) == []
     assert re.match(r"[\u4e00-\u9fff]+(（[\u4e00-\u9fff]+）)?  ", text), "the first line begins with the kind"
     assert text.splitlines()[1].startswith(("立即处理", "待收集"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "told"),
+    [
+        ("check_data", Said("ranks 2 and 6", "rank 2、6"), "检查 rank 2、6"),  # a rank is no data
+        ("check_data", Said("the data of step 4", "step 4"), "检查 step 4 的数据"),
+        ("inspect_hardware", "", "检查硬件"),
+    ],
+)
+def test_what_to_do_names_its_object_where_there_is_one(kind: ActionKind, target: str, told: str) -> None:
+    assert todo(Action(kind=kind, target=target, command=None, reason="")) == told
 
 
 def test_markdown_and_page_speak_it_too() -> None:

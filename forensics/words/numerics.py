@@ -248,7 +248,7 @@ LOSS_VANISHED = Said(
 )
 LOSS_AND_NORM_VANISHED = Said(
     "the loss has vanished from the line and the gradient norm is not finite, though no step was skipped",
-    "没有跳过 step，但该行不再打印 loss，且梯度范数异常",
+    "没有跳过 step，但该行不再打印 loss，且梯度范数不是有限值",
 )
 NORM_IS = Form("the gradient norm is {value}", "梯度范数为 {value}")
 NORM_IS_BESIDE_ZERO = Form(

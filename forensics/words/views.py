@@ -15,7 +15,7 @@ KNOWN_BAD = Form(
 )
 HOST_OF_JOB = Form("{host} (of this job)", "{host}（属于本作业）")
 HOST_NOT_SEEN = Form("{host} (not seen in this bundle)", "{host}（本证据包中未出现）")
-CANNOT_BE_TOLD = Form("attempts: it cannot be told {what}", "启动次数：{what}")
+CANNOT_BE_TOLD = Form("attempts: it cannot be told {what}", "各次启动：{what}")
 BEGINS_ANEW_TOO_OFTEN = Form(
     "{file} seems to begin anew {number} times: that is not read as attempts",
     "{file} 似乎重新开始了 {number} 次，未按多次启动处理",
@@ -29,7 +29,7 @@ IS_ONE_LAUNCH = Form(
     "无法得知 {name} 是否为同一次启动：其目录未表明 rank",
 )
 WHICH_LAUNCH_FIRST = Form(
-    "which launch came first: {launches} carry no times in common", "无法得知各次启动的先后：{launches}没有可比的时间"
+    "which launch came first: {launches} carry no times in common", "无法得知各次启动的先后：{launches} 没有可比的时间"
 )
 FILES_LEFT_OUT = Form(
     "files lists {shown:,} of {number:,} members, those with errors first",
@@ -86,7 +86,8 @@ ECC_OFF = Said(
     "off: errors of the device's memory are neither corrected nor reported", "已关闭：显存错误既不纠正也不上报"
 )
 MIG_ON = Said(
-    "on: the device is cut into instances, of which a job sees one", "已开启：GPU 被划分为多个实例，作业只见其一"
+    "on: the device is cut into instances, of which a job sees one",
+    "已开启：GPU 被划分为多个实例，作业只能看到其中一个",
 )
 
 # --- hardware: how a record relates to the job ------------------------------------------------------------------------
@@ -104,11 +105,12 @@ WAS_DOWN = Form("{relation}; it was down for {seconds} s", "{relation}；断开 
 # --- ledger and recovery: how attempts ended and how the job went on --------------------------------------------------
 SAVE, STORE = Said("save", "写"), Said("store", "落盘")
 RANKS_NEVER_ENDED = Form(
-    "{who} began to {act} the checkpoint of step {step} and never ended", "{who} 开始{act} step {step} 的检查点，未完成"
+    "{who} began to {act} the checkpoint of step {step} and never ended",
+    "{who} 开始{act} step {step} 的检查点，但未完成",
 )
 JOB_NEVER_ENDED = Form(
     "the job began to {act} the checkpoint of step {step}, and no line says that it ended",
-    "作业开始{act} step {step} 的检查点，没有完成的记录",
+    "作业开始{act} step {step} 的检查点，但没有完成的记录",
 )
 PRINTED = Form("{what}; rank {rank} printed: {text}", "{what}；rank {rank} 打印：“{text}”")
 ATTEMPT_FROM = Form("attempt {attempt} from step {step}", "第 {attempt} 次启动，从 step {step} 起")
@@ -117,7 +119,7 @@ SAVED: Mapping[str, Said] = {
     "checkpoint_save": Said("saved", "写入"),
     "checkpoint_persist": Said("stored", "落盘"),
 }
-STEP_SAVED = Form("step {step} {how}", "step {step} {how}")
+STEP_SAVED = Form("step {step} {how}", "step {step} 已{how}")
 FAILED, PASSED, LAME = (
     Form("{who} failed", "{who} 未通过"),
     Form("{number} passed", "{number} 个通过"),
@@ -129,7 +131,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "exit": Said("exit", "进程退出"),
     "closing_signal": Said("closing signal", "终止信号"),
     "first_failure": Said("first failure", "首个失败"),
-    "exception": Said("exception", "异常"),
+    "exception": Said("exception", "抛出异常"),
     "collective_timeout": Said("collective timeout", "集合通信超时"),
     "desync": Said("desync", "不同步报告"),
     "fingerprint_mismatch": Said("fingerprint mismatch", "调用指纹不一致"),
@@ -177,7 +179,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "membership": Said("membership", "成员变化"),
     "scheduler": Said("scheduler", "调度器"),
     "ras_status": Said("ras status", "RAS 状态"),
-    "straggler": Said("straggler", "慢节点报告"),
+    "straggler": Said("straggler", "慢 rank 报告"),
     "expert_load": Said("expert load", "专家负载"),
     "other": Said("other", "其他"),
 }

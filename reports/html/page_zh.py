@@ -57,7 +57,7 @@ MACROS: Mapping[str, str] = {  # what lists are of, and the names of what is fol
     "more curves": "更多曲线", "Sources": "来源", "Files by kind of name": "文件（按名称归类）", "Files by kind of name: ": "文件（按名称归类）：",
     "By parallel group": "按并行组", "Classes of equal stacks": "相同调用栈归类", "The same as a list": "列表形式", "As a table": "表格形式",
     "Settings that differ between ranks or hosts": "各 rank 或各节点之间不同的配置", "Tree of stacks": "调用栈树",
-    "Drawing of who waits for whom; the same as a list below": "等待关系图；下方有列表", "Drawing of all ranks ": "全部 rank 的图：",
+    "Drawing of who waits for whom; the same as a list below": "等待关系图；下方有列表",
     "Map of first bad values; the same as a table below": "首个异常值分布图；下方有表格", "Drawing of the timeline; events as a table below": "时间线图；下方有事件表",
     "Map of votes by phase, group and rank; the same as a table below": "得票分布图（按阶段、分组与 rank）；下方有表格",
     "Table: more events": "表：更多事件", "Table: more tensors": "表：更多张量", "Table: more votes": "表：更多得票", "Table: environment": "表：环境差异",

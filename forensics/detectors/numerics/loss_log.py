@@ -191,12 +191,13 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
     for row in asserts[:20]:
         claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
+    step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     if first is not None:
-        claims.insert(0, Claim(words.IN_STEP(step=lead["step"], what=first.why), "for", (_line_ref(lead),)))
+        text = first.why if step is None else words.IN_STEP(step=step, what=first.why)
+        claims.insert(0, Claim(text, "for", (_line_ref(lead),)))
     if why:
         claims.append(Claim(why, "for"))
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
-    step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
     if alone and case.is_data_parallel:

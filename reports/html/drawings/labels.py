@@ -38,7 +38,12 @@ WHOSE: Mapping[str, Said] = {
     "job": Said("the job", "作业"),
 }
 WHOLE_MODEL = Said("the whole model", "整个模型")
-FIRST_BAD = Form("{module}: {value} from step {step}, ranks {ranks}", "{module}：{value}，自 step {step}，rank {ranks}")
+CURVE = Form("{what}, {who}", "{what}（{who}）")
+FROM_TO = Form("{title}, {first} to {last}: from {low} to {high}", "{title}，{first} 到 {last}：从 {low} 到 {high}")
+AT_ONSET = Form("{curve}; {value} at the onset", "{curve}；异常起点处为 {value}")
+FIRST_BAD = Form(
+    "{module}: {value} from step {step}, ranks {ranks}", "{module}：{value}，自 step {step} 起，rank {ranks}"
+)
 
 VOTES: Mapping[str, Said] = {
     "slower": Said("takes longer", "耗时更长"),
@@ -63,6 +68,9 @@ STOPPED = Form("{who}: last step or operation completed", "{who}：最后完成�
 BY_HOST = Said("by host", "按节点")
 ACROSS_AND_DOWN = Form("{across} from left to right, {down} from top to bottom", "{across} 自左向右，{down} 自上而下")
 BLOCKS = Form("{title}, a block for each {slower}", "{title}，每个 {slower} 一块")
+ALL_RANKS = Said("Drawing of all ranks; the same as a table below", "全部 rank 的图；下方有表格")
+ALL_RANKS_BY = Form("Drawing of all ranks {name}; the same as a table below", "全部 rank 的图（{name}）；下方有表格")
+NO_EVIDENCE = Said("no evidence.", "无")
 PLACE_UNKNOWN = Said("place unknown", "位置未知")
 
 BASIS: Mapping[str, Said] = {  # on whose word an explanation rests

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from forensics.model.drawn import FirstBad, Series
 from forensics.model.said import joined
+from forensics.model.texts import PHASE
 from reports.html.drawings import labels
 from reports.layout import spans
 
@@ -17,9 +18,11 @@ _CELL_W, _CELL_H = 14, 16
 
 
 class Curve(NamedTuple):
-    """`line`: the finite values; `bad`: crosses where they are NaN or Inf, at the top; `onset`, `limit`: pixels."""
+    """`line`: the finite values; `bad`: crosses where they are NaN or Inf, at the top; `onset`, `limit`: pixels.
+    `whole`: the curve in words."""
 
     title: str
+    whole: str
     about: str
     first: str
     last: str
@@ -82,14 +85,18 @@ def _curve(item: Series) -> Curve | None:
         else:
             bad.append(f"M{x(step) - 3} 2l6 6m0-6l-6 6")
         is_down = math.isfinite(value)
-    about = ", ".join(part for part in (item.module, item.tensor, item.phase) if part)
+    phase = PHASE.get(item.phase, item.phase) if item.phase else ""
+    about = joined((item.module or "", item.tensor or "", phase), ", ")
     who = f"rank {item.rank}" if item.rank is not None else labels.WHOSE[item.who]
     onset = item.onset if item.onset is not None and first <= item.onset <= last else None
     told = next((value for step, value in zip(item.steps, item.values, strict=False) if step == item.onset), None)
+    at_onset = "" if told is None else told if isinstance(told, str) else _short(told)
+    title = labels.CURVE(what=labels.QUANTITY[item.what], who=who)
+    whole = labels.FROM_TO(title=title, first=f"step {first}", last=last, low=_short(low), high=_short(top))
     return Curve(
-        joined((labels.QUANTITY[item.what], who), ", "), about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(dots), "".join(bad),
+        title, labels.AT_ONSET(curve=whole, value=at_onset) if at_onset else whole, about, f"step {first}", str(last), _short(low), _short(top), "".join(line), "".join(dots), "".join(bad),
         None if onset is None else x(onset), None if limit is None else round(y(limit)),
-        "" if told is None else told if isinstance(told, str) else _short(told), is_log, item,
+        at_onset, is_log, item,
     )  # fmt: skip
 
 
