@@ -30,6 +30,7 @@ DECLARED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (restarts._recounted, ()),
     (restarts._told, ()),
     (restarts._new_process, ()),
+    (restarts._taken_over, ()),
     (restarts._fallen, ()),
 ]
 
