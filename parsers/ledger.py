@@ -129,7 +129,8 @@ def read_unit(
     """Some files → their tables, the rows of `files` included. `budget.tables`: what others have made before."""
     candidates = Candidates([parser for parser in parsers if isinstance(parser, LineParser)])
     owners = [parser for parser in parsers if isinstance(parser, FileParser)]
-    reports, parts = _read_files(sources, _Reading(owners, candidates, forms, year, budget or Budget()))
+    by_magic = [(parser.magic, parser) for parser in owners if parser.magic is not None]
+    reports, parts = _read_files(sources, _Reading(owners, by_magic, candidates, forms, year, budget or Budget()))
     parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
         parts.extend(report.parts)
@@ -184,6 +185,7 @@ class _Reading(msgspec.Struct, frozen=True):
     """What all files of a unit are read with, and the lines of theirs that wait for line parsers."""
 
     owners: Sequence[FileParser]
+    by_magic: Sequence[tuple[bytes, FileParser]]  # of them whose files alone begin so
     candidates: Candidates
     forms: tuple[Dense, ...]
     year: int | None
@@ -246,7 +248,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
-    owner = _owner(report, reading.owners, head)
+    owner = _owner(report, reading, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
         report.owner = owner
@@ -288,9 +290,9 @@ def _parse_together(owner: FileParser, waiting: Sequence[_Waiting]) -> list[Tabl
     return [part for report, _, _ in waiting for part in report.parts]
 
 
-def _owner(report: _Report, owners: Sequence[FileParser], head: bytes) -> FileParser | None:
-    certain = [parser for parser in owners if parser.magic is not None and head.startswith(parser.magic)]
-    for parser in certain or owners:
+def _owner(report: _Report, reading: _Reading, head: bytes) -> FileParser | None:
+    certain = [parser for magic, parser in reading.by_magic if head.startswith(magic)]
+    for parser in certain or reading.owners:
         try:
             if parser.accepts(report.source.path, head):
                 return parser

@@ -235,26 +235,38 @@ class _LineEnds:
         return self._end
 
 
+class _Wishes(msgspec.Struct, frozen=True):
+    """What parsers ask for, the same for every file: `find`: where all anchors occur; `wanted`: for each the numbers of the
+    parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
+
+    find: Find
+    wanted: list[list[int]]
+    skimmed: frozenset[int]
+    around: frozenset[int]
+
+
 @lru_cache(maxsize=8)
-def _wanted(parsers: tuple[LineParser, ...]) -> tuple[Find, list[list[int]]]:
-    """Where all anchors occur, and for each the numbers of the parsers that want it."""
+def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
     wanted: dict[bytes, list[int]] = {}
     for number, parser in enumerate(parsers):
         for anchor in dict.fromkeys(parser.anchors):
             wanted.setdefault(anchor, []).append(number)
     anchors = tuple(sorted(wanted))
-    return finder(anchors), [wanted[anchor] for anchor in anchors]
+    return _Wishes(
+        finder(anchors),
+        [wanted[anchor] for anchor in anchors],
+        frozenset(n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)),
+        frozenset(n for n, one in enumerate(parsers) if one.before or one.after),
+    )
 
 
 class _Scanner:
     def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
         self._parsers = parsers
         self._dense = dense
-        self._find, self._wanted = _wanted(tuple(parsers))
+        self._wishes = _wishes(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
-        self._skimmed = {n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)}
-        self._around = {number for number, parser in enumerate(parsers) if parser.before or parser.after}
-        self._counts = [0] * len(self._wanted)
+        self._counts = [0] * len(self._wishes.wanted)
         self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
@@ -290,7 +302,7 @@ class _Scanner:
         counter = _Counter(Newlines(block, size), self._line)
         self._ends = _LineEnds(block, size)
         self._are_whole = not self._inside and has_only_lines(block, size)
-        hits = self._find(block, size)
+        hits = self._wishes.find(block, size)
         if self._windows & (self._windows - 1) == 0:
             hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
             hits.sort()
@@ -376,7 +388,7 @@ class _Scanner:
         if not is_early:
             early = self._who_wants(frozenset(one for one in anchors if self._counts[one] <= KEPT_HITS // 2))
         for number in wanted:
-            if number in self._around:
+            if number in self._wishes.around:
                 self._surround(block, size, segment, text, number, number in early)
             self._kept[number].add(row, number in early)
 
@@ -400,7 +412,7 @@ class _Scanner:
 
     def _is_foreign(self, block: bytes | bytearray, number: int, following: _Following, segment: Segment) -> bool:
         """Whether nothing between two hits follows the first: told by one look at all of it, where the parser wants it all."""
-        follows = self._parsers[number].follows if number in self._skimmed else None
+        follows = self._parsers[number].follows if number in self._wishes.skimmed else None
         if follows is None or segment.line > following.until + 1:
             return False
         return follows.search(block, following.offset, segment.begin) is None
@@ -408,7 +420,7 @@ class _Scanner:
     def _who_wants(self, anchors: frozenset[int]) -> frozenset[int]:
         """Numbers of the parsers of which a line with these anchors is a hit."""
         if anchors not in self._readers:
-            self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wanted[anchor])
+            self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wishes.wanted[anchor])
         return self._readers[anchors]
 
     def _precede(self, block: bytes | bytearray, segment: Segment, number: int, early: bool) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
+from forensics.model.said import capital
 from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
@@ -38,14 +39,14 @@ def answer(incident: Incident) -> Answer:
     summary = _unlabelled(verdict.summary)
     if made is None and (verdict.ranks or verdict.cycle):
         summary = _placed(summary, verdict)
-    first_said, rest = _split(_capital(summary))
+    first_said, rest = _split(capital(summary))
     sentence = made or first_said
     more = "" if made else rest
     first = next(iter(actions(incident)), None)
     return Answer(
         label=label(verdict),
         sentence=_ended(sentence),
-        more=_ended(_capital(more)),
+        more=_ended(capital(more)),
         cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
         do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,
@@ -102,7 +103,7 @@ def who(verdict: Verdict) -> str:
     """ "Rank 5 (node3, GPU 2)", "Ranks 2 and 6 (node3)", "GPU 2 of node3", "Host node3"; "The job" where nobody is named."""
     ranks = verdict.ranks or verdict.cycle
     if ranks:
-        return _capital(ranks_text(ranks)) + _where(verdict, ranks)
+        return capital(ranks_text(ranks)) + _where(verdict, ranks)
     if verdict.links:
         return "The link " + ", ".join(" - ".join(map(str, link)) for link in verdict.links[:_SHOWN])
     if verdict.devices:
@@ -200,7 +201,7 @@ def _mismatch(incident: Incident) -> str:
     verdict = incident.verdict
     calls = (verdict.first_anomaly.op or "").split(" / ")
     if len(calls) != 2 or calls[0] == calls[1]:  # sizes or types differ, and the detector's sentence has them
-        return _placed(_split(_capital(_unlabelled(verdict.summary)))[0].rstrip("."), verdict) + waiting(incident)
+        return _placed(_split(capital(_unlabelled(verdict.summary)))[0].rstrip("."), verdict) + waiting(incident)
     number = "" if verdict.first_anomaly.seq is None else f" #{verdict.first_anomaly.seq}"
     at = f" at {code(verdict)}" if code(verdict) else ""
     return (
@@ -251,10 +252,6 @@ def _unlabelled(summary: str) -> str:
     for name in _LABELS:
         summary = summary.removeprefix(name)
     return summary.strip()
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _ended(text: str) -> str:

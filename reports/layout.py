@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from forensics.model.said import Form, Said, joined
+from forensics.model.said import Said, joined
+from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY
 
 _WIDE = "\u3000-\u9fff\uff01-\uff60"
 _CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
@@ -82,12 +83,7 @@ def count(ranges: str) -> int:
     return sum(last - first + 1 for first, last in spans(ranges))
 
 
-_NO_RANK, _RANK, _RANKS = (
-    Said("no rank", "无 rank"),
-    Form("rank {runs}", "rank {runs}"),
-    Form("ranks {runs}", "rank {runs}"),
-)
-_OF_MANY = Form("ranks {runs}, … ({number:,} in all)", "rank {runs}…（共 {number:,} 个）")
+_NO_RANK = Said("no rank", "无 rank")
 
 
 def ranks_phrase(ranges: str, runs: int = 6) -> Said:
@@ -97,8 +93,8 @@ def ranks_phrase(ranges: str, runs: int = 6) -> Said:
         return _NO_RANK
     shown = joined(parts[:runs], ", ")
     if len(parts) > runs:
-        return _OF_MANY(runs=shown, number=count(ranges))
-    return (_RANK if len(parts) == 1 and "-" not in parts[0] else _RANKS)(runs=shown)
+        return RANKS_OF_MANY(ranks=shown, number=count(ranges))
+    return (RANK if len(parts) == 1 and "-" not in parts[0] else RANKS)(ranks=shown)
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from forensics.model.incident import Evidence, Incident, Report
-from forensics.model.said import Form, Said
+from forensics.model.said import Form, Said, capital
 from reports import ledger, summary, terminal
 from reports.answer import actions, answer
 from reports.language import Language
@@ -141,7 +141,7 @@ def _chinese(report: Report, incident: Incident) -> str:
 
 def _verdict(incident: Incident) -> str:
     verdict = incident.verdict
-    lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {_capital(DOMAIN[verdict.domain])}."]
+    lines = [f"Status: **{verdict.status}** ({STATUS[verdict.status]}). {capital(DOMAIN[verdict.domain])}."]
     if verdict.status_rule and verdict.status_rule != STATUS[verdict.status]:
         lines.append(f"Rule: {code(verdict.status_rule)}")
     lines += [f"Cannot tell: {said.cannot_tell}." for said in [answer(incident)] if said.cannot_tell]
@@ -243,7 +243,3 @@ def _cause(incident: Incident, voice: Voice) -> str:
         cause = f"{cause}{voice.colon}{who}"
     said = _CAUSE(cause=cause, domain=voice.domain(verdict), status=voice.status(verdict.status))
     return voice.spoken(said)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

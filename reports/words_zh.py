@@ -7,7 +7,9 @@ V the bad value, S step, K the cause in words, U the suspects.
 
 from collections.abc import Mapping
 
-from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
+from forensics.model import texts
+from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Status
+from forensics.model.said import zh
 
 KIND: Mapping[Kind, str] = {
     "hang": "卡死",
@@ -56,22 +58,8 @@ CAUSE: Mapping[Cause, str] = {
     "missing_ranks": "部分 rank 未加入",
     "config_drift": "各 rank 的配置不一致",
 }
-SITE: Mapping[Site, str] = {
-    "data_loading": "加载数据",
-    "checkpoint_io": "读写检查点",
-    "storage_io": "等待存储",
-    "compute": "计算",
-    "lock": "等锁",
-    "compile": "编译",
-    "gpu_sync": "等待 GPU",
-    "logging": "写日志",
-    "evaluation": "评估",
-    "teardown": "退出",
-    "unresponsive": "无响应",
-    "communication": "通信",
-    "unknown": "未知",
-}
-STUCK: Mapping[Site, str] = {  # in a sentence
+SITE: Mapping[str, str] = {site: zh(name) for site, name in texts.SITE.items()}
+STUCK: Mapping[str, str] = {  # in a sentence
     **{site: f"卡在{name}" for site, name in SITE.items()},
     "unresponsive": "无响应",
 }

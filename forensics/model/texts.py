@@ -68,8 +68,8 @@ _GROUPS = {
     WORLD_COMMUNICATOR: Said(WORLD_COMMUNICATOR, "全部 rank 的通信域"),
 }
 _SORTS = {"communicator": Form("communicator {name}", "通信域 {name}"), "group": Form("group {name}", "进程组 {name}")}
-_RANK, _TWO_RANKS = Form("rank {ranks}", "rank {ranks}"), Form("ranks {one} and {other}", "rank {one}、{other}")
-_RANKS, _OF_MANY = (
+RANK, _TWO_RANKS = Form("rank {ranks}", "rank {ranks}"), Form("ranks {one} and {other}", "rank {one}、{other}")
+RANKS, RANKS_OF_MANY = (
     Form("ranks {ranks}", "rank {ranks}"),
     Form("ranks {ranks}, … ({number:,} in all)", "rank {ranks}…（共 {number:,} 个）"),
 )
@@ -84,8 +84,8 @@ def ranks_text(ranks: Iterable[int]) -> Said:
         return _TWO_RANKS(one=runs[0], other=runs[1])
     shown = joined(runs[:_RUNS], ", ")
     if len(runs) > _RUNS:
-        return _OF_MANY(ranks=shown, number=len(known))
-    return (_RANK if len(known) == 1 else _RANKS)(ranks=shown)
+        return RANKS_OF_MANY(ranks=shown, number=len(known))
+    return (RANK if len(known) == 1 else RANKS)(ranks=shown)
 
 
 def first_of(names: Sequence[str], most: int) -> Said:

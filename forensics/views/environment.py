@@ -19,7 +19,7 @@ from forensics.assemble.identity import short_host
 from forensics.facts.relaunches import relaunches
 from forensics.model.incident import EnvironmentRow
 from forensics.model.said import Said, joined
-from forensics.model.texts import ranges
+from forensics.model.texts import RANK, RANKS, ranges
 from forensics.words import views as words
 from parsers.patterns import regex
 from parsers.tables import TableName
@@ -209,7 +209,7 @@ def _shown(values: Mapping[Holder, str], order: list[str]) -> dict[str, str]:
 
 
 def _on(ranks: Collection[int]) -> Said:
-    return (words.ON_RANK if len(set(ranks)) == 1 else words.ON_RANKS)(ranks=ranges(ranks))
+    return (RANK if len(set(ranks)) == 1 else RANKS)(ranks=ranges(ranks))
 
 
 def _names(holders: list[Holder]) -> Said:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import NAMED as NAMED
 from forensics.words.facts import PLACE as PLACE
+from forensics.words.several import PROCESSES as PROCESSES
 
 # --- actions and decision: what to do, and what would decide ---------------------------------------------------------
 NO_LASTING_FAULT = Said("no lasting fault is shown", "没有持续性故障的迹象")
@@ -39,7 +40,6 @@ STACK_THERE = Form(
     "the stack of {who} on {host} ({pids}) while the job runs", "停止作业前 {host} 上 {who} 的调用栈（{pids}）"
 )
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
-PROCESSES = Noun("process", "processes", "个进程")
 KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志")
 SHOWS_WHETHER_KERNEL_ENDED_IT = Said("it shows whether the kernel ended the process", "可确认进程是否被内核终止")
 NO_FAULT = Said("no fault was found", "未发现故障")

@@ -50,7 +50,6 @@ JOINED, LEFT = (
     Form("joined in attempt {attempt}", "第 {attempt} 次启动时加入"),
     Form("left after attempt {attempt}", "第 {attempt} 次启动后退出"),
 )
-ON_RANK, ON_RANKS = Form("rank {ranks}", "rank {ranks}"), Form("ranks {ranks}", "rank {ranks}")
 AND_MORE = Form("and {number} more", "另有 {number} 个")
 MORE_VALUES = Form("{number} more values", "另有 {number} 个值")
 TWO_HALVES = Said("two halves differ", "两种值各占一半")
