@@ -24,6 +24,7 @@ from parsers.evidence import Evidence
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
+from parsers.patterns import regex
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
@@ -38,6 +39,7 @@ _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unrea
 _FILE = pl.col("file").cast(pl.Categorical)
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
+_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
 _NEVER = pl.lit(False)
 _TIMES: tuple[tuple[TableName, str, pl.Expr], ...] = (
@@ -258,7 +260,9 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         reading.waiting.setdefault(owner, []).append((report, source, opened))
     elif owner is not None:
         _parse_file(report, owner, source)
-    if is_text(head):
+    if owner is None and _PAGE.match(head):
+        report.lose("an HTML page: no process of a job prints one; save its text to have that read", bytes=source.size)
+    elif is_text(head):
         seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
         _scan_file(report, seen, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
     elif owner is None:

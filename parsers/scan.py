@@ -72,11 +72,11 @@ class Scanned(msgspec.Struct):
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed, and that a
-    line or two hold a few control characters."""
+    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
+    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
     if _encoding(head):
         return True
-    body = head.lstrip(b"\x00")[:8192]
+    body = head.strip(b"\x00")[:8192]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
 
