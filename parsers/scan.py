@@ -76,7 +76,9 @@ def is_text(head: bytes) -> bool:
     that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
     if _encoding(head):
         return True
-    body = head.strip(b"\x00")[:8192]
+    whole = head.lstrip(b"\x00")
+    written = whole.rstrip(b"\x00")
+    body = (written if b"\n" in written else whole)[:8192]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
 
