@@ -69,12 +69,14 @@ _HEARTBEAT = regex(
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
 )
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
-_VALUE = regex(
-    rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?(?:loss|grad\w{{0,30}}|norm))(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*"
-    rf"(?:tensor\()?{_BAD.format(name='value')}"
+_NAMED = r"(?:loss|grad\w{0,30}|norm)"
+_THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*(?:tensor\()?"
+_SEEN = (
     rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w{{0,30}}|norm)"
     rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w{{0,30}}|norm)\w{{0,30}}\b.{{0,30}}?\b(?:found|detected|encountered)\b"
 )
+_VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
+_VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
 _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 _QUOTATION = regex(
     r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
@@ -185,7 +187,7 @@ def _signal(number: int) -> str:
 
 
 def _value(text: str) -> dict[str, Any] | None:
-    match = _VALUE.search(text)
+    match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
     if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
         return None
     value = (match["value"] or match["found"] or match["seen"]).lower()
