@@ -175,7 +175,10 @@ def read_bundle(
 ) -> "Evidence":
     """Evidence of the bundle, or of several as one; raises Unreadable, or click's error for an option that is none."""
     with loading():
-        from parsers import BundleError, joined, read
+        from parsers import BundleError, is_kept, joined, read
+
+        if not all(map(is_kept, bundles)):
+            import parsers.registry  # noqa: F401  (all that `read` imports)
 
     bounds, workers = limits_of(limits), _workers(engine)
     with _progress() as progress:
