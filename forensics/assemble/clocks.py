@@ -231,6 +231,8 @@ def _boots(
     tables: Mapping[TableName, pl.DataFrame], found: Mapping[tuple[str | None, str], Clock]
 ) -> Iterator[tuple[tuple[str | None, str], Clock]]:
     """A kernel's clock, from when its host booted by the wall clock of that host."""
+    if not tables["settings"].height:
+        return
     told = tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
     for name, host, value in (
         told.drop_nulls("host").sort("name", "host", "file").select("name", "host", "value").rows()

@@ -119,11 +119,11 @@ class Lines:
         self._began = self._said = now()
 
     def __call__(self, done: int, total: int) -> None:
-        from reports.layout import duration, size
-
         now = self._now()
         if now - self._said < _EVERY_S:
             return
+        from reports.layout import duration, size
+
         self._said = now
         rate = done / (now - self._began)
         left = f", {duration((total - done) / rate)} left" if rate and total >= done else ""
