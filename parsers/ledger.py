@@ -28,7 +28,6 @@ from parsers.patterns import regex
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
-from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -65,9 +64,7 @@ def read_bundle(
     limits: Limits | None = None,
     year: int | None = None,
 ) -> Evidence:
-    """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
-    if (evidence := kept(path)) is not None:
-        return evidence
+    """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
     with ExitStack() as opened:
         bundle = opened.enter_context(open_bundle(path, limits))
         units = list(_units(bundle.sources))

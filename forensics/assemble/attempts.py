@@ -22,6 +22,7 @@ from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
 from forensics.model.incident import Incident
 from forensics.model.said import Said, joined
+from forensics.model.told import told_by
 from forensics.words import views as words
 from parsers.tables import TableName, spelled
 
@@ -185,6 +186,7 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
     return found
 
 
+@told_by("operations", nothing=list[int])
 def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
     """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
     counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""
