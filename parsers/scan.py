@@ -87,10 +87,10 @@ def _encoding(head: bytes) -> str | None:
 
 
 def scan(
-    stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None, until: float = inf
+    stream: BinaryIO, parsers: Sequence[LineParser] | None, dense: DenseReader | None = None, until: float = inf
 ) -> Scanned:
-    """All candidate lines of one file; what `dense` takes is none. `until`: when to leave off, by time.monotonic().
-    Errors of the stream (OSError) go to the caller."""
+    """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
+    sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
     for block, end in _windows(stream):
         scanner.window(block, end)
@@ -261,8 +261,9 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
 
 
 class _Scanner:
-    def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
-        self._parsers = parsers
+    def __init__(self, parsers: Sequence[LineParser] | None, dense: DenseReader | None) -> None:
+        self._counts_alone = parsers is None
+        self._parsers = parsers = parsers or ()
         self._dense = dense
         self._wishes = _wishes(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
@@ -300,6 +301,8 @@ class _Scanner:
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         counter = _Counter(Newlines(block, size), self._line)
+        if self._counts_alone:
+            return counter.to(size)
         self._ends = _LineEnds(block, size)
         self._are_whole = not self._inside and has_only_lines(block, size)
         hits = self._wishes.find(block, size)
