@@ -110,7 +110,8 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         yield from _decoded(stream, head, encoding)
         return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
+        if head:
+            yield head, len(head)
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -289,7 +290,7 @@ class _Scanner:
             end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
-        lines = self._scan(block, end)
+        lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
         for number, following in self._following.items():
             self._follow(block, end, number, following, lines + 1)
         self._line = lines
@@ -301,8 +302,6 @@ class _Scanner:
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         counter = _Counter(Newlines(block, size), self._line)
-        if self._counts_alone:
-            return counter.to(size)
         self._ends = _LineEnds(block, size)
         self._are_whole = not self._inside and has_only_lines(block, size)
         hits = self._wishes.find(block, size)
