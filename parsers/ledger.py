@@ -137,7 +137,8 @@ def read_unit(
     lines = _lines(tables)
     if by_columns := [report.by_columns for report in reports if report.by_columns]:
         tables = merge([tables, *by_columns])
-    tables["unread"] = pl.concat([tables["unread"], *(_still_refused(report, lines) for report in reports)])
+    refused = [_still_refused(report, lines) for report in reports if not report.refused.is_empty()]
+    tables["unread"] = pl.concat([tables["unread"], *refused])
     counts, sampled = _recognised(lines, reports)
     lost: dict[str, list[int | None]] = {}
     for file, line in tables["unread"].select("file", "line").iter_rows():
@@ -202,7 +203,7 @@ class _Report(msgspec.Struct):
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
     own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
-    refused: pl.DataFrame = msgspec.field(default_factory=partial(table, "unread", []))  # and which it cannot read
+    refused: pl.DataFrame = table("unread", [])  # and which it cannot read
     parsers: set[str] = msgspec.field(default_factory=set)
     scanned: Scanned | None = None
     time_first: int | None = None
@@ -247,6 +248,8 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
+    if len(head) < HEAD_BYTES and not opened.losses():
+        source = replace(source, open=partial(BytesIO, head))
     owner = _owner(report, reading, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
@@ -261,7 +264,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         report.lose("an HTML page: no process of a job prints one; save its text to have that read", bytes=source.size)
     elif is_text(head):
         seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
-        _scan_file(report, seen, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
+        _scan_file(report, seen, reading, head, opened.until)
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     if not waits:
@@ -316,21 +319,24 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     report.parts.append(found)
 
 
-def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None, until: float) -> None:
-    is_alone = report.is_alone
-    dense = None if is_alone or not reading.forms else DenseReader(reading.forms, path_columns(source), year)
+def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, until: float) -> None:
+    is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
+    forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
+    year = partial(_own_year, head[:YEAR_BYTES], reading.year)
+    dense = DenseReader(forms, path_columns(source), year()) if forms else None
     try:
         with source.open() as stream:
-            scanned = scan(stream, () if is_alone else reading.candidates.parsers, dense, until)
+            scanned = scan(stream, None if report.is_alone else reading.candidates.parsers, dense, until)
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return
     report.scanned = scanned
     for row in scanned.unread:
         report.lose(**row)  # type: ignore[arg-type]
-    habits = prefixes.habits(scanned.first, year)
-    report.time_first = _first_time(scanned.first, habits)
-    report.time_last = _first_time(reversed(scanned.last), habits)
+    first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
+    asked = scanned.candidates or first or last
+    habits = prefixes.habits(scanned.first, year()) if asked else prefixes.Habits()
+    report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
     if report.own_lines is not None and scanned.candidates:
         candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
@@ -351,7 +357,7 @@ def _files(found: Tables) -> set[str]:
 
 def _still_refused(report: _Report, lines: pl.DataFrame) -> pl.DataFrame:
     """The lines that neither the file's owner nor a line parser could read."""
-    if report.refused.is_empty() or report.own_lines is None:
+    if report.own_lines is None:
         return report.refused
     others = spelled(lines.join(report.own_lines, on=["file", "line"], how="anti"))
     return report.refused.join(others, on=["file", "line"], how="anti", maintain_order="left")
@@ -455,6 +461,11 @@ def _year(sources: Sequence[Source]) -> int | None:
 def _own_year(head: bytes, year: int | None) -> int | None:
     own = stamps.years(head)
     return own.pop() if len(own) == 1 else (None if own else year)
+
+
+def _may_be_stamped(line: str) -> bool:
+    """A clock shows two colons; what else tells a time is a record of a collector."""
+    return line.count(":") > 1 or "{" in line
 
 
 def _first_time(lines: Iterable[str], habits: prefixes.Habits) -> int | None:

@@ -89,10 +89,10 @@ def _encoding(head: bytes) -> str | None:
 
 
 def scan(
-    stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None, until: float = inf
+    stream: BinaryIO, parsers: Sequence[LineParser] | None, dense: DenseReader | None = None, until: float = inf
 ) -> Scanned:
-    """All candidate lines of one file; what `dense` takes is none. `until`: when to leave off, by time.monotonic().
-    Errors of the stream (OSError) go to the caller."""
+    """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
+    sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
     for block, end in _windows(stream):
         scanner.window(block, end)
@@ -112,7 +112,8 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         yield from _decoded(stream, head, encoding)
         return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
+        if head:
+            yield head, len(head)
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -263,8 +264,9 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
 
 
 class _Scanner:
-    def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
-        self._parsers = parsers
+    def __init__(self, parsers: Sequence[LineParser] | None, dense: DenseReader | None) -> None:
+        self._counts_alone = parsers is None
+        self._parsers = parsers = parsers or ()
         self._dense = dense
         self._wishes = _wishes(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
@@ -290,7 +292,7 @@ class _Scanner:
             end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
-        lines = self._scan(block, end)
+        lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
         for number, following in self._following.items():
             self._follow(block, end, number, following, lines + 1)
         self._line = lines
