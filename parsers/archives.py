@@ -38,6 +38,7 @@ _MAGIC = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
+_MAGICS = tuple(magic for magic, _ in _MAGIC)
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
 ZIP_END = 22  # bytes of the end record before its comment
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -64,9 +65,8 @@ class Inflate(Protocol):
 
 def kind(head: bytes) -> str | None:
     """gzip, zstd, bzip2, xz, zip, tar or None, by the first 512 bytes."""
-    for magic, name in _MAGIC:
-        if head.startswith(magic):
-            return name
+    if head.startswith(_MAGICS):
+        return next(name for magic, name in _MAGIC if head.startswith(magic))
     return "tar" if is_tar(head) else None
 
 
@@ -418,7 +418,7 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
             at += _padded(info.size)
             continue
         entry = _entry(info, pax, at)
-        pax = {key: value for key, value in pax.items() if key.startswith("global ")}
+        pax = {key: value for key, value in pax.items() if key.startswith("global ")} if pax else pax
         yield entry
         if info.type in _BODILESS:
             claimed = _padded(entry.size)
@@ -430,15 +430,23 @@ def _padded(size: int) -> int:
     return -(-size // 512) * 512
 
 
-def _header(block: bytes) -> tarfile.TarInfo:
+class _Header(msgspec.Struct):
+    """What a tar header says."""
+
+    name: str
+    size: int
+    type: bytes
+    linkname: str
+
+
+def _header(block: bytes) -> _Header:
     """What is needed of a header; ValueError where it is none. Its sum decides: owner, mode, time and device may be odd."""
     told, others = _number(block[148:156]), block[:148] + b" " * 8 + block[156:]
     if told != sum(others) and told != sum(others) - 256 * sum(
         byte > 127 for byte in others
     ):  # old ones add signed bytes
         raise ValueError("bad checksum")
-    info = tarfile.TarInfo(_text(block[:100]))
-    info.size, info.type, info.linkname = _number(block[124:136]), block[156:157], _text(block[157:257])
+    info = _Header(_text(block[:100]), _number(block[124:136]), block[156:157], _text(block[157:257]))
     if info.type == tarfile.AREGTYPE and info.name.endswith("/"):  # as before there was a type for it
         info.type = tarfile.DIRTYPE
     if (prefix := _text(block[345:500])) and info.type not in tarfile.GNU_TYPES:
@@ -457,7 +465,7 @@ def _number(field: bytes) -> int:
     return int(field.partition(b"\x00")[0].strip() or b"0", 8)
 
 
-def _extend(pax: dict[str, str], info: tarfile.TarInfo, data: bytes) -> None:
+def _extend(pax: dict[str, str], info: _Header, data: bytes) -> None:
     if info.type == tarfile.GNUTYPE_LONGNAME:
         pax["path"] = data.rstrip(b"\x00").decode("utf-8", "surrogateescape")
     elif info.type == tarfile.GNUTYPE_LONGLINK:
@@ -478,7 +486,9 @@ def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
         data = data[length:]
 
 
-def _entry(info: tarfile.TarInfo, pax: dict[str, str], at: int) -> Entry:
+def _entry(info: _Header, pax: dict[str, str], at: int) -> Entry:
+    if not pax and info.type == tarfile.REGTYPE:  # most are
+        return Entry(info.name, "file", info.size, at, info.linkname)
     size = pax.get("size", pax.get("global size", ""))
     length = int(size) if size.isascii() and size.isdigit() and len(size) < 16 else info.size
     sparse = info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse") for key in pax)

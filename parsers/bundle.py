@@ -11,6 +11,7 @@ Never: written into the bundle, a link followed out of it, a pipe, device or soc
 
 import io
 import os
+import re
 import stat
 import sys
 import zipfile
@@ -41,12 +42,14 @@ from parsers.members import (
 )
 from parsers.parser import HEAD_BYTES, Source
 from parsers.path_hints import hints
+from parsers.patterns import regex
 from parsers.stamps import YEAR_BYTES
 
 _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
 # What opening or reading a member may raise.
 STREAM_ERRORS = (OSError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
 
+_PLAIN = regex(r"(?:\w[\w.-]*/)*\w[\w.-]*", re.ASCII)  # a name that is a path inside the bundle as it stands
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a file of a folder may have become a link since it was listed
 
 
@@ -233,13 +236,17 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
 def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
     """A tar that can be read in place."""
     with source.open() as stream:
-        for entry in archives.walk_tar(archives.Forward(stream)):
+        forward = archives.Forward(stream)
+        for entry in archives.walk_tar(forward):
             path = prefix + _clean(entry.name)
             if _taken(bundle, entry, path):
                 opener = partial(open_slice, source.open, entry.offset, entry.size)
                 error = None
                 if entry.offset + entry.size > source.size:
                     error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
+                elif bundle._spill.has_room(entry.size):
+                    got, kept = bundle._spill.keep(forward, entry.size)
+                    opener = kept if got == entry.size else opener
                 _expand(bundle, _source(path, entry.size, opener, error), depth + 1)
 
 
@@ -383,6 +390,8 @@ def _list(bundle: Bundle, path: str, reason: str, lost: int | None = None) -> No
 
 def _clean(name: str) -> str:
     """A member's name as a path inside the bundle: no root, no way up."""
+    if _PLAIN.fullmatch(name):
+        return name
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return _printable("/".join(parts)) or "unnamed"
 

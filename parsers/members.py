@@ -21,6 +21,7 @@ from parsers.limits import Budget, Share
 
 KEPT_BYTES = 64 << 20
 SPILL_BYTES = 64 << 30
+SMALL = 4096  # bytes: to open a file again costs more than to keep so many
 PIECE = 16 << 20  # of a member of known size: most come whole, and are not put together
 
 
@@ -250,6 +251,10 @@ class Spill:
         self._kept = 0
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
         self._written = 0
+
+    def has_room(self, size: int) -> bool:
+        """Whether a member that could be read in place is better kept: small, and there is memory."""
+        return size <= SMALL and self._kept < KEPT_BYTES // 4
 
     def keep(self, stream: Readable, size: int | None) -> tuple[int, Callable[[], BinaryIO]]:
         """`size` bytes of the stream, all of it where None → how many came, and how to open them."""
