@@ -240,7 +240,7 @@ def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> Non
         for entry in archives.walk_tar(forward):
             path = prefix + _clean(entry.name)
             if _taken(bundle, entry, path):
-                opener = partial(open_slice, source.open, entry.offset, entry.size)
+                opener: Callable[[], BinaryIO] = partial(open_slice, source.open, entry.offset, entry.size)
                 error = None
                 if entry.offset + entry.size > source.size:
                     error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
