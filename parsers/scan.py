@@ -44,6 +44,7 @@ _SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
+_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
 
 Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
 Candidate = tuple[Place, bytes, bool]  # bool: is a hit
@@ -81,6 +82,11 @@ def is_text(head: bytes) -> bool:
     body = (written if b"\n" in written else whole)[:8192]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
+
+
+def is_page(head: bytes) -> bool:
+    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
+    return _PAGE.match(head) is not None
 
 
 def _encoding(head: bytes) -> str | None:
