@@ -4,6 +4,7 @@ A call of a parser costs the same for one line as for a thousand, so files share
 tried alone, then each half of its lines, and so on: only the lines that it fails on are lost.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ import polars as pl
 
 from parsers import prefixes, tasks
 from parsers.bounds import bounded
+from parsers.gathered import Found, Scanned
 from parsers.parser import LINES, LineParser, Source
-from parsers.scan import Scanned
 from parsers.tables import SCHEMAS, Tables, spelled, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
@@ -36,8 +37,8 @@ class Candidates:
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in LINES if name != "hit"}
-        self._rows: list[list[int]] = [[] for _ in self.parsers]
-        self._hits: list[list[bool]] = [[] for _ in self.parsers]
+        self._rows = [array("I") for _ in self.parsers]
+        self._hits = [bytearray() for _ in self.parsers]
         self._lines = self._bytes = 0
 
     def add(
@@ -45,33 +46,32 @@ class Candidates:
     ) -> bool:
         """Take the candidates of a file; `scanned` no longer holds them afterwards. → whether the tasks that its lines
         name, those of `others` that were read elsewhere included, are ranks."""
-        texts = scanned.texts
-        places = sorted(texts)
-        index = dict(zip(places, range(self._lines, self._lines + len(places)), strict=True))
-        for number, candidates in scanned.candidates.items():
-            self._rows[number].extend([index[place] for place, _, _ in candidates])
-            self._hits[number].extend([is_hit for _, _, is_hit in candidates])
-        scanned.candidates = {}
-        self._lines += len(places)
-        self._bytes += sum(map(len, texts.values()))
+        for number, rows in scanned.rows.items():
+            self._rows[number].extend(map(self._lines.__add__, rows))
+            self._hits[number].extend(scanned.hits[number])
+        found, scanned.found = scanned.found, Found()
+        self._lines += len(found)
+        self._bytes += sum(map(len, found.texts))
         with_task: list[prefixes.Line] = []
-        for at in range(0, len(places), AT_ONCE):
-            with_task += self._take(
-                source, [(line, texts.pop((line, of))) for line, of in places[at : at + AT_ONCE]], habits
-            )
+        for at in range(0, len(found), AT_ONCE):
+            some = slice(at, at + AT_ONCE)
+            with_task += self._take(source, found.lines[some], found.texts[some], habits)
+            found.texts[some] = [b""] * len(found.texts[some])  # its rows are elsewhere now
         tasks_are_ranks = source.rank is None and tasks.are_ranks([*with_task, *others])
         if tasks_are_ranks:
             self._rank_by_task(source)
         return tasks_are_ranks
 
-    def _take(self, source: Source, lines: Sequence[tuple[int, bytes]], habits: prefixes.Habits) -> list[prefixes.Line]:
-        """Some lines of a file, as (number, content), become rows → those that print a task."""
+    def _take(
+        self, source: Source, lines: Sequence[int], texts: Sequence[bytes], habits: prefixes.Habits
+    ) -> list[prefixes.Line]:
+        """Some lines of a file, their numbers and contents, become rows → those that print a task."""
         columns = self._columns
-        raws = [text.decode("utf-8", "replace") for _, text in lines]
+        raws = [text.decode("utf-8", "replace") for text in texts]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
         for name in _SAID:
             columns[name].extend([getattr(line, name) for line in stripped])
-        columns["line"].extend([line for line, _ in lines])
+        columns["line"].extend(lines)
         columns["raw"].extend(raws)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
@@ -110,7 +110,11 @@ class Candidates:
             parser, own = self.parsers[number], rows[number]
             if not own:
                 continue
-            frame = whole[own].with_columns(pl.Series("hit", hits[number], dtype=pl.Boolean)).select(list(LINES))
+            frame = (
+                whole[pl.Series(own, dtype=pl.UInt32)]
+                .with_columns(pl.Series("hit", hits[number]).cast(pl.Boolean))
+                .select(list(LINES))
+            )
             if parser.leftover:
                 frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
             lost: list[dict[str, Any]] = []
