@@ -14,9 +14,10 @@ import msgspec
 from parsers import stamps
 from parsers.candidates import DEFECTS, path_columns
 from parsers.dense import Dense, DenseReader
+from parsers.gathered import Scanned
 from parsers.members import Passing
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
-from parsers.scan import Scanned, is_page, is_text, scan
+from parsers.scan import is_page, is_text, scan
 
 KEPT_BYTES = 64 << 20
 LEAST_BYTES = 256 << 10  # of a log: of a smaller one, what the scan gives takes as much memory
@@ -69,6 +70,6 @@ class Ahead:
 
 def _memory(scanned: Scanned) -> int:
     """Bytes of memory that this takes, about."""
-    candidates = [text for own in scanned.candidates.values() for _, text, _ in own]
+    candidates = scanned.found.texts
     others = sum(map(len, (*scanned.first, *scanned.last, *scanned.sample.values())))
     return sum(map(len, candidates)) + CANDIDATE_BYTES * len(candidates) + others

@@ -22,11 +22,12 @@ from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
+from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import Scanned, is_page, is_text, scan, templates
+from parsers.scan import is_page, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
@@ -351,14 +352,14 @@ def _take_scan(
     for row in scanned.unread:
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
-    asked = scanned.candidates or first or last
+    asked = scanned.rows or first or last
     habits = prefixes.habits(scanned.first, year()) if asked else prefixes.Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
-    if report.own_lines is not None and scanned.candidates:
-        candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
+    if report.own_lines is not None and scanned.rows:
+        candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
-    tasks_are_ranks = bool(scanned.candidates) and reading.candidates.add(source, scanned, habits, heads)
+    tasks_are_ranks = bool(scanned.rows) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
         read = checked(dense.tables(tasks_are_ranks))
         if report.own_lines is None:
