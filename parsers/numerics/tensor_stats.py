@@ -53,6 +53,8 @@ def accepts(path: str, head: bytes) -> bool:
     if not head.strip():
         name = path.lower()
         return "tensor" in name and "stat" in name and not name.endswith((".log", ".txt"))
+    if b"step" not in head:
+        return False
     lines = head.split(b"\n", 8)[:8]
     if b'"step"' in head and any(_telling(_keys(line)) for line in lines):
         return True
