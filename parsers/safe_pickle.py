@@ -90,10 +90,10 @@ class _PlainUnpickler(pickle.Unpickler):
 _NO_TUPLE = rb"(?:(?<=[\]}as])|(?<=[^(][eu])|(?<=[\]}hK]\([eu]))"
 _GET = rb"(?:h.|j.{4})"
 _LONG1 = b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(1, 9))
-_RUN = regex(  # the commonest first; a pair of slots made a tuple before a slot alone
-    rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|"
-    + _NO_TUPLE
-    + rb"q.|"
+_PLAIN = rb"[\](}ueasN\x88\x89][\](}ueasN\x88\x89]*+|K.|M..|\x8a\x08.{8}|J.{4}"
+_FILLED = _NO_TUPLE.replace(b"])", b"]q)")  # the same, told behind the opcode
+_RUN = regex(  # the commonest first: slots and what follows them; a pair of slots made a tuple before a slot alone
+    (rb"(?:h.(?:h.){0,7}+(?:" + _PLAIN + rb"|(?=h.h))|" + _PLAIN + rb"|q" + _FILLED + rb".|")
     + (_GET + rb"{2}\x86|" + _GET + rb"(?![X\x86])|\x8a(?:" + _LONG1)
     + (rb")|G.{8})*+(" + _GET + rb")?"),
     re.DOTALL,

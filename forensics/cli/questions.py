@@ -256,7 +256,7 @@ def explain(topic: tuple[str, ...], language: "Language") -> None:
     """What a word of the verdict means, and what looks alike; or why rank R is, or is not, at fault."""
     from reports import explanations
 
-    if len(topic) == 3 and topic[0] == "rank" and topic[1].isdigit():
+    if len(topic) == 3 and topic[0] == "rank" and topic[1].isascii() and topic[1].isdigit():
         report = report_of(topic[2])
         rank = int(topic[1])
         if not _has(report, rank):

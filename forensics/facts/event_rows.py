@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -34,10 +35,15 @@ def _number(digits: str) -> int | float:
 _DETAIL = json.JSONDecoder(parse_int=_number)
 
 
-def detail(row: Row) -> dict[str, Any]:
+def detail(row: Row) -> Mapping[str, Any]:
     """The JSON object of an event's `detail`; empty where there is none. What 64 bits do not hold is no integer."""
+    return _decoded(row["detail"] or "{}")
+
+
+@lru_cache(maxsize=1024)  # a record of hardware is asked by several properties, one after another
+def _decoded(text: str) -> Mapping[str, Any]:
     try:
-        found = _DETAIL.decode(row["detail"] or "{}")
+        found = _DETAIL.decode(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.facts.hearsay import hearsay
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import has_kind
 from parsers.tables import TableName
@@ -54,9 +55,12 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
 
 
-def with_recovered(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
-    """Tables → the same, `events` with the column `recovered`."""
-    return {**tables, "events": tables["events"].with_columns(recovered_errors(tables))}
+def with_recovered(
+    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
+) -> dict[TableName, pl.DataFrame]:
+    """Tables → the same, `events` with the column `recovered`: also what is only told of a rank (facts/hearsay.py)."""
+    marked = recovered_errors(tables) | hearsay(tables, job, seen)
+    return {**tables, "events": tables["events"].with_columns(marked.alias("recovered"))}
 
 
 def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
