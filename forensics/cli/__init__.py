@@ -3,13 +3,11 @@
 Imports are made where they are used: `forensics --help` must not pay for polars and networkx.
 """
 
-import atexit
 import os
 import shutil
 import signal
 import sys
 import tempfile
-from contextlib import suppress
 from datetime import UTC, datetime
 from io import StringIO
 from math import prod
@@ -89,17 +87,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         status = EXIT_INTERRUPTED
-    _leave(status)
-
-
-def _leave(status: int) -> NoReturn:
-    """Ends the process with its memory as it stands, after what is registered for the end: to take modules and tables down
-    piece by piece is a thirtieth of a short command."""
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
+    sys.exit(status)
 
 
 def _run() -> int:
