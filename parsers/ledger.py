@@ -16,23 +16,23 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import prefixes, stamps
+from parsers.ahead import Ahead
 from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
+from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import Scanned, is_text, scan, templates
+from parsers.scan import is_page, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
-from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
-YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
 _FILE = pl.col("file").cast(pl.Categorical)
@@ -63,14 +63,13 @@ def read_bundle(
     limits: Limits | None = None,
     year: int | None = None,
 ) -> Evidence:
-    """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
-    if (evidence := kept(path)) is not None:
-        return evidence
+    """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
     with ExitStack() as opened:
-        bundle = opened.enter_context(open_bundle(path, limits))
-        units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
+        ahead = Ahead(parsers, dense, (limits or Limits()).seconds)
+        bundle = opened.enter_context(open_bundle(path, limits, ahead))
+        units = list(_units(bundle.sources))
         work = partial(
             read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
         )
@@ -241,6 +240,12 @@ class _Opened:
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
+    if source.seen is not None:
+        year = source.seen.year
+        _take_scan(report, source, reading, source.seen.scanned, source.seen.dense, lambda: year)
+        if source.read_error:
+            report.lose(source.read_error)
+        return report
     opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
     source = replace(source, open=opened, lose=opened.lose)
     try:
@@ -261,7 +266,9 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         reading.waiting.setdefault(owner, []).append((report, source, opened))
     elif owner is not None:
         _parse_file(report, owner, source)
-    if is_text(head):
+    if owner is None and is_page(head):
+        report.lose("an HTML page: no process of a job prints one; save its text to have that read", bytes=source.size)
+    elif is_text(head):
         seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
         _scan_file(report, seen, reading, head, opened.until)
     elif owner is None:
@@ -321,7 +328,7 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
 def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, until: float) -> None:
     is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
     forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
-    year = partial(_own_year, head[:YEAR_BYTES], reading.year)
+    year = partial(_own_year, head[: stamps.YEAR_BYTES], reading.year)
     dense = DenseReader(forms, path_columns(source), year()) if forms else None
     try:
         with source.open() as stream:
@@ -329,18 +336,30 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, 
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return
+    _take_scan(report, source, reading, scanned, dense, year)
+
+
+def _take_scan(
+    report: _Report,
+    source: Source,
+    reading: _Reading,
+    scanned: Scanned,
+    dense: DenseReader | None,
+    year: Callable[[], int | None],
+) -> None:
+    """What the scan of a file gave; `year`: of its stamps that print none."""
     report.scanned = scanned
     for row in scanned.unread:
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
-    asked = scanned.candidates or first or last
+    asked = scanned.rows or first or last
     habits = prefixes.habits(scanned.first, year()) if asked else prefixes.Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
-    if report.own_lines is not None and scanned.candidates:
-        candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
+    if report.own_lines is not None and scanned.rows:
+        candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
-    tasks_are_ranks = bool(scanned.candidates) and reading.candidates.add(source, scanned, habits, heads)
+    tasks_are_ranks = bool(scanned.rows) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
         read = checked(dense.tables(tasks_are_ranks))
         if report.own_lines is None:
@@ -434,13 +453,13 @@ def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
     """Neighbours together, until they are many or large."""
     unit: list[Source] = []
     size = 0
-    enough = min(max(sum(source.size for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
+    enough = min(max(sum(source.left for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
     for source in sources:
-        if unit and (size + source.size > enough or len(unit) >= UNIT_FILES):
+        if unit and (size + source.left > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
             unit, size = [], 0
         unit.append(source)
-        size += source.size
+        size += source.left
     if unit:
         yield tuple(unit)
 
@@ -451,7 +470,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(YEAR_BYTES))
+                found |= stamps.years(stream.read(stamps.YEAR_BYTES))
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None

@@ -151,7 +151,7 @@ def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def integers(text: str) -> list[int]:
     """All numbers of up to 18 digits in a text such as `[0, 3]`."""
-    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
+    return [int(number) for number in re.findall(r"[0-9]+", text) if len(number) <= 18]
 
 
 def csv_cells(text: str) -> list[str]:
@@ -176,7 +176,7 @@ def whole(value: object) -> int | None:
     if isinstance(value, bool) or value is None:
         return None
     try:
-        number = int(value) if isinstance(value, int) else int(float(str(value).strip()[:40]))
+        number = int(value) if isinstance(value, int) else int(float(str(value).encode("ascii").strip()[:40]))
     except (ValueError, OverflowError):
         return None
     return number if -(2**63) < number < 2**63 else None
@@ -190,8 +190,8 @@ def real(value: object) -> float | None:
         return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
     words = str(value)[:64].split()
     try:
-        return float(words[0].rstrip("%")) if words else None
-    except ValueError:
+        return float(words[0].rstrip("%").encode("ascii")) if words else None
+    except ValueError:  # digits that are not of ASCII, too
         return None
 
 

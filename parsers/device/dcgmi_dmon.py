@@ -62,7 +62,7 @@ def _metrics(
     kind: str, number: str, names: list[str], values: list[str], place: dict[str, Any]
 ) -> list[dict[str, Any]]:
     prefix = "dcgm" if kind == "GPU" else f"dcgm/{kind.lower()}/{number}"
-    device = {"device_index": int(number) if kind == "GPU" and number.isdigit() else None}
+    device = {"device_index": int(number) if kind == "GPU" and number.isascii() and number.isdigit() else None}
     return [
         place | device | {"metric": f"{prefix}/{name.lower()}", "value": real(value), "text": value}
         for name, value in zip(names, values, strict=True)

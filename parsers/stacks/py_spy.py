@@ -150,7 +150,7 @@ class _Stream(msgspec.Struct):
             thread, name = header["id"], header["name"] or None
             is_main = name == "MainThread" or (self.pid is not None and thread.split("/")[0] == str(self.pid))
             pid = self.pid
-            if pid is None and is_main and thread.isdigit() and len(thread) <= len(str(1 << 32)):
+            if pid is None and is_main and thread.isascii() and thread.isdigit() and len(thread) <= len(str(1 << 32)):
                 pid = int(thread)  # on Linux the main thread has its process' number
             yield {
                 "pid": pid,
