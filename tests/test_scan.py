@@ -72,6 +72,13 @@ def test_a_window_of_hits_costs_what_its_bytes_cost(piece: bytes) -> None:
     assert len(found.found)
 
 
+@pytest.mark.parametrize("data", [b"", b"one", b"one\n", b"one\n\ntwo", b"x\n" * 40_000])
+def test_without_parsers_lines_are_counted_alone(data: bytes) -> None:
+    counted, scanned = scan(io.BytesIO(data), None), scan(io.BytesIO(data), ())
+    assert (counted.lines, counted.first, counted.last) == (scanned.lines, scanned.first, scanned.last)
+    assert not counted.sample and bool(scanned.sample) == bool(data)
+
+
 def test_lines_after_a_hit_come_along() -> None:
     data = b"0\nkey\n2\n3\nkey\n5\n6\n7\n"
     expected = [(2, b"key", True), (3, b"2", False), (4, b"3", False), (5, b"key", True), (6, b"5", False)]
