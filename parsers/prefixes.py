@@ -222,7 +222,7 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     line.text = text.rstrip("\r\n")
-    if line.rank is None and re.fullmatch(r"\d{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
+    if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
     if isinstance(time, str):
         line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.year))

@@ -46,16 +46,24 @@ _FIRST = itemgetter(0)
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
+_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed, and that a
-    line or two hold a few control characters."""
+    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
+    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
     if _encoding(head):
         return True
-    body = head.lstrip(b"\x00")[:8192]
+    whole = head.lstrip(b"\x00")
+    written = whole.rstrip(b"\x00")
+    body = (written if b"\n" in written else whole)[:8192]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
+
+
+def is_page(head: bytes) -> bool:
+    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
+    return _PAGE.match(head) is not None
 
 
 def _encoding(head: bytes) -> str | None:
@@ -64,10 +72,10 @@ def _encoding(head: bytes) -> str | None:
 
 
 def scan(
-    stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None, until: float = inf
+    stream: BinaryIO, parsers: Sequence[LineParser] | None, dense: DenseReader | None = None, until: float = inf
 ) -> Scanned:
-    """All candidate lines of one file; what `dense` takes is none. `until`: when to leave off, by time.monotonic().
-    Errors of the stream (OSError) go to the caller."""
+    """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
+    sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
     for block, end in _windows(stream):
         scanner.window(block, end)
@@ -87,7 +95,8 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         yield from _decoded(stream, head, encoding)
         return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
+        if head:
+            yield head, len(head)
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -217,8 +226,9 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
 
 
 class _Scanner:
-    def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
-        self._parsers = parsers
+    def __init__(self, parsers: Sequence[LineParser] | None, dense: DenseReader | None) -> None:
+        self._counts_alone = parsers is None
+        self._parsers = parsers = parsers or ()
         self._dense = dense
         self._wishes = _wishes(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
@@ -245,7 +255,7 @@ class _Scanner:
             end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
-        lines = self._scan(block, end)
+        lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
         for number, following in self._following.items():
             self._follow(block, end, number, following, lines + 1)
         self._let_lost_go()

@@ -12,6 +12,7 @@ from parsers.patterns import regex
 
 Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
+YEAR_BYTES = 8192  # of a file that are looked at for years
 LAST_YEAR = 2200
 LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
 

@@ -193,6 +193,17 @@ def test_a_wrong_sum_at_the_end_costs_no_line(tmp_path: Path, kind: str) -> None
     assert "damaged" in reasons["a.log.z"]
 
 
+@pytest.mark.parametrize("level", [1, 19])
+def test_no_piece_of_zstd_unfolds_to_more_than_some_blocks(level: int) -> None:
+    """As many blocks as are asked for at once, of 128 KiB each, however little they take in the file."""
+    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=level == 1)
+    folded = compressor.compress(bytes(1 << 28)) + compressor.compress(NOISE)
+    reader = archives.Unfolded("zstd", io.BytesIO(folded))
+    pieces = list(iter(reader._next, b""))
+    assert sum(map(len, pieces)) == (1 << 28) + len(NOISE) and reader.loss is None
+    assert max(map(len, pieces)) <= (archives.BLOCKS + 1) << 17
+
+
 @pytest.mark.parametrize(("kind", "kept"), [("gzip", 0.35), ("zstd", 0.2)])
 def test_damage_in_the_middle_leaves_what_stands_before(tmp_path: Path, kind: str, kept: float) -> None:
     (tmp_path / "a.log.z").write_bytes(_damaged(PACKERS[kind](NOISE), 0.5))
