@@ -28,6 +28,7 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import Scanned, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
+from parsers.stamps import YEAR_BYTES
 from parsers.store import kept
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
@@ -266,7 +267,7 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         _parse_file(report, owner, source)
     if is_text(head):
         seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
-        _scan_file(report, seen, reading, _own_year(head[: stamps.YEAR_BYTES], reading.year), opened.until)
+        _scan_file(report, seen, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     if not waits:
@@ -458,7 +459,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(stamps.YEAR_BYTES))
+                found |= stamps.years(stream.read(YEAR_BYTES))
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None
