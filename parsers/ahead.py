@@ -14,9 +14,10 @@ import msgspec
 from parsers import stamps
 from parsers.candidates import DEFECTS, path_columns
 from parsers.dense import Dense, DenseReader
+from parsers.gathered import Scanned
 from parsers.members import Passing
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
-from parsers.scan import Scanned, is_text, scan
+from parsers.scan import is_page, is_text, scan
 
 KEPT_BYTES = 64 << 20
 LEAST_BYTES = 256 << 10  # of a log: of a smaller one, what the scan gives takes as much memory
@@ -45,7 +46,13 @@ class Ahead:
         """Scan a member as far as its time allows; None, and nothing is read, where it must be kept."""
         head = stream.peek(HEAD_BYTES)
         years = stamps.years(head[: stamps.YEAR_BYTES])
-        if self._kept > KEPT_BYTES or not years or not is_text(head) or self._is_owned(source.path, head):
+        if (
+            self._kept > KEPT_BYTES
+            or not years
+            or not is_text(head)
+            or is_page(head)
+            or self._is_owned(source.path, head)
+        ):
             return None
         year = years.pop() if len(years) == 1 else None
         dense = DenseReader(self._forms, path_columns(source), year) if self._forms else None
@@ -63,6 +70,6 @@ class Ahead:
 
 def _memory(scanned: Scanned) -> int:
     """Bytes of memory that this takes, about."""
-    candidates = [text for own in scanned.candidates.values() for _, text, _ in own]
+    candidates = scanned.found.texts
     others = sum(map(len, (*scanned.first, *scanned.last, *scanned.sample.values())))
     return sum(map(len, candidates)) + CANDIDATE_BYTES * len(candidates) + others

@@ -6,8 +6,8 @@ impossible rank or size is refused whole, as nothing else in it can be trusted t
 time that cannot be is null. A name is cut where no name is so long; texts are their parsers' business.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Container, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -45,15 +45,15 @@ def bounded(tables: Tables) -> Tables:
     kept: dict[TableName, pl.DataFrame] = dict(tables)
     refused: list[pl.DataFrame] = []
     for name, frame in tables.items():
-        if not frame.height or not (questions := _questions(name)):
+        told = _told(name, frame)
+        if told is None:
             continue
-        told = frame.select(questions).row(0, named=True)
         frame = _with_short_names(name, frame, told)
         if told.get(_BEYOND):
-            tests = pl.any_horizontal(_impossible(name))
+            tests = pl.any_horizontal(_impossible(name, frame.columns))
             refused.append(_unread(frame.filter(tests)))
             frame = frame.filter(~tests)
-        wrong = [pl.col(column) for column in _TIMED[name] if told[column]]
+        wrong = [pl.col(column) for column in _TIMED[name] if told.get(column)]
         kept[name] = frame.with_columns(pl.when(time <= LATEST_NS).then(time) for time in wrong) if wrong else frame
     if refused:
         kept["unread"] = pl.concat([*([kept["unread"]] if "unread" in kept else []), *refused]).unique(
@@ -62,19 +62,26 @@ def bounded(tables: Tables) -> Tables:
     return kept
 
 
-@cache
-def _questions(name: TableName) -> tuple[pl.Expr, ...]:
-    """What is asked of a table, all at once: how long its longest names are, whether a rank or a time is beyond measure."""
-    asked = [_bytes(name, column).max() for column in _NAMES[name]]
-    if tests := list(_impossible(name)):
+def _told(name: TableName, frame: pl.DataFrame) -> dict[str, Any] | None:
+    """What is asked of a table, all at once: how long its longest names are, whether a rank or a time is beyond measure. Of
+    columns that hold nothing nothing is asked: most of a table of a few rows are."""
+    told = frame.null_count().row(0, named=True) if frame.height else {}
+    asked = _questions(name, frozenset(column for column, nulls in told.items() if nulls < frame.height))
+    return frame.select(asked).row(0, named=True) if asked else None
+
+
+@lru_cache(maxsize=1024)
+def _questions(name: TableName, columns: frozenset[str]) -> tuple[pl.Expr, ...]:
+    asked = [_bytes(name, column).max() for column in _NAMES[name] if column in columns]
+    if tests := list(_impossible(name, columns)):
         asked.append(pl.any_horizontal(tests).any().alias(_BEYOND))
-    asked += [(pl.col(column) > LATEST_NS).any() for column in _TIMED[name]]
+    asked += [(pl.col(column) > LATEST_NS).any() for column in _TIMED[name] if column in columns]
     return tuple(asked)
 
 
 def _with_short_names(name: TableName, frame: pl.DataFrame, told: Mapping[str, Any]) -> pl.DataFrame:
     """The frame with names cut where they are beyond all measure."""
-    long = [column for column in _NAMES[name] if (told[column] or 0) > _NAME]
+    long = [column for column in _NAMES[name] if (told.get(column) or 0) > _NAME]
     short = [pl.col(column).cast(pl.String).str.slice(0, _NAME // 4).cast(SCHEMAS[name][column]) for column in long]
     return frame.with_columns(short) if short else frame
 
@@ -84,11 +91,13 @@ def _bytes(name: TableName, column: str) -> pl.Expr:
     return pl.col(column).str.len_bytes() if is_text else pl.col(column).cat.len_bytes()
 
 
-def _impossible(name: TableName) -> Iterator[pl.Expr]:
+def _impossible(name: TableName, columns: Container[str]) -> Iterator[pl.Expr]:
     for column in _RANKED[name]:
-        yield (pl.col(column) > RANKS).fill_null(False)
+        if column in columns:
+            yield (pl.col(column) > RANKS).fill_null(False)
     for column in _LISTED[name]:
-        yield (pl.col(column).list.max() >= RANKS).fill_null(False)
+        if column in columns:
+            yield (pl.col(column).list.max() >= RANKS).fill_null(False)
 
 
 def _unread(lost: pl.DataFrame) -> pl.DataFrame:

@@ -76,9 +76,17 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     line = Line(text.strip("\r") if "\r" in text else text)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
+    text = line.text
     for _ in range(_DEPTH):
-        if not _step(line, habits):
+        rules = _BY_FIRST.get(text[:1])
+        match = rules and rules.which.match(text)
+        if not rules or not match:
             break
+        line.text = text[match.end() :]
+        rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
+        if len(line.text) >= len(text):
+            break
+        text = line.text
     if line.rank is None and "[rank" in line.text:
         found = set(_RANK_ANYWHERE.findall(line.text))
         if len(found) == 1:  # a progress bar without line end stands before it
@@ -109,17 +117,6 @@ def habits(head: Iterable[str], year: int | None) -> Habits:
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
     return Habits(year, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
-
-
-def _step(line: Line, habits: Habits) -> bool:
-    text = line.text
-    rules = _BY_FIRST.get(text[:1])
-    match = rules and rules.which.match(text)
-    if not rules or not match:
-        return False
-    line.text = text[match.end() :]
-    rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
-    return len(line.text) < len(text)
 
 
 def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
@@ -210,7 +207,7 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     line.text = text.rstrip("\r\n")
-    if line.rank is None and re.fullmatch(r"\d{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
+    if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
     if isinstance(time, str):
         line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.year))

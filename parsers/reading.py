@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -127,10 +128,20 @@ def read_table(
     return {name: table(name, rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
-def column_names(head: bytes) -> set[str]:
+@lru_cache(maxsize=1)  # of one head, which a dozen parsers ask for
+def first_line(head: bytes) -> str:
+    """The first line of a text that is not empty, without blanks around it."""
+    start = head.lstrip()
+    line = start.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    return line or start.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+
+
+@lru_cache(maxsize=1)
+def column_names(head: bytes) -> frozenset[str]:
     """The names in the first row of a table that table_rows reads."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    return set(json_object(first) or {}) if first.startswith("{") else {name.strip() for name in first.split(",")}
+    first = first_line(head)
+    names = json_object(first) or {} if first.startswith("{") else map(str.strip, first.split(","))
+    return frozenset(names)
 
 
 def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -140,7 +151,7 @@ def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def integers(text: str) -> list[int]:
     """All numbers of up to 18 digits in a text such as `[0, 3]`."""
-    return [int(number) for number in re.findall(r"\d+", text) if len(number) <= 18]
+    return [int(number) for number in re.findall(r"[0-9]+", text) if len(number) <= 18]
 
 
 def csv_cells(text: str) -> list[str]:
@@ -165,7 +176,7 @@ def whole(value: object) -> int | None:
     if isinstance(value, bool) or value is None:
         return None
     try:
-        number = int(value) if isinstance(value, int) else int(float(str(value).strip()[:40]))
+        number = int(value) if isinstance(value, int) else int(float(str(value).encode("ascii").strip()[:40]))
     except (ValueError, OverflowError):
         return None
     return number if -(2**63) < number < 2**63 else None
@@ -179,8 +190,8 @@ def real(value: object) -> float | None:
         return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
     words = str(value)[:64].split()
     try:
-        return float(words[0].rstrip("%")) if words else None
-    except ValueError:
+        return float(words[0].rstrip("%").encode("ascii")) if words else None
+    except ValueError:  # digits that are not of ASCII, too
         return None
 
 

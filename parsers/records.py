@@ -52,6 +52,7 @@ _GLOG = regex(
 _GNU = regex(
     r"(?:(?P<name>[\w./+-]{1,80}(?:\[\d{1,10}\])?): (?:\w+ )??(?=[a-z]))?(?P<level>[Ee]rror|[Ff]atal|[Cc]ritical)(?: error)?: "
 )
+_LOGFMT_KEYS = ("level=", "severity=", "lvl=")
 _LOGFMT = regex(r"(?:^|\s)(?:level|severity|lvl)=\"?(?P<level>\w{1,12})\"?(?=\s|$)")
 _LOGFMT_TEXT = regex(r"\b(?:msg|message)=(?:\"((?:[^\"\\]|\\.)*)\"|(\S+))")
 _JSON_LEVELS = ("level", "severity", "levelname", "log.level", "lvl")
@@ -92,7 +93,11 @@ def record(text: str, is_stamped: bool = False, raw: str = "") -> Record | None:
         return Record(severity, text[match.end() :], match["place"] or match["file"], stamp)
     if match := _GNU.match(text):
         return Record(_SEVERITIES[match["level"].lower()], text[match.end() :], match["name"] or "")
-    if (match := _LOGFMT.search(text)) and (said := _LOGFMT_TEXT.search(text)):
+    if (
+        any(key in text for key in _LOGFMT_KEYS)
+        and (match := _LOGFMT.search(text))
+        and (said := _LOGFMT_TEXT.search(text))
+    ):
         known = _SEVERITIES.get(match["level"].lower())
         return Record(known, said[1] or said[2] or "", text[: match.start()]) if known else None
     return _fields(text, is_stamped)

@@ -38,7 +38,7 @@ class Rule(msgspec.Struct, frozen=True):
 def integer(text: str | None) -> int | None:
     """A decimal integer that fits 64 bits, else None."""
     try:
-        number = int(text) if text is not None and len(text) < 20 else None
+        number = int(text) if text is not None and len(text) < 20 and text.isascii() else None
     except ValueError:
         return None
     return number if number is None or -_BIGGEST <= number <= _BIGGEST else None

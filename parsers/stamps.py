@@ -66,17 +66,22 @@ def years(head: bytes) -> set[int]:
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:
     """`clock`: 00:00:00. A second of 60 is a leap second."""
+    whole = _second(year, month, day, clock)
+    return whole + int(fraction.ljust(9, "0")) if fraction and whole is not None else whole
+
+
+@lru_cache(maxsize=256)
+def _second(year: str | int, month: str | int, day: str, clock: str) -> int | None:
+    """Nanoseconds since 1970 at which a second begins; neighbours in a log share it."""
     midnight = _midnight(int(year), int(month), int(day))
     hour, minute, second = int(clock[:2]), int(clock[3:5]), int(clock[6:])
     if midnight is None or hour > 23 or minute > 59 or second > 60:
         return None
-    seconds = midnight + 3600 * hour + 60 * minute + second
-    return seconds * 1_000_000_000 + (int(fraction.ljust(9, "0")) if fraction else 0)
+    return (midnight + 3600 * hour + 60 * minute + second) * 1_000_000_000
 
 
-@lru_cache(maxsize=64)
 def _midnight(year: int, month: int, day: int) -> int | None:
-    """Seconds since 1970 at which a day begins; a log knows few days."""
+    """Seconds since 1970 at which a day begins."""
     if not (1970 <= year <= LAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31):
         return None
     return timegm((year, month, day, 0, 0, 0))
@@ -104,12 +109,12 @@ def _iso(text: str) -> Stamp:
 
 def _slashed(text: str) -> Stamp:
     match = _SLASHED.match(text)
-    return _local(_ns(match[3], match[1], match[2], match[4], match[5])) if match else NONE
+    return _local(_ns(*match.group(3, 1, 2, 4, 5))) if match else NONE
 
 
 def _glog(text: str, year: int | None) -> Stamp:
     match = _GLOG.match(text)
-    return _local(_ns(year, match[1], match[2], match[3], match[4])) if match and year is not None else NONE
+    return _local(_ns(year, *match.groups())) if match and year is not None else NONE
 
 
 def _named_month(text: str, year: int | None) -> Stamp:

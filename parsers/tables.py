@@ -37,6 +37,7 @@ TableName = Literal[
     "claimed",
 ]
 _FEW = 64  # rows of a table whose empty columns are shared
+_AT_ONCE = 1000  # rows of a table that is made of them as they are
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
 Tables = Mapping[TableName, pl.DataFrame]
 Schema = Mapping[str, pl.DataType]
@@ -380,12 +381,36 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     for row in listed:
         if not row.keys() <= schema.keys():
             raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
+    if len(listed) <= _AT_ONCE and (made := _of_plain(name, listed)) is not None:
+        return made
     columns = {key: [row.get(key) for row in listed] for key in schema}
     try:
         return pl.DataFrame([_column(key, values, schema[key]) for key, values in columns.items()])
     except (TypeError, OverflowError, UnicodeError):
         fitting = {key: [_fitting(value) for value in values] for key, values in columns.items()}
         return pl.DataFrame(fitting, schema=dict(schema), strict=True)
+
+
+def _of_plain(name: TableName, rows: list[Mapping[str, Any]]) -> pl.DataFrame | None:
+    """A frame of rows as they are, for a third of what it costs column by column, if each cell is just what its column holds:
+    here polars would make a text of a number without a word."""
+    kinds = _plain(name)
+    if all(type(value) in kinds[key] for row in rows for key, value in row.items()):
+        try:
+            return pl.from_dicts(rows, schema=dict(SCHEMAS[name]))
+        except (pl.exceptions.PolarsError, OverflowError, UnicodeError):  # beyond 64 bits, half of a surrogate pair
+            return None
+    return None
+
+
+@cache
+def _plain(name: TableName) -> Mapping[str, tuple[type, ...]]:
+    """Column → types of the cells that it holds as they are; None alone where that is not plain."""
+    none = type(None)
+    known: dict[Any, tuple[type, ...]] = {
+        pl.String: (str, none), pl.Int64: (int, none), pl.Float64: (float, int, none), pl.Boolean: (bool, none),
+    }  # fmt: skip
+    return {key: known.get(type(kind), (none,)) for key, kind in SCHEMAS[name].items()}
 
 
 def _column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:

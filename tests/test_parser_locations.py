@@ -118,10 +118,45 @@ def test_what_is_no_map(text: str) -> None:
     assert taken == []
 
 
+def maps(*texts: str) -> pl.DataFrame:
+    """A file for each."""
+    return pl.concat(lines(text).with_columns(file=pl.lit(f"{number}")) for number, text in enumerate(texts))
+
+
 def test_maps_of_many_nodes_are_cut_together_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_topology, "_ALL", 5)
     text = "SwitchName=leaf1 Nodes=n[1-4]"
-    maps = pl.concat(lines(text).with_columns(file=pl.lit(name)) for name in ("a", "b"))
-    made = slurm_topology.PARSER.parse(maps)
+    made = slurm_topology.PARSER.parse(maps(text, text.replace("leaf1", "leaf2"), text))
     assert made["locations"]["host"].to_list() == ["n1", "n2", "n3", "n4", "n1"]
-    assert made["unread"].select("file", "reason").rows() == [("b", "a map of more than 1 hosts and switches was cut")]
+    assert made["unread"].select("file", "reason").rows() == [("1", "a map of more than 1 hosts and switches was cut")]
+    assert made["claimed"]["file"].to_list() == ["0", "1", "2"]  # the third says what the first does
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SwitchName=s{n} Nodes=n[1-99999]",
+        "SwitchName=s{n} Nodes=n[1-99999],n[1-99999],n[1-99999]",
+        "SwitchName=s{n} Nodes=n[1-999][1-999][1-999]",
+        "SwitchName=s{n} Nodes=n[1-99],n[1-99],n[1-99],n[1-99],n[1-99]",
+        "SwitchName=s{n} Switches=s[0-99999]",
+        "SwitchName=s{n} Switches=s{m}",
+    ],
+    ids=["a range", "again", "brackets", "repeated", "all", "a chain"],
+)
+def test_a_few_bytes_that_name_a_million_hosts_cost_what_a_few_bytes_may(text: str) -> None:
+    one = "SwitchName=s99 Nodes=n[1-90000]\n" + "\n".join(text.format(n=n, m=n + 1) for n in range(100))
+    made = slurm_topology.PARSER.parse(maps(*(f"# {n}\n{one.replace('=s', f'=t{n}')}" for n in range(20))))
+    assert made["locations"].height <= 310_000
+    assert 0 < made["unread"].height <= 20
+
+
+def test_a_map_of_a_large_fabric_is_read_whole() -> None:
+    leaves = "".join(f"SwitchName=leaf{n} Nodes=n[{16 * n:04d}-{16 * n + 15:04d}]\n" for n in range(256))
+    spines = "".join(f"SwitchName=spine{n} Switches=leaf[0-255]\n" for n in range(16))
+    made = slurm_topology.PARSER.parse(lines(leaves + spines))
+    assert (made["locations"].height, made["unread"].height) == (17 * 4096, 0)
+
+
+def test_of_several_brackets_the_last_counts_fastest() -> None:
+    assert host_list("r[1-2]n[1-3],x[1-2][5-6]", 8) == ["r1n1", "r1n2", "r1n3", "r2n1", "r2n2", "r2n3", "x15", "x16"]

@@ -176,8 +176,14 @@ class AnomalyWindow:
 
     def _is_before_launch(self, moment: Moment) -> bool:
         """Is it older than all that the launcher's processes printed by more than any zone?"""
+        printed = self._first_printed_ns
+        return moment.basis != "boot" and printed is not None and moment.time_ns < printed - _ZONES_NS - _HOUR_NS
+
+    @cached_property
+    def _first_printed_ns(self) -> int | None:
+        """When the launcher's processes first printed."""
         printed = self._tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
-        return moment.basis != "boot" and isinstance(printed, int) and moment.time_ns < printed - _ZONES_NS - _HOUR_NS
+        return printed if isinstance(printed, int) else None
 
     def _against(self, moment: Moment, begun: Moment) -> Literal["before", "unknown", "old", "late"]:
         ns, sure = self._distance(moment, begun)

@@ -2,21 +2,22 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.model.ref import Ref
+from forensics.model.told import FEW, has_kind
 
 Row = Mapping[str, Any]
-_AT_ONCE = 1000  # rows
 
 
 def of_kinds(events: pl.DataFrame, *kinds: str) -> pl.DataFrame:
     """Events of these kinds, by place; of kinds that a log may hold by the ten thousand, read no row that you need not."""
-    if events.height <= _AT_ONCE and not {*kinds} & {*events["kind"].to_list()}:
-        return events.clear()  # told without a question to polars, of which an analysis asks hundreds
+    if events.height <= FEW and not has_kind(events, *kinds):
+        return events.clear()
     found = events.filter(pl.col("kind").is_in(kinds))
     return found.sort("file", "line", "record", "kind", maintain_order=True) if found.height else found
 
@@ -34,10 +35,15 @@ def _number(digits: str) -> int | float:
 _DETAIL = json.JSONDecoder(parse_int=_number)
 
 
-def detail(row: Row) -> dict[str, Any]:
+def detail(row: Row) -> Mapping[str, Any]:
     """The JSON object of an event's `detail`; empty where there is none. What 64 bits do not hold is no integer."""
+    return _decoded(row["detail"] or "{}")
+
+
+@lru_cache(maxsize=1024)  # a record of hardware is asked by several properties, one after another
+def _decoded(text: str) -> Mapping[str, Any]:
     try:
-        found = _DETAIL.decode(row["detail"] or "{}")
+        found = _DETAIL.decode(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from forensics.facts.recovered_errors import unrecovered
+from parsers.literals import slim
 from parsers.patterns import regex
 from parsers.tables import TableName, spelled, stack_frames
 
@@ -120,7 +121,7 @@ def groups_of(
     )
 
 
-_AT_ONCE = 64  # ranks
+_AT_ONCE = 32  # ranks
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
@@ -135,7 +136,7 @@ def entries(
     of, counts = of.with_columns(pl.col("group", "desc").cast(pl.Categorical)), _counts(tables, dumps)
     chosen = dumps.with_columns(pl.col("file").cast(pl.Categorical))
     judged = pl.concat([_judged(part, of, counts) for part in _some_ranks(tables["operations"], chosen)])
-    return _without_errors(judged, groups, tables["events"]).drop("_counted")
+    return slim(_without_errors(judged, groups, tables["events"]).drop("_counted"))
 
 
 def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -9,6 +9,7 @@ Nobody is accused by this: devices differ, and one that works for others, or is 
 apart, too. `interval_s`: a scrape every so many seconds shows nothing that is shorter.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from statistics import median
@@ -217,7 +218,8 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
             yield from _told(quantity, effect, series, grown, far)
     elif quantity == "last_xid":
         last = [float(part["value"][-1]) for _, part in series]
-        alone = [value > 0 and last.count(value) <= _COMMON * len(last) for value in last]
+        counts = Counter(last)
+        alone = [value > 0 and counts[value] <= _COMMON * len(last) for value in last]
         yield from _told(quantity, "fails", series, last, alone)
 
 

@@ -106,7 +106,7 @@ def _init(row: Row, head: re.Match[str], init: re.Match[str], body: str) -> dict
     device = pairs.get("deviceLogicId", "")
     return reporter(row) | {
         "pid": int(head["pid"]), "group_rank": int(init["rank"] or init["rank2"]), "size": int(init["size"] or init["size2"]),
-        "group": pairs.get("identifier"), "device_index": int(device) if device.isdigit() else None, "time": _when(head),
+        "group": pairs.get("identifier"), "device_index": int(device) if device.isascii() and device.isdigit() else None, "time": _when(head),
     }  # fmt: skip
 
 
@@ -161,8 +161,8 @@ def _operation(row: Row, head: re.Match[str], entry: re.Match[str], body: str) -
         "backend": "hccl",
         "is_p2p": kind in ("send", "recv"),
         "kind": kind,
-        "peer": int(peer) if peer and peer.isdigit() and len(peer) < 10 else None,
-        "root": int(root) if root and root.isdigit() and len(root) < 10 else None,
+        "peer": int(peer) if peer and peer.isascii() and peer.isdigit() and len(peer) < 10 else None,
+        "root": int(root) if root and root.isascii() and root.isdigit() and len(root) < 10 else None,
         "input_sizes": f"[[{pairs['count']}]]" if pairs.get("count", "").isdigit() else None,
         "input_dtypes": json.dumps([pairs["dataType"]]) if "dataType" in pairs else None,
         "state": "scheduled",

@@ -267,7 +267,7 @@ def _numbers(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.replace(" ", "").split(","):
         first, _, last = part.partition("-")
-        if first.isdigit() and len(first) < 10:
-            end = int(last) if last.isdigit() and len(last) < 10 else int(first)
+        if first.isascii() and first.isdigit() and len(first) < 10:
+            end = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else int(first)
             numbers.extend(range(int(first), min(end, int(first) + _MOST_LISTED) + 1))
     return numbers[:_MOST_LISTED]

@@ -28,7 +28,8 @@ _ROW = regex(r"^(?P<kind>GPU(?:-I|-CI)?|Switch|Link|CPU|Core)\s+(?P<id>[\d/]{1,1
 
 def accepts(_path: str, head: bytes) -> bool:
     """By its header."""
-    return re.search(rb"(?m)^# ?Entity\s+[A-Z]", head[:4096]) is not None
+    start = head[:4096]
+    return b"Entity" in start and re.search(rb"(?m)^# ?Entity\s+[A-Z]", start) is not None
 
 
 def parse(source: Source) -> Tables:
@@ -61,7 +62,7 @@ def _metrics(
     kind: str, number: str, names: list[str], values: list[str], place: dict[str, Any]
 ) -> list[dict[str, Any]]:
     prefix = "dcgm" if kind == "GPU" else f"dcgm/{kind.lower()}/{number}"
-    device = {"device_index": int(number) if kind == "GPU" and number.isdigit() else None}
+    device = {"device_index": int(number) if kind == "GPU" and number.isascii() and number.isdigit() else None}
     return [
         place | device | {"metric": f"{prefix}/{name.lower()}", "value": real(value), "text": value}
         for name, value in zip(names, values, strict=True)

@@ -142,7 +142,7 @@ class _Reader:
         severity = detail.pop("severity", severity)
         if found["instance"].strip():
             detail["instance"] = found["instance"].strip()
-        pid = int(process["pid"]) if process and process["pid"].isdigit() else None
+        pid = int(process["pid"]) if process and process["pid"].isascii() and process["pid"].isdigit() else None
         known = {"code": f"xid:{code}", "severity": severity, "pid": pid}
         address = _pci(found["pci"])
         self._event(row, "gpu_error", address, **known, detail=json.dumps(detail | {"message": rest[:500]}))

@@ -211,7 +211,7 @@ def _shown(value: str | None) -> str | None:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\b\d{1,9}\b", text)]
+    return [int(number) for number in re.findall(r"\b[0-9]{1,9}\b", text)]
 
 
 def _signal_name(number: int) -> str:

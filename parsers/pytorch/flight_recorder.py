@@ -291,7 +291,11 @@ def _groups_of_ids(dump: _Dump) -> dict[int, tuple[str | None, str | None]]:
                 seen[number] = pair
     ids = sorted(number for key in dump.part("pg_status") if (number := int_or_none(key)) is not None)
     config = dump.part("pg_config")
-    names = [name for name in config if isinstance(name, str) and name.isdigit() and int_or_none(name) is not None]
+    names = [
+        name
+        for name in config
+        if isinstance(name, str) and name.isascii() and name.isdigit() and int_or_none(name) is not None
+    ]
     if len(ids) != len(config) or len(names) != len(config):
         return seen
     aligned = {
@@ -409,4 +413,4 @@ def _text(value: object) -> str | None:
     return value[:MAX_TEXT] if isinstance(value, str) and value else None
 
 
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=64)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=24)

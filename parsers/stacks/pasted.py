@@ -171,7 +171,7 @@ def _pid(thread: _Thread, is_main: bool) -> int | None:
     own = thread.thread
     if thread.pid is not None or not is_main or thread.source == "faulthandler" or own is None:
         return thread.pid
-    return int(own) if own.isdigit() and len(own) <= len(str(1 << 32)) else None
+    return int(own) if own.isascii() and own.isdigit() and len(own) <= len(str(1 << 32)) else None
 
 
 PARSER = LineParser(

@@ -92,8 +92,8 @@ class _Reader:
         is_default = _OTHER_GROUP.search(text) is None
         said = {found["name"]: found["value"].strip() for found in _OPTION.finditer(text, begin)}
         rank, size = said.pop("global rank", ""), said.pop("size", "")
-        if rank.isdigit() and len(rank) < 10:
-            world = int(size) if is_default and size.isdigit() and len(size) < 10 else None
+        if rank.isascii() and rank.isdigit() and len(rank) < 10:
+            world = int(size) if is_default and size.isascii() and size.isdigit() and len(size) < 10 else None
             claim = {name: value for name, value in reporter(row).items() if name in ("host", "file", "line")}
             self.ranks.append(claim | {"rank": int(rank), "world_size": world, "how": "process group options"})
             if (group := GROUP.search(text, 0, begin)) and size.isdigit() and len(size) < 10:
