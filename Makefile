@@ -3,9 +3,9 @@
 #   make demo    analyze one of the samples and write demo/incident.html
 #   make test    all tests
 #   make check   format, lint, strict types
-#   make bench   whole commands beside importing polars, the speed of reading beside ripgrep (which must be there), of
-#                flight records beside torchfrtrace (where PyTorch is), and of tensor statistics beside DuckDB
-#                (DUCKDB=an interpreter that has it); MB=256 RANKS=64 for a short run, RANKS=1024 for a long one
+#   make bench   speed and memory beside yardsticks (ripgrep and zstd where they are, DUCKDB=an interpreter that has it,
+#                TORCHFRTRACE=the program that comes with PyTorch), a table with what must be reached: half an hour;
+#                PART=0.05 for small inputs, LONG=1 for 10,240 ranks too, ONLY=text for some rows
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
 #   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
@@ -33,13 +33,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE ?= data_loader_stall
-MB ?= 2048
 N ?= 1000
 SECONDS ?= 600
 INPUTS ?= 1000000
 FAMILY ?=
 SEED ?= 1
-RANKS ?= 128
+PART ?= 1
+LONG ?=
+ONLY ?=
+TORCHFRTRACE ?=
 DUCKDB ?= $(BIN)/python
 TORCH ?= torch
 TORCH_VENV := .venv-torch
@@ -77,10 +79,8 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)
-	$(BIN)/python benchmarks/bench_scan.py --mb $(MB)
-	$(BIN)/python benchmarks/bench_whole.py
-	$(BIN)/python benchmarks/bench_flight_records.py --ranks $(RANKS)
-	$(BIN)/python benchmarks/bench_numerics.py .bench/tensor_stats_$(RANKS) --ranks $(RANKS) --lines 16 --wide 10240 --duckdb $(DUCKDB)
+	$(BIN)/python benchmarks/scale.py --part $(PART) $(if $(LONG),--long) --duckdb $(DUCKDB) --only "$(ONLY)" \
+	  $(if $(TORCHFRTRACE),--torchfrtrace $(TORCHFRTRACE))
 
 bench-accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --incidents $(N) $(if $(EVIDENCE),--evidence $(EVIDENCE))

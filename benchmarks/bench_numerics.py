@@ -25,7 +25,7 @@ import json, resource, time
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({"s": time.perf_counter() - begin, "cpu": used.ru_utime + used.ru_stime, "mb": used.ru_maxrss / 1024, "said": said}))
 """
-_DUCKDB = """
+DUCKDB = """
 import sys, time; begin = time.perf_counter()
 import duckdb
 base = duckdb.connect(); base.execute(f"SET threads = {sys.argv[2]}"); base.execute("SET enable_progress_bar = false")
@@ -35,12 +35,12 @@ rows = base.execute(f'''
 ''').fetchall()
 said = [len(rows), min(key >> 40 for _, key in rows)]
 """
-_DUCKDB_LINES = (
-    _DUCKDB.replace("read_parquet", "read_json")
+DUCKDB_LINES = (
+    DUCKDB.replace("read_parquet", "read_json")
     .replace("*.parquet', file_row_number = true", "*.jsonl', format = 'newline_delimited'")
     .replace("file_row_number", "seq")
 )
-_FIRST = """
+FIRST = """
 import sys, time; begin = time.perf_counter()
 from pathlib import Path
 import polars as pl
@@ -49,7 +49,7 @@ lazy = pl.scan_parquet(sorted(Path(sys.argv[1]).glob("*.parquet")))
 rows = first_bad(lazy, lazy.collect_schema())
 said = [rows.height, rows["step"].min()]
 """
-_WHOLE = """
+WHOLE = """
 import sys, time; begin = time.perf_counter()
 from forensics.analyze import analyze
 report = analyze(sys.argv[1])
@@ -124,13 +124,13 @@ def main(
     if not peer:
         print(f"no duckdb in {duckdb_python}: its line and the ratios are left out (--duckdb PYTHON)")
     rows = make(folder, ranks, steps, modules, files)
-    codes = {"first bad row of each rank": (sys.executable, _FIRST), "whole causal answer": (sys.executable, _WHOLE)}
-    compare(folder, f"{rows:,} rows", codes | ({_PEER: (duckdb_python, _DUCKDB)} if peer else {}), threads, repeat)
+    codes = {"first bad row of each rank": (sys.executable, FIRST), "whole causal answer": (sys.executable, WHOLE)}
+    compare(folder, f"{rows:,} rows", codes | ({_PEER: (duckdb_python, DUCKDB)} if peer else {}), threads, repeat)
     if lines:
         written = folder.with_name(f"{folder.name}_lines_{lines}")  # beside it: the folder is read whole
         rows = make_lines(written, lines, 30, 500)
-        codes = {"whole causal answer": (sys.executable, _WHOLE)}
-        codes |= {_PEER: (duckdb_python, _DUCKDB_LINES)} if peer else {}
+        codes = {"whole causal answer": (sys.executable, WHOLE)}
+        codes |= {_PEER: (duckdb_python, DUCKDB_LINES)} if peer else {}
         compare(written, f"{rows:,} rows in JSON Lines", codes, threads, repeat)
     if wide:
         columns = folder.with_name(f"{folder.name}_wide_{wide}")

@@ -95,7 +95,7 @@ def read_lines(parser: LineParser, sources: Sequence[Source]) -> tuple[str | Non
     candidates, reached = Candidates([parser]), 0
     for source in sources:
         scanned = scan(source.open(), [parser])
-        reached += len(scanned.texts)
+        reached += len(scanned.found)
         candidates.add(source, scanned, prefixes.Habits(2026))
     for _, tables in candidates.parse():
         for reason in tables["unread"]["reason"] if "unread" in tables else ():

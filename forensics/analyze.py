@@ -33,7 +33,7 @@ from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
 from forensics.words import views as words
-from parsers import PARSERS, Evidence, joined, read
+from parsers import Evidence, joined, read
 from parsers.ledger import Progress
 from parsers.parser import Parser
 
@@ -154,7 +154,7 @@ def analyze(
     tolerances: Mapping[str, str | float] | None = None,
     expect: Mapping[str, str | float] | None = None,
     past: Past = NO_PAST,
-    parsers: Sequence[Parser] = PARSERS,
+    parsers: Sequence[Parser] | None = None,
     detectors: Sequence[Detector] = DETECTORS,
     progress: Progress | None = None,
 ) -> Report:

@@ -289,7 +289,8 @@ def case_of(
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_aborted(with_task_exits(whole, job, seen, identity))
-    whole = with_recovered(with_group_ends(whole))
+    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = with_recovered(with_group_ends(whole), told, seen)
     return Case(
         whole,
         attempt,

@@ -11,13 +11,14 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 from zipfile import ZipInfo
 
 import msgspec
 import zstandard
 
 from parsers.limits import Share
+from parsers.zstd_blocks import LONGEST_HEADER, ZSTD, parts
 
 BLOCK = 1 << 20
 RATIO = 1000  # unfolded : folded bytes …
@@ -28,13 +29,14 @@ MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an o
 
 _MAGIC = (
     (b"\x1f\x8b\x08", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (ZSTD, "zstd"),
     *((bytes((number, 0x2A, 0x4D, 0x18)), "zstd") for number in range(0x50, 0x60)),  # a frame to skip (RFC 8878, 3.1.2)
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
+_MAGICS = tuple(magic for magic, _ in _MAGIC)
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
 ZIP_END = 22  # bytes of the end record before its comment
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -61,9 +63,8 @@ class Inflate(Protocol):
 
 def kind(head: bytes) -> str | None:
     """gzip, zstd, bzip2, xz, zip, tar or None, by the first 512 bytes."""
-    for magic, name in _MAGIC:
-        if head.startswith(magic):
-            return name
+    if head.startswith(_MAGICS):
+        return next(name for magic, name in _MAGIC if head.startswith(magic))
     return "tar" if is_tar(head) else None
 
 
@@ -132,7 +133,7 @@ class Unfolded(io.RawIOBase):
         self._start = folded.tell() if folded.seekable() else None
         self._source = _Counting(folded)
         self._chunks = _chunks(name, self._source)
-        self._pending = b""
+        self._pending = memoryview(b"")
         self._out = 0
         self.loss: str | None = None
 
@@ -141,7 +142,7 @@ class Unfolded(io.RawIOBase):
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
         if not self._pending:
-            self._pending = self._next()
+            self._pending = memoryview(self._next())
         taken = self._pending[: len(buffer)]
         self._pending = self._pending[len(taken) :]
         buffer[: len(taken)] = taken
@@ -171,7 +172,7 @@ class Unfolded(io.RawIOBase):
     def _carefully(self, start: int) -> Iterator[bytes]:
         """From the start again, and what was not given yet, in pieces of BLOCK bytes: whoever peeks sees a header whole."""
         self._source.inner.seek(start)
-        self._source = _Counting(self._source.inner, fine_from=self._source.before)
+        self._source = _Counting(self._source.inner, fine_from=self._source.before - LONGEST_HEADER)
         skip, held, chunks = self._out, bytearray(), _chunks(self._name, self._source)
         problem: Exception | None = None
         while problem is None:
@@ -205,11 +206,16 @@ class _Counting:
         self.count = self.before = 0
         self._fine_from = fine_from
 
+    @property
+    def is_fine(self) -> bool:
+        return self._fine_from is not None
+
     def read(self, size: int) -> bytes:
         if self._fine_from is not None:
             size = max(1, min(size, self._fine_from - self.count))
         data = self.inner.read(size)
-        self.before = self.count
+        if data:
+            self.before = self.count
         self.count += len(data)
         return data
 
@@ -222,16 +228,17 @@ def _zstd(source: _Counting) -> Iterator[bytes]:
     # 128 MiB: the largest window that `zstd --long` asks for by default; more would be memory in a stranger's hand
     engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     start = partial(engine.decompressobj, write_size=1 << 15)  # what is unfolded at a time: more is cleared for nothing
-    rest, frame = b"", start()
-    begun = False
-    while data := rest or source.read(1 << 12):  # little: these may unfold to 128 MiB
-        begun = True
-        out = frame.decompress(data)
-        if out:
-            yield out
-        rest = b""
-        if frame.eof:
-            rest, frame, begun = frame.unused_data, start(), False
+    frame, begun = start(), False
+    for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else parts(source):
+        rest = part
+        while rest:
+            begun = True
+            out = frame.decompress(rest)
+            if out:
+                yield out
+            rest = b""
+            if frame.eof:
+                rest, frame, begun = frame.unused_data, start(), False
     if begun:
         raise EOFError("the end is missing")
 
@@ -315,6 +322,11 @@ class Forward:
         self.at += len(data)
         return data
 
+    def readinto(self, buffer: memoryview) -> int:
+        got = cast(io.BufferedReader, self._stream).readinto(buffer)
+        self.at += got
+        return got
+
     def behind(self) -> str:
         """How many bytes are left, zeros before them aside; "" where none are. Reads BEHIND bytes at most."""
         stop, begin = self.at + BEHIND, None
@@ -363,7 +375,7 @@ def walk_tar(stream: Forward) -> Iterator[Entry]:
             at += _padded(info.size)
             continue
         entry = _entry(info, pax, at)
-        pax = {key: value for key, value in pax.items() if key.startswith("global ")}
+        pax = {key: value for key, value in pax.items() if key.startswith("global ")} if pax else pax
         yield entry
         if info.type in _BODILESS:
             claimed = _padded(entry.size)
@@ -375,15 +387,23 @@ def _padded(size: int) -> int:
     return -(-size // 512) * 512
 
 
-def _header(block: bytes) -> tarfile.TarInfo:
+class _Header(msgspec.Struct):
+    """What a tar header says."""
+
+    name: str
+    size: int
+    type: bytes
+    linkname: str
+
+
+def _header(block: bytes) -> _Header:
     """What is needed of a header; ValueError where it is none. Its sum decides: owner, mode, time and device may be odd."""
     told, others = _number(block[148:156]), block[:148] + b" " * 8 + block[156:]
     if told != sum(others) and told != sum(others) - 256 * sum(
         byte > 127 for byte in others
     ):  # old ones add signed bytes
         raise ValueError("bad checksum")
-    info = tarfile.TarInfo(_text(block[:100]))
-    info.size, info.type, info.linkname = _number(block[124:136]), block[156:157], _text(block[157:257])
+    info = _Header(_text(block[:100]), _number(block[124:136]), block[156:157], _text(block[157:257]))
     if info.type == tarfile.AREGTYPE and info.name.endswith("/"):  # as before there was a type for it
         info.type = tarfile.DIRTYPE
     if (prefix := _text(block[345:500])) and info.type not in tarfile.GNU_TYPES:
@@ -402,7 +422,7 @@ def _number(field: bytes) -> int:
     return int(field.partition(b"\x00")[0].strip() or b"0", 8)
 
 
-def _extend(pax: dict[str, str], info: tarfile.TarInfo, data: bytes) -> None:
+def _extend(pax: dict[str, str], info: _Header, data: bytes) -> None:
     if info.type == tarfile.GNUTYPE_LONGNAME:
         pax["path"] = data.rstrip(b"\x00").decode("utf-8", "surrogateescape")
     elif info.type == tarfile.GNUTYPE_LONGLINK:
@@ -423,7 +443,9 @@ def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
         data = data[length:]
 
 
-def _entry(info: tarfile.TarInfo, pax: dict[str, str], at: int) -> Entry:
+def _entry(info: _Header, pax: dict[str, str], at: int) -> Entry:
+    if not pax and info.type == tarfile.REGTYPE:  # most are
+        return Entry(info.name, "file", info.size, at, info.linkname)
     size = pax.get("size", pax.get("global size", ""))
     length = int(size) if size.isascii() and size.isdigit() and len(size) < 16 else info.size
     sparse = info.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse") for key in pax)

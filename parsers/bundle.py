@@ -1,15 +1,17 @@
 """A bundle, whatever it is packed in → its members as parser.Source streams, sorted by path.
 
-Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-`` (any
-of these on standard input). Members are read in place; what cannot be (a compressed tar, standard input) goes to members.Spill. A compressed
-single member (``x.log.gz``) opens unfolded under its own name; an archive inside becomes a folder of its name,
-limits.nesting deep. What all of it may cost together is in limits.py.
+Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-``
+(any of these on standard input). Members are read in place; of what cannot be (a compressed tar, standard input), logs are
+scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded
+under its own name; an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
+in limits.py.
 
 Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
 """
 
 import io
 import os
+import re
 import stat
 import sys
 import zipfile
@@ -19,21 +21,37 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from parsers import archives, remote
 from parsers.limits import Budget, Limits, Share
-from parsers.members import Replayed, Spill, open_file, open_slice, open_unfolded, open_zipped
-from parsers.parser import Source
+from parsers.members import (
+    Going,
+    Passing,
+    Replayed,
+    Spill,
+    open_file,
+    open_kept,
+    open_slice,
+    open_unfolded,
+    open_zipped,
+)
+from parsers.parser import HEAD_BYTES, Source
 from parsers.path_hints import hints
+from parsers.patterns import regex
+from parsers.stamps import YEAR_BYTES
+
+if TYPE_CHECKING:
+    from parsers.ahead import Ahead
 
 _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
 # What opening or reading a member may raise.
 STREAM_ERRORS = (OSError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
 
+_PLAIN = regex(r"(?:\w[\w.-]*/)*\w[\w.-]*", re.ASCII)  # a name that is a path inside the bundle as it stands
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a file of a folder may have become a link since it was listed
 
 
@@ -48,12 +66,22 @@ class Bundle(msgspec.Struct):
     sources: list[Source] = msgspec.field(default_factory=list)
     unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of the table `unread`
     budget: Budget = msgspec.field(default_factory=Budget)
+    ahead: "Ahead | None" = None  # who scans logs while they go by
+    _paths: set[str] = msgspec.field(default_factory=set)
     _spill: Spill = msgspec.field(default_factory=Spill)
 
     @property
     def is_full(self) -> bool:
         """Whether as many members were met as the limit allows."""
         return len(self.sources) + len(self.unread) >= self.budget.limits.members
+
+    def add(self, source: Source) -> None:
+        self.sources.append(source)
+        self._paths.add(source.path)
+
+    def has(self, path: str) -> bool:
+        """Whether a member was called that before."""
+        return path in self._paths
 
     def close(self) -> None:
         self._spill.close()
@@ -65,10 +93,11 @@ class Bundle(msgspec.Struct):
         self.close()
 
 
-def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None) -> Bundle:
-    """The bundle at `path`, "-" for standard input. Raises BundleError."""
+def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahead: "Ahead | None" = None) -> Bundle:
+    """The bundle at `path`, "-" for standard input. `ahead`: who scans logs that go by. Raises BundleError."""
     text = os.fspath(path)
-    bundle = Bundle("stdin" if text == "-" else Path(os.path.abspath(text)).name, budget=Budget(limits or Limits()))
+    name = "stdin" if text == "-" else Path(os.path.abspath(text)).name
+    bundle = Bundle(name, budget=Budget(limits or Limits()), ahead=ahead)
     try:
         _fill(bundle, text)
     except OSError as error:
@@ -145,22 +174,25 @@ def _stream_members(bundle: Bundle, prefix: str, name: str, stream: io.BufferedR
     if kind == "tar":
         _stream_tar(bundle, prefix, name, stream, depth)
     else:
-        size, opener = bundle._spill.keep(stream, None)
-        if size:
-            bundle.sources.append(_source(name, size, opener))
+        source = _passed(bundle, name, stream, None)
+        if source.size:
+            bundle.add(source)
     if loss := archives.loss_of(cast(BinaryIO, stream)):
         _list(bundle, prefix.rstrip("/") or name, loss)
 
 
 def _expand(bundle: Bundle, source: Source, depth: int) -> None:
     """A member: itself, or the members of the archive that it is."""
+    if source.seen is not None:
+        bundle.add(source)
+        return
     head = _head(bundle, source)
     if head is None:
         return
     kind = archives.kind(head) or _unpacks_itself(source)
     prefix = "" if depth == 0 else source.path + "/"
     if depth > bundle.budget.limits.nesting or kind is None:
-        bundle.sources.append(source)
+        bundle.add(source)
         return
     try:
         if kind in archives.COMPRESSED:
@@ -197,7 +229,7 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
     with opener() as stream:
         inner = stream.read(512)
     if not archives.is_tar(inner):
-        bundle.sources.append(replace(source, open=opener))
+        bundle.add(replace(source, open=opener))
         return
     with cast(io.BufferedReader, opener()) as stream:
         _stream_members(bundle, prefix, source.path, stream, depth)
@@ -206,13 +238,17 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
 def _tar_members(bundle: Bundle, prefix: str, source: Source, depth: int) -> None:
     """A tar that can be read in place."""
     with source.open() as stream:
-        for entry in archives.walk_tar(archives.Forward(stream)):
+        forward = archives.Forward(stream)
+        for entry in archives.walk_tar(forward):
             path = prefix + _clean(entry.name)
             if _taken(bundle, entry, path):
-                opener = partial(open_slice, source.open, entry.offset, entry.size)
+                opener: Callable[[], BinaryIO] = partial(open_slice, source.open, entry.offset, entry.size)
                 error = None
                 if entry.offset + entry.size > source.size:
                     error = f"cut short: {max(0, source.size - entry.offset)} of {entry.size} bytes"
+                elif bundle._spill.has_room(entry.size):
+                    got, kept = bundle._spill.keep(forward, entry.size)
+                    opener = kept if got == entry.size else opener
                 _expand(bundle, _source(path, entry.size, opener, error), depth + 1)
 
 
@@ -222,11 +258,36 @@ def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReade
         for entry in archives.walk_tar(forward):
             path = prefix + _clean(entry.name)
             if _taken(bundle, entry, path):
-                size, opener = bundle._spill.keep(forward, entry.size)
-                error = None if size == entry.size else f"cut short: {size} of {entry.size} bytes"
-                _expand(bundle, _source(path, size, opener, error), depth + 1)
+                _expand(bundle, _passed(bundle, path, forward, entry.size), depth + 1)
     except (archives.TarError, OSError) as error:
         _list(bundle, prefix.rstrip("/") or name, str(error))
+
+
+def _passed(bundle: Bundle, path: str, stream: Going, size: int | None) -> Source:
+    """A member that can be read only once, of `size` bytes, or up to the end where None: scanned now, or kept."""
+    if bundle.ahead is not None and (size is None or size >= bundle.ahead.least) and not bundle.has(path):
+        stream = Passing(stream, size)
+        if (source := _seen(bundle.ahead, path, stream, size)) is not None:
+            return source
+    got, opener = bundle._spill.keep(stream, size)
+    return _source(path, got, opener, _cut(got, size))
+
+
+def _seen(scanning: "Ahead", path: str, stream: Passing, size: int | None) -> Source | None:
+    """A log that was scanned as it went by; None where it must be kept."""
+    head = stream.peek(HEAD_BYTES)
+    if len(head) < HEAD_BYTES or archives.kind(head[:512]) or path.lower().endswith(".zip"):
+        return None
+    seen = scanning.see(_source(path, 0, partial(open_kept, b"")), stream)
+    if seen is None:
+        return None
+    stream.drain()
+    opener = partial(open_kept, head[:YEAR_BYTES])
+    return replace(_source(path, stream.count, opener, _cut(stream.count, size)), seen=seen)
+
+
+def _cut(got: int, size: int | None) -> str | None:
+    return None if size in (None, got) else f"cut short: {got} of {size} bytes"
 
 
 def _taken(bundle: Bundle, entry: archives.Entry, path: str) -> bool:
@@ -331,6 +392,8 @@ def _list(bundle: Bundle, path: str, reason: str, lost: int | None = None) -> No
 
 def _clean(name: str) -> str:
     """A member's name as a path inside the bundle: no root, no way up."""
+    if _PLAIN.fullmatch(name):
+        return name
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return _printable("/".join(parts)) or "unnamed"
 

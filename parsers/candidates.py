@@ -4,26 +4,32 @@ A call of a parser costs the same for one line as for a thousand, so files share
 tried alone, then each half of its lines, and so on: only the lines that it fails on are lost.
 """
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
+from msgspec.structs import astuple
 
 from parsers import prefixes, tasks
 from parsers.bounds import bounded
+from parsers.gathered import Found, Scanned
+from parsers.literals import slim
 from parsers.parser import LINES, LineParser, Source
-from parsers.scan import Scanned
 from parsers.tables import SCHEMAS, Tables, spelled, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
+_PLACES = 64  # at which texts begin in their lines
 AT_ONCE = 8192  # lines that are objects at a time; then they are rows of a frame
 FAILURES = 50  # lines looked for one by one on which a parser fails; beyond these, a stretch is lost whole
 # What a parser with a defect raises; the panic of a library below polars is no Exception.
 DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicException)
 
 _PLACE = ["file", "line"]
-_SAID = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
+_SAID = prefixes.Line.__struct_fields__[:8]  # up to time_basis
 
 
 class Candidates:
@@ -36,8 +42,8 @@ class Candidates:
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in LINES if name != "hit"}
-        self._rows: list[list[int]] = [[] for _ in self.parsers]
-        self._hits: list[list[bool]] = [[] for _ in self.parsers]
+        self._rows = [array("I") for _ in self.parsers]
+        self._hits = [bytearray() for _ in self.parsers]
         self._lines = self._bytes = 0
 
     def add(
@@ -45,33 +51,32 @@ class Candidates:
     ) -> bool:
         """Take the candidates of a file; `scanned` no longer holds them afterwards. → whether the tasks that its lines
         name, those of `others` that were read elsewhere included, are ranks."""
-        texts = scanned.texts
-        places = sorted(texts)
-        index = dict(zip(places, range(self._lines, self._lines + len(places)), strict=True))
-        for number, candidates in scanned.candidates.items():
-            self._rows[number].extend([index[place] for place, _, _ in candidates])
-            self._hits[number].extend([is_hit for _, _, is_hit in candidates])
-        scanned.candidates = {}
-        self._lines += len(places)
-        self._bytes += sum(map(len, texts.values()))
+        for number, rows in scanned.rows.items():
+            self._rows[number].extend(map(self._lines.__add__, rows))
+            self._hits[number].extend(scanned.hits[number])
+        found, scanned.found = scanned.found, Found()
+        self._lines += len(found)
+        self._bytes += sum(map(len, found.texts))
         with_task: list[prefixes.Line] = []
-        for at in range(0, len(places), AT_ONCE):
-            with_task += self._take(
-                source, [(line, texts.pop((line, of))) for line, of in places[at : at + AT_ONCE]], habits
-            )
+        for at in range(0, len(found), AT_ONCE):
+            some = slice(at, at + AT_ONCE)
+            with_task += self._take(source, found.lines[some], found.texts[some], habits)
+            found.texts[some] = [b""] * len(found.texts[some])  # its rows are elsewhere now
         tasks_are_ranks = source.rank is None and tasks.are_ranks([*with_task, *others])
         if tasks_are_ranks:
             self._rank_by_task(source)
         return tasks_are_ranks
 
-    def _take(self, source: Source, lines: Sequence[tuple[int, bytes]], habits: prefixes.Habits) -> list[prefixes.Line]:
-        """Some lines of a file, as (number, content), become rows → those that print a task."""
+    def _take(
+        self, source: Source, lines: Sequence[int], texts: Sequence[bytes], habits: prefixes.Habits
+    ) -> list[prefixes.Line]:
+        """Some lines of a file, their numbers and contents, become rows → those that print a task."""
         columns = self._columns
-        raws = [text.decode("utf-8", "replace") for _, text in lines]
+        raws = [text.decode("utf-8", "replace") for text in texts]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
-        for name in _SAID:
-            columns[name].extend([getattr(line, name) for line in stripped])
-        columns["line"].extend([line for line, _ in lines])
+        for name, said in zip(_SAID, zip(*map(astuple, stripped), strict=True), strict=False):
+            columns[name].extend(said)
+        columns["line"].extend(lines)
         columns["raw"].extend(raws)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
@@ -80,8 +85,12 @@ class Candidates:
         return [line for line in stripped if line.task is not None]
 
     def _flush(self) -> None:
-        """Rows become a frame, which takes a fourth of their memory."""
-        self._frames.append(pl.DataFrame(self._columns, schema={name: LINES[name] for name in self._columns}))
+        """Rows become a frame, which takes a fourth of their memory, and less where they are many."""
+        raws, texts = self._columns["raw"], self._columns["text"]
+        raw = pl.Series(raws, dtype=pl.String)
+        made = {name: pl.Series(own, dtype=LINES[name]) for name, own in self._columns.items() if own is not texts}
+        made |= {"raw": raw, "text": _cut(raw, raws, texts)}
+        self._frames.append(slim(pl.DataFrame({name: made[name] for name in self._columns})))
         for values in self._columns.values():
             values.clear()
 
@@ -102,7 +111,7 @@ class Candidates:
         if not self._lines:
             return
         self._flush()
-        whole = pl.concat(self._frames)
+        whole = pl.concat(self._frames, rechunk=True)
         rows, hits = self._rows, self._hits
         self._clear()
         known = [table("claimed", []).select(_PLACE)]  # lines that somebody has read
@@ -110,7 +119,11 @@ class Candidates:
             parser, own = self.parsers[number], rows[number]
             if not own:
                 continue
-            frame = whole[own].with_columns(pl.Series("hit", hits[number], dtype=pl.Boolean)).select(list(LINES))
+            frame = (
+                whole[pl.Series(own, dtype=pl.UInt32)]
+                .with_columns(pl.Series("hit", hits[number]).cast(pl.Boolean))
+                .select(list(LINES))
+            )
             if parser.leftover:
                 frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
             lost: list[dict[str, Any]] = []
@@ -119,6 +132,18 @@ class Candidates:
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}
+
+
+def _cut(raw: pl.Series, raws: Sequence[str], texts: Sequence[str]) -> pl.Series:
+    """`texts` as a column that shares its bytes with `raw`, the column of `raws`: most begin at one of a few places, and of
+    those that are cut at one place polars makes a slice."""
+    by_place: defaultdict[int, list[int]] = defaultdict(list)
+    for at, (whole, text) in enumerate(zip(raws, texts, strict=True)):
+        by_place[len(whole) - len(text) if whole.endswith(text) else -1].append(at)
+    if len(by_place) > _PLACES or -1 in by_place:
+        return pl.Series(texts, dtype=pl.String)
+    parts = [raw.gather(own).str.slice(place) for place, own in by_place.items()]
+    return pl.concat(parts).gather(pl.Series(chain(*by_place.values())).arg_sort()) if parts else raw
 
 
 def _parse(parser: LineParser, frame: pl.DataFrame, lost: list[dict[str, Any]]) -> Iterator[Tables]:

@@ -88,6 +88,10 @@ class DenseReader:
                 made["unread"] = table("unread", [{"file": self._path["file"], "reason": reason}])
         return made
 
+    def memory(self) -> int:
+        """Bytes that what was read takes."""
+        return sum(int(rows.estimated_size()) for form in self._forms for rows in (*form.head, *form.tail))
+
     def parsers(self) -> set[str]:
         """Names of the line parsers in whose place lines were read."""
         return {form.dense.parser for form in self._forms if form.head}

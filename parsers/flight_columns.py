@@ -6,7 +6,7 @@ goes to polars as it is; only where polars objects (a value of the wrong type) i
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import msgspec
@@ -48,6 +48,8 @@ OPERATION_KEYS = (
     "output_dtypes",
     "frames",
 )
+
+_TOLD = tuple(key for key in OPERATION_KEYS if key not in NUMBERS)
 
 _TIMES = {
     "created": "time_created_ns", "started": "time_discovered_started_ns", "completed": "time_discovered_completed_ns",
@@ -96,6 +98,13 @@ def group_of(value: object) -> tuple[str | None, str | None]:
     )
 
 
+def _groups(values: Sequence[Any]) -> list[tuple[str | None, str | None]]:
+    """`group_of` each; of pairs of texts, which they are, each distinct one is looked at once."""
+    if set(map(type, values)) == {tuple} and set(map(type, chain.from_iterable(values))) <= {str}:
+        return list(map({value: group_of(value) for value in set(values)}.__getitem__, values))
+    return list(map(group_of, values))
+
+
 def split_name(value: object) -> tuple[str | None, str | None, int | None]:
     """(backend, kind, group-local peer) of a `profiling_name`: "nccl:send 0->1" → ("nccl", "send", 1)."""
     if not isinstance(value, str) or not value:
@@ -110,18 +119,18 @@ def split_name(value: object) -> tuple[str | None, str | None, int | None]:
 
 def operation_columns(entries: Sequence[Mapping[Any, Any]]) -> tuple[pl.DataFrame, list[str]]:
     """Columns, and notes on what was left out."""
-    values = _transposed(entries)
+    values = _transposed(entries, OPERATION_KEYS)
     told, notes = _told(values, MAX_FRAMES)
     return _whole(pl.DataFrame(told), values), notes
 
 
 def picked_columns(dumps: Sequence[Rows]) -> pl.DataFrame:
     """Columns of dumps of which each is `is_bearable`, one after the other."""
-    values = _transposed([form for rows in dumps for form in rows.forms])
+    values = _transposed([form for rows in dumps for form in rows.forms], _TOLD)
     told, _ = _told(values, MAX_FRAMES * len(dumps))
     firsts = accumulate((len(rows.forms) for rows in dumps), initial=0)
     picks = [pl.Series(rows.picks, dtype=pl.UInt32) + first for rows, first in zip(dumps, firsts, strict=False)]
-    numbers = {key: [value for rows in dumps for value in rows.numbers[key]] for key in NUMBERS}
+    numbers = {key: list(chain.from_iterable(rows.numbers[key] for rows in dumps)) for key in NUMBERS}
     return _whole(pl.DataFrame(told)[pl.concat(picks)], numbers)
 
 
@@ -134,9 +143,9 @@ def is_bearable(rows: Rows) -> bool:
     )
 
 
-def _transposed(entries: Sequence[Mapping[Any, Any]]) -> dict[str, Sequence[Any]]:
-    listed = [list(map(entry.get, OPERATION_KEYS)) for entry in entries]
-    return dict(zip(OPERATION_KEYS, zip(*listed, strict=True), strict=True))
+def _transposed(entries: Sequence[Mapping[Any, Any]], keys: Sequence[str]) -> dict[str, Sequence[Any]]:
+    listed = [list(map(entry.get, keys)) for entry in entries]
+    return dict(zip(keys, zip(*listed, strict=True), strict=True))
 
 
 def _whole(told: pl.DataFrame, counted: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
@@ -161,7 +170,7 @@ def _from_counted() -> dict[str, pl.Expr]:
 
 def _told(values: Mapping[str, Sequence[Any]], most_frames: int) -> tuple[dict[str, pl.Series], list[str]]:
     """Columns of what entries share."""
-    groups = [group_of(value) for value in values["process_group"]]
+    groups = _groups(values["process_group"])
     texts = [value if type(value) is str else None for value in values["profiling_name"]]
     names = {text: split_name(text) for text in set(texts)}
     split = [names[text] for text in texts]
@@ -229,21 +238,20 @@ def _encodable(value: str | None) -> str | None:
 
 
 def _as_json(values: Sequence[Any]) -> pl.Series:
-    """Lists of shapes or type names as JSON text; each distinct object or one-tensor list is looked at once."""
-    known: dict[Any, str | None] = {None: None}
-    texts: list[str | None] = []
-    for value in values:
-        key: Any = id(value)  # all values are alive, so an identity stands for one of them
-        if type(value) is list and len(value) == 1:
-            only = value[0]
-            if type(only) is list and len(only) <= MAX_DIMS and set(map(type, only)) <= {int}:
-                key = tuple(only)
-            elif type(only) is str:
-                key = only
-        if key not in known:
-            known[key] = _json_text(value)
-        texts.append(known[key])
-    return pl.Series(texts, dtype=pl.String)
+    """Lists of shapes or type names as JSON text; each distinct object, empty or one-tensor list is looked at once."""
+    keys: list[Any] = list(map(id, values))  # all values are alive, so an identity stands for one of them
+    short = [at for at, value in enumerate(values) if type(value) is list and len(value) < 2]
+    only = [values[at][0] for at in short if values[at]]
+    kinds = set(map(type, only))
+    is_shape = (
+        kinds == {list} and max(map(len, only)) <= MAX_DIMS and set(map(type, chain.from_iterable(only))) <= {int}
+    )
+    if is_shape or kinds == {str}:
+        plain = iter(map(tuple, only) if is_shape else only)
+        for at in short:
+            keys[at] = next(plain) if values[at] else None
+    known = {key: _json_text(value) for key, value in dict(zip(keys, values, strict=True)).items()}
+    return pl.Series(list(map(known.__getitem__, keys)), dtype=pl.String)
 
 
 def _json_text(value: object) -> str | None:
@@ -278,27 +286,20 @@ def _stacks(values: Sequence[Any], most: int) -> tuple[pl.Series, list[str]]:
     """Stacks as JSON text, innermost frame first, as the dump has them; distinct ones are made once and then gathered."""
     if set(map(type, values)) <= {type(None)}:
         return pl.Series(values, dtype=pl.Categorical), []
-    places: dict[tuple[int, ...], int] = {}
-    stacks: list[str | None] = [None]
-    frames_by_identity: dict[int, tuple[str | None, str | None, int | None]] = {}
-    picks: list[int] = []
-    left = most
-    for value in values:
-        if not isinstance(value, list) or not value or len(value) > left:
-            left -= 0 if not isinstance(value, list) else min(left, len(value))
-            picks.append(0)
-            continue
-        left -= len(value)
-        key = tuple(map(id, value))
-        if key not in places:
-            for frame in value:
-                if id(frame) not in frames_by_identity:
-                    frames_by_identity[id(frame)] = _frame(frame)
-            places[key] = len(stacks)
-            stacks.append(stack_text(frames_by_identity[one] for one in key))
-        picks.append(places[key])
-    notes = [] if left else [f"frames beyond the first {most} were left out"]
-    return pl.Series(stacks, dtype=pl.Categorical).gather(picks), notes
+    totals = list(accumulate(len(value) if isinstance(value, list) else 0 for value in values))
+    is_cut = bool(totals) and totals[-1] > most
+    if is_cut:
+        values = [value if total <= most else None for value, total in zip(values, totals, strict=True)]
+    keys = [tuple(map(id, value)) if isinstance(value, list) else () for value in values]
+    frames: dict[int, tuple[str | None, str | None, int | None]] = {}
+    texts: dict[tuple[int, ...], str | None] = {(): None}
+    for key, value in dict(zip(keys, values, strict=True)).items():
+        if key:
+            frames.update((id(frame), _frame(frame)) for frame in value if id(frame) not in frames)
+            texts[key] = stack_text(map(frames.__getitem__, key))
+    places = dict(zip(texts, range(len(texts)), strict=True))
+    notes = [f"frames beyond the first {most} were left out"] if is_cut else []
+    return pl.Series(list(texts.values()), dtype=pl.Categorical).gather(list(map(places.__getitem__, keys))), notes
 
 
 def _frame(value: object) -> tuple[str | None, str | None, int | None]:

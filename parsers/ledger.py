@@ -16,23 +16,24 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import prefixes, stamps
+from parsers.ahead import Ahead
 from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
+from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import Scanned, is_text, scan, templates
+from parsers.scan import is_page, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
-from parsers.store import kept
+from parsers.stamps import YEAR_BYTES
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
-YEAR_BYTES = 8192
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
 _FILE = pl.col("file").cast(pl.Categorical)
@@ -63,14 +64,13 @@ def read_bundle(
     limits: Limits | None = None,
     year: int | None = None,
 ) -> Evidence:
-    """Read a whole bundle, or the tables that were kept of one. Raises bundle.BundleError where there is nothing to read."""
-    if (evidence := kept(path)) is not None:
-        return evidence
+    """Read a whole bundle. Raises bundle.BundleError where there is nothing to read."""
     with ExitStack() as opened:
-        bundle = opened.enter_context(open_bundle(path, limits))
-        units = list(_units(bundle.sources))
         own = {parser.name for parser in parsers}
         dense = tuple(form for form in forms if form.parser in own)
+        ahead = Ahead(parsers, dense, (limits or Limits()).seconds)
+        bundle = opened.enter_context(open_bundle(path, limits, ahead))
+        units = list(_units(bundle.sources))
         work = partial(
             read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
         )
@@ -138,7 +138,8 @@ def read_unit(
     lines = _lines(tables)
     if by_columns := [report.by_columns for report in reports if report.by_columns]:
         tables = merge([tables, *by_columns])
-    tables["unread"] = pl.concat([tables["unread"], *(_still_refused(report, lines) for report in reports)])
+    refused = [_still_refused(report, lines) for report in reports if not report.refused.is_empty()]
+    tables["unread"] = pl.concat([tables["unread"], *refused])
     counts, sampled = _recognised(lines, reports)
     lost: dict[str, list[int | None]] = {}
     for file, line in tables["unread"].select("file", "line").iter_rows():
@@ -203,7 +204,7 @@ class _Report(msgspec.Struct):
     owner: FileParser | None = None
     is_alone: bool = False  # its owner answers for every line
     own_lines: pl.DataFrame | None = None  # which its owner has read, where line parsers get the others
-    refused: pl.DataFrame = msgspec.field(default_factory=partial(table, "unread", []))  # and which it cannot read
+    refused: pl.DataFrame = table("unread", [])  # and which it cannot read
     parsers: set[str] = msgspec.field(default_factory=set)
     scanned: Scanned | None = None
     time_first: int | None = None
@@ -240,6 +241,12 @@ class _Opened:
 
 def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
+    if source.seen is not None:
+        year = source.seen.year
+        _take_scan(report, source, reading, source.seen.scanned, source.seen.dense, lambda: year)
+        if source.read_error:
+            report.lose(source.read_error)
+        return report
     opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
     source = replace(source, open=opened, lose=opened.lose)
     try:
@@ -248,6 +255,8 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
+    if len(head) < HEAD_BYTES and not opened.losses():
+        source = replace(source, open=partial(BytesIO, head))
     owner = _owner(report, reading, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
@@ -258,9 +267,11 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
         reading.waiting.setdefault(owner, []).append((report, source, opened))
     elif owner is not None:
         _parse_file(report, owner, source)
-    if is_text(head):
+    if owner is None and is_page(head):
+        report.lose("an HTML page: no process of a job prints one; save its text to have that read", bytes=source.size)
+    elif is_text(head):
         seen = replace(source, open=partial(BytesIO, head)) if len(head) < HEAD_BYTES else source
-        _scan_file(report, seen, reading, _own_year(head[:YEAR_BYTES], reading.year), opened.until)
+        _scan_file(report, seen, reading, head, opened.until)
     elif owner is None:
         report.lose("binary, and no parser knows it", bytes=source.size)
     if not waits:
@@ -315,26 +326,41 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
     report.parts.append(found)
 
 
-def _scan_file(report: _Report, source: Source, reading: _Reading, year: int | None, until: float) -> None:
-    is_alone = report.is_alone
-    dense = None if is_alone or not reading.forms else DenseReader(reading.forms, path_columns(source), year)
+def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, until: float) -> None:
+    is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
+    forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
+    year = partial(_own_year, head[:YEAR_BYTES], reading.year)
+    dense = DenseReader(forms, path_columns(source), year()) if forms else None
     try:
         with source.open() as stream:
-            scanned = scan(stream, () if is_alone else reading.candidates.parsers, dense, until)
+            scanned = scan(stream, None if report.is_alone else reading.candidates.parsers, dense, until)
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return
+    _take_scan(report, source, reading, scanned, dense, year)
+
+
+def _take_scan(
+    report: _Report,
+    source: Source,
+    reading: _Reading,
+    scanned: Scanned,
+    dense: DenseReader | None,
+    year: Callable[[], int | None],
+) -> None:
+    """What the scan of a file gave; `year`: of its stamps that print none."""
     report.scanned = scanned
     for row in scanned.unread:
         report.lose(**row)  # type: ignore[arg-type]
-    habits = prefixes.habits(scanned.first, year)
-    report.time_first = _first_time(scanned.first, habits)
-    report.time_last = _first_time(reversed(scanned.last), habits)
-    if report.own_lines is not None and scanned.candidates:
-        candidates = pl.Series([line for line, _ in scanned.texts], dtype=pl.Int64)
+    first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
+    asked = scanned.rows or first or last
+    habits = prefixes.habits(scanned.first, year()) if asked else prefixes.Habits()
+    report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
+    if report.own_lines is not None and scanned.rows:
+        candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
-    tasks_are_ranks = bool(scanned.candidates) and reading.candidates.add(source, scanned, habits, heads)
+    tasks_are_ranks = bool(scanned.rows) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
         read = checked(dense.tables(tasks_are_ranks))
         if report.own_lines is None:
@@ -350,7 +376,7 @@ def _files(found: Tables) -> set[str]:
 
 def _still_refused(report: _Report, lines: pl.DataFrame) -> pl.DataFrame:
     """The lines that neither the file's owner nor a line parser could read."""
-    if report.refused.is_empty() or report.own_lines is None:
+    if report.own_lines is None:
         return report.refused
     others = spelled(lines.join(report.own_lines, on=["file", "line"], how="anti"))
     return report.refused.join(others, on=["file", "line"], how="anti", maintain_order="left")
@@ -428,13 +454,13 @@ def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
     """Neighbours together, until they are many or large."""
     unit: list[Source] = []
     size = 0
-    enough = min(max(sum(source.size for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
+    enough = min(max(sum(source.left for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
     for source in sources:
-        if unit and (size + source.size > enough or len(unit) >= UNIT_FILES):
+        if unit and (size + source.left > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
             unit, size = [], 0
         unit.append(source)
-        size += source.size
+        size += source.left
     if unit:
         yield tuple(unit)
 
@@ -454,6 +480,11 @@ def _year(sources: Sequence[Source]) -> int | None:
 def _own_year(head: bytes, year: int | None) -> int | None:
     own = stamps.years(head)
     return own.pop() if len(own) == 1 else (None if own else year)
+
+
+def _may_be_stamped(line: str) -> bool:
+    """A clock shows two colons; what else tells a time is a record of a collector."""
+    return line.count(":") > 1 or "{" in line
 
 
 def _first_time(lines: Iterable[str], habits: prefixes.Habits) -> int | None:

@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import struct
+import sys
 import tempfile
 import zipfile
 import zlib
@@ -18,8 +19,9 @@ from typing import BinaryIO, Protocol, cast
 from parsers import archives
 from parsers.limits import Budget, Share
 
-KEPT_BYTES = 256 << 20
+KEPT_BYTES = 64 << 20
 SPILL_BYTES = 64 << 30
+SMALL = 4096  # bytes: to open a file again costs more than to keep so many
 PIECE = 16 << 20  # of a member of known size: most come whole, and are not put together
 
 
@@ -27,6 +29,13 @@ class Readable(Protocol):
     """Anything that gives its next bytes."""
 
     def read(self, size: int, /) -> bytes | None: ...
+
+
+class Going(Protocol):
+    """What gives its next bytes, all that are asked for unless it ends."""
+
+    def read(self, size: int, /) -> bytes: ...
+    def readinto(self, buffer: memoryview, /) -> int: ...
 
 
 def open_file(path: str, size: int | None = None, flags: int = 0) -> BinaryIO:
@@ -87,7 +96,7 @@ def open_slice(opener: Callable[[], BinaryIO], offset: int, size: int) -> Binary
     return cast(BinaryIO, io.BufferedReader(_Slice(opener(), offset, size), min(1 << 16, max(size, 512))))
 
 
-def _open_kept(data: bytes) -> BinaryIO:
+def open_kept(data: bytes) -> BinaryIO:
     return io.BytesIO(data)
 
 
@@ -161,10 +170,10 @@ class _Slice(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
-        data = self._inner.read(max(0, min(len(buffer), self._size - self._at)))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+        with memoryview(buffer) as view:
+            got = cast(io.BufferedReader, self._inner).readinto(view[: max(0, self._size - self._at)])
+        self._at += got
+        return got
 
     def close(self) -> None:
         if not self.closed:
@@ -195,6 +204,46 @@ class Replayed(io.RawIOBase):
         return len(data)
 
 
+class Passing(io.RawIOBase):
+    """The next `size` bytes of what can be read only once, all of them where None; the first can be looked at before they
+    are read. `count`: how many were read."""
+
+    def __init__(self, inner: Going, size: int | None) -> None:
+        super().__init__()
+        self._inner, self._left, self._seen = inner, sys.maxsize if size is None else size, b""
+        self.count = 0
+
+    def peek(self, size: int) -> bytes:
+        if len(self._seen) < size:
+            self._seen += self._inner.read(min(size, self._left) - len(self._seen))
+        return self._seen[:size]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        seen, self._seen = self._seen[: len(buffer)], self._seen[len(buffer) :]
+        buffer[: len(seen)] = seen
+        with memoryview(buffer) as view:
+            got = len(seen) + self._inner.readinto(view[len(seen) : self._left])
+        self._left -= got
+        self.count += got
+        return got
+
+    def read(self, size: int = -1) -> bytes:
+        seen, self._seen = self._seen[:size], self._seen[size:]
+        data = self._inner.read(min(size, self._left) - len(seen))
+        data = seen + data if seen else data
+        self._left -= len(data)
+        self.count += len(data)
+        return data
+
+    def drain(self) -> None:
+        """Read the rest, for nobody."""
+        while self.read(archives.BLOCK):
+            pass
+
+
 class Spill:
     """Where members go that cannot be read in place: memory first, then one temporary file."""
 
@@ -202,6 +251,10 @@ class Spill:
         self._kept = 0
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
         self._written = 0
+
+    def has_room(self, size: int) -> bool:
+        """Whether a member that could be read in place is better kept: small, and there is memory."""
+        return size <= SMALL and self._kept < KEPT_BYTES // 4
 
     def keep(self, stream: Readable, size: int | None) -> tuple[int, Callable[[], BinaryIO]]:
         """`size` bytes of the stream, all of it where None → how many came, and how to open them."""
@@ -212,12 +265,12 @@ class Spill:
             data = stream.read(archives.BLOCK if size is None else min(PIECE, size - got))
             if not data:
                 self._kept += got
-                return got, partial(_open_kept, b"".join(parts))
+                return got, partial(open_kept, b"".join(parts))
             parts.append(data)
             got += len(data)
         if got <= room:
             self._kept += got
-            return got, partial(_open_kept, b"".join(parts))
+            return got, partial(open_kept, b"".join(parts))
         return self._spill(stream, size, parts)
 
     def _spill(self, stream: Readable, size: int | None, parts: list[bytes]) -> tuple[int, Callable[[], BinaryIO]]:

@@ -5,12 +5,15 @@ A parser never raises on content: what it claims becomes rows, `claimed` lines, 
 
 import re
 from collections.abc import Callable, Sequence
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 import polars as pl
 
 from parsers.tables import Tables
+
+if TYPE_CHECKING:
+    from parsers.ahead import Seen
 
 HEAD_BYTES = 64 * 1024
 
@@ -42,7 +45,8 @@ def _nobody(reason: str) -> None:
 
 class Source(msgspec.Struct, frozen=True):
     """One member of the bundle, and what its path tells (a hint: content outranks it). `lose` is told, as a reason for a
-    row of `unread`, what whoever reads it leaves out; once is enough."""
+        row of `unread`, what whoever reads it leaves out; once is enough. `seen`: a log that was scanned when it went by; `open` gives
+    its first bytes alone."""
 
     path: str  # relative to the bundle, "/" between parts
     size: int
@@ -54,6 +58,12 @@ class Source(msgspec.Struct, frozen=True):
     launch: str | None = None
     read_error: str | None = None
     lose: Callable[[str], None] = _nobody
+    seen: "Seen | None" = None
+
+    @property
+    def left(self) -> int:
+        """Bytes that are still to be read."""
+        return self.size if self.seen is None else self.seen.size
 
 
 class LineParser(msgspec.Struct, frozen=True, eq=False):

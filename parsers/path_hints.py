@@ -12,6 +12,7 @@ import msgspec
 
 from parsers.patterns import regex
 
+_WORDS = regex(r"rank|dump_|trace_|workerlog\.|attempt|msrun_log|hosts/|nodes/")  # one of which a path that tells has
 _ATTEMPT = regex(r"attempt_(\d{1,6})")
 _ATTEMPT_FILE = regex(r"(?:^|[._-])attempt[_-]?(\d{1,6})(?=$|[._-])")
 _WORKER = regex(r"worker_(\d{1,4})\.log")  # of MindSpore's msrun, in the folder that its scripts use
@@ -39,8 +40,13 @@ class Hints(msgspec.Struct, frozen=True):
     launch: str | None = None
 
 
+_NOTHING = Hints()
+
+
 def hints(path: str) -> Hints:
     """Hints of a path inside the bundle, "/" between parts."""
+    if not _WORDS.search(path):
+        return _NOTHING
     parts = path.split("/")
     rank = _rank(parts)
     local_rank, attempt, launch = _launch(parts)

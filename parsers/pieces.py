@@ -1,6 +1,9 @@
 """What a candidate line is in a window of bytes: a line, a piece of one between carriage returns, or several lines that
 Kubernetes has cut one into."""
 
+from collections import defaultdict
+from functools import partial
+
 import msgspec
 
 from parsers.patterns import regex
@@ -28,6 +31,25 @@ class Segment(msgspec.Struct):
 
     def __post_init__(self) -> None:
         self.last_line = self.last_line or self.line
+
+
+class Pieces(msgspec.Struct):
+    """Lines of one window with anchors in them, or pieces of lines."""
+
+    lines: list[int] = msgspec.field(default_factory=list)
+    begins: list[int] = msgspec.field(default_factory=list)
+    ends: list[int] = msgspec.field(default_factory=list)
+    last_lines: list[int] = msgspec.field(default_factory=list)
+    texts: dict[int, bytes] = msgspec.field(default_factory=dict)  # of those put together from several lines
+    by_anchors: defaultdict[frozenset[int], list[int]] = msgspec.field(default_factory=partial(defaultdict, list))
+
+    def add(self, segment: Segment) -> None:
+        if segment.text is not None:
+            self.texts[len(self.lines)] = segment.text
+        self.lines.append(segment.line)
+        self.begins.append(segment.begin)
+        self.ends.append(segment.end)
+        self.last_lines.append(segment.last_line)
 
 
 def joined(block: bytes | bytearray, size: int, segment: Segment, most: int) -> Segment:

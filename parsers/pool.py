@@ -10,9 +10,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 
 import polars as pl
 
@@ -45,8 +46,8 @@ def in_processes(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tabl
         while waiting:
             yield _result(work, *waiting.popleft())
     finally:
-        for process in set(multiprocessing.active_children()) - others if any(future for _, future in waiting) else ():
-            process.kill()
+        if any(future for _, future in waiting):
+            _end(executor, set(multiprocessing.active_children()) - others)
         executor.shutdown(wait=True, cancel_futures=True)
         os.environ.pop(_THREADS) if before is None else os.environ.update({_THREADS: before})
 
@@ -68,6 +69,16 @@ def _result(work: Work, unit: Unit, future: "Future[_Result] | None") -> Tables:
         return work(unit) if future is None else {name: unpacked(one) for name, one in future.result().items()}
     except BrokenProcessPool:
         return work(unit)
+
+
+def _end(executor: ProcessPoolExecutor, processes: Collection[BaseProcess]) -> None:
+    """At once. A process may be in the midst of sending a result, for whose rest nobody shall wait: it ends where all ends to
+    write to are closed, and this process holds one."""
+    for process in processes:
+        process.kill()
+    writer = getattr(getattr(executor, "_result_queue", None), "_writer", None)
+    if writer is not None:
+        writer.close()
 
 
 def _travelling(work: Work, unit: Unit) -> _Result:

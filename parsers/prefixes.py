@@ -31,6 +31,9 @@ _NOT_HOST = regex(
 _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 _DEPTH = 12  # decorations per line; more is not decoration
+_TORCH = regex(
+    rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
+)  # torchrun's local rank, PyTorch's rank, glog's stamp
 _RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
 
 
@@ -76,14 +79,34 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     line = Line(text.strip("\r") if "\r" in text else text)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
+    text = line.text
+    if text[:1] == "[" and (whole := _TORCH.match(text)):
+        _of_torch(line, whole, habits)
+        text = ""  # nothing more is taken off
     for _ in range(_DEPTH):
-        if not _step(line, habits):
+        rules = _BY_FIRST.get(text[:1])
+        match = rules and rules.which.match(text)
+        if not rules or not match:
             break
+        line.text = text[match.end() :]
+        rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
+        if len(line.text) >= len(text):
+            break
+        text = line.text
     if line.rank is None and "[rank" in line.text:
         found = set(_RANK_ANYWHERE.findall(line.text))
         if len(found) == 1:  # a progress bar without line end stands before it
             line.rank = int(found.pop())
     return line
+
+
+def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """What the rules would take one by one, of the lines that PyTorch prints most: ranks, and a stamp that stays."""
+    local_rank, rank, month, day, clock, fraction = match.groups()
+    line.local_rank = None if local_rank is None else int(local_rank)
+    line.rank = None if rank is None else int(rank)
+    line.stamp(stamps.of_glog(habits.year, month, day, clock, fraction))
+    line.text = line.text[match.start(3) - 2 :]
 
 
 def _contained(line: Line, habits: Habits) -> None:
@@ -109,17 +132,6 @@ def habits(head: Iterable[str], year: int | None) -> Habits:
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
     return Habits(year, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
-
-
-def _step(line: Line, habits: Habits) -> bool:
-    text = line.text
-    rules = _BY_FIRST.get(text[:1])
-    match = rules and rules.which.match(text)
-    if not rules or not match:
-        return False
-    line.text = text[match.end() :]
-    rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
-    return len(line.text) < len(text)
 
 
 def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -127,10 +128,20 @@ def read_table(
     return {name: table(name, rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
-def column_names(head: bytes) -> set[str]:
+@lru_cache(maxsize=1)  # of one head, which a dozen parsers ask for
+def first_line(head: bytes) -> str:
+    """The first line of a text that is not empty, without blanks around it."""
+    start = head.lstrip()
+    line = start.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    return line or start.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
+
+
+@lru_cache(maxsize=1)
+def column_names(head: bytes) -> frozenset[str]:
     """The names in the first row of a table that table_rows reads."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    return set(json_object(first) or {}) if first.startswith("{") else {name.strip() for name in first.split(",")}
+    first = first_line(head)
+    names = json_object(first) or {} if first.startswith("{") else map(str.strip, first.split(","))
+    return frozenset(names)
 
 
 def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:

@@ -90,10 +90,10 @@ class _PlainUnpickler(pickle.Unpickler):
 _NO_TUPLE = rb"(?:(?<=[\]}as])|(?<=[^(][eu])|(?<=[\]}hK]\([eu]))"
 _GET = rb"(?:h.|j.{4})"
 _LONG1 = b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(1, 9))
-_RUN = regex(  # the commonest first; a pair of slots made a tuple before a slot alone
-    rb"(?:[\](}ueasN\x88\x89]++|h.(?=[^Xhj\x86])|K.|M..|\x8a\x08.{8}|J.{4}|"
-    + _NO_TUPLE
-    + rb"q.|"
+_PLAIN = rb"[\](}ueasN\x88\x89][\](}ueasN\x88\x89]*+|K.|M..|\x8a\x08.{8}|J.{4}"
+_FILLED = _NO_TUPLE.replace(b"])", b"]q)")  # the same, told behind the opcode
+_RUN = regex(  # the commonest first: slots and what follows them; a pair of slots made a tuple before a slot alone
+    (rb"(?:h.(?:h.){0,7}+(?:" + _PLAIN + rb"|(?=h.h))|" + _PLAIN + rb"|q" + _FILLED + rb".|")
     + (_GET + rb"{2}\x86|" + _GET + rb"(?![X\x86])|\x8a(?:" + _LONG1)
     + (rb")|G.{8})*+(" + _GET + rb")?"),
     re.DOTALL,
@@ -150,7 +150,7 @@ class Machine:
 
     def run(self) -> Any:
         try:
-            while (opcode := self.take(1)[0]) != _STOP:
+            while (opcode := self.byte()) != _STOP:
                 handler = _HANDLERS.get(opcode)
                 if handler is None:
                     raise Refused(f"opcode {bytes([opcode])!r} is not plain data")
@@ -172,6 +172,13 @@ class Machine:
         taken = self.data[self.position : end]
         self.position = end
         return taken
+
+    def byte(self) -> int:
+        position = self.position
+        if position >= len(self.data):
+            self.take(1)
+        self.position = position + 1
+        return self.data[position]
 
     def number(self, count: int) -> int:
         return int.from_bytes(self.take(count), "little")
@@ -229,7 +236,7 @@ class Machine:
         return items
 
     def protocol(self) -> None:
-        if self.number(1) > pickle.HIGHEST_PROTOCOL:
+        if self.byte() > pickle.HIGHEST_PROTOCOL:
             raise Refused("unknown pickle protocol")
 
 
@@ -243,20 +250,20 @@ _HANDLERS: dict[int, Callable[[Machine], Any]] = {
     0x4E: lambda m: m.stack.append(None),
     0x88: lambda m: m.stack.append(True),
     0x89: lambda m: m.stack.append(False),
-    0x4B: lambda m: m.stack.append(m.number(1)),
+    0x4B: lambda m: m.stack.append(m.byte()),
     0x4D: lambda m: m.stack.append(m.number(2)),
     0x4A: lambda m: m.stack.append(int.from_bytes(m.take(4), "little", signed=True)),
-    0x8A: lambda m: m.stack.append(int.from_bytes(m.take(m.number(1)), "little", signed=True)),
+    0x8A: lambda m: m.stack.append(int.from_bytes(m.take(m.byte()), "little", signed=True)),
     0x47: lambda m: m.stack.append(struct.unpack(">d", m.take(8))[0]),
     0x58: lambda m: m.text(m.number(4)),
-    0x8C: lambda m: m.text(m.number(1)),
+    0x8C: lambda m: m.text(m.byte()),
     0x8D: lambda m: m.text(m.number(8)),
-    0x43: lambda m: m.stack.append(m.take(m.number(1))),
+    0x43: lambda m: m.stack.append(m.take(m.byte())),
     0x42: lambda m: m.stack.append(m.take(m.number(4))),
-    0x71: lambda m: m.put(m.number(1)),
+    0x71: lambda m: m.put(m.byte()),
     0x72: lambda m: m.put(m.number(4)),
     0x94: lambda m: m.put(len(m.memo)),
-    0x68: lambda m: m.stack.append(m.memo[m.number(1)]),
+    0x68: lambda m: m.stack.append(m.memo[m.byte()]),
     0x6A: lambda m: m.stack.append(m.memo[m.number(4)]),
     0x85: lambda m: m.tuple_of(1),
     0x86: lambda m: m.tuple_of(2),

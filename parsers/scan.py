@@ -2,35 +2,37 @@
 
 The file is read in windows that end at a line end. Lines are counted by ``\\n``; a ``\\r`` inside a line (a progress
 bar) ends a piece of it, and the piece with the anchor is the candidate. UTF-16 with a byte order mark is decoded,
-invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line, KEPT_HITS per anchor
-and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a log tells most.
+invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
+KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a
+log tells most.
 """
 
 import codecs
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import chain, pairwise
 from math import inf
-from operator import itemgetter
+from operator import itemgetter, sub
 from typing import BinaryIO
 
 import msgspec
 
+from parsers import gathered
 from parsers.anchors import Find, finder
 from parsers.dense import DenseReader
-from parsers.newlines import Newlines
+from parsers.gathered import Found, Kept, Scanned
+from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.pieces import Segment, has_only_lines, joined
+from parsers.pieces import Pieces, Segment, has_only_lines, joined
 from parsers.prefixes import strip
 from parsers.secrets import mask
 
 WINDOW = 16 << 20
 _SMALL = 1 << 16
 LINE_BYTES = 1 << 20
-KEPT_HITS = 200_000
-KEPT_TEXT = 128 << 20
 STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
@@ -40,45 +42,28 @@ _FEW_LINES = 200
 _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _RETURN = ord("\r")
-_SAMPLE = -1  # in a list of hits: not an anchor but a place to take a sample
+_FIRST = itemgetter(0)
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
-
-Place = tuple[int, int]  # line, byte offset: a line may hold several pieces
-Candidate = tuple[Place, bytes, bool]  # bool: is a hit
-
-
-class Scanned(msgspec.Struct):
-    """What one file gave."""
-
-    lines: int = 0
-    candidates: dict[int, list[Candidate]] = msgspec.field(default_factory=dict)  # by the parser's number, in order
-    sample: dict[int, str] = msgspec.field(default_factory=dict)  # line → text
-    first: list[str] = msgspec.field(default_factory=list)
-    last: list[str] = msgspec.field(default_factory=list)
-    unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of `unread`, without the file
-
-    @property
-    def texts(self) -> dict[Place, bytes]:
-        """Every candidate once."""
-        return {place: text for own in self.candidates.values() for place, text, _ in own}
-
-    def drop(self, lines: Set[int]) -> None:
-        """Deliver nothing of these lines: somebody else has read them."""
-        if lines:  # else nothing would change
-            left = {number: [one for one in own if one[0][0] not in lines] for number, own in self.candidates.items()}
-            self.candidates = {number: own for number, own in left.items() if own}
+_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) is allowed, and that a
-    line or two hold a few control characters."""
+    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
+    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
     if _encoding(head):
         return True
-    body = head.lstrip(b"\x00")[:8192]
+    whole = head.lstrip(b"\x00")
+    written = whole.rstrip(b"\x00")
+    body = (written if b"\n" in written else whole)[:8192]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
+
+
+def is_page(head: bytes) -> bool:
+    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
+    return _PAGE.match(head) is not None
 
 
 def _encoding(head: bytes) -> str | None:
@@ -87,10 +72,10 @@ def _encoding(head: bytes) -> str | None:
 
 
 def scan(
-    stream: BinaryIO, parsers: Sequence[LineParser], dense: DenseReader | None = None, until: float = inf
+    stream: BinaryIO, parsers: Sequence[LineParser] | None, dense: DenseReader | None = None, until: float = inf
 ) -> Scanned:
-    """All candidate lines of one file; what `dense` takes is none. `until`: when to leave off, by time.monotonic().
-    Errors of the stream (OSError) go to the caller."""
+    """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
+    sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
     for block, end in _windows(stream):
         scanner.window(block, end)
@@ -110,7 +95,8 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         yield from _decoded(stream, head, encoding)
         return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        yield from _filled(stream, bytearray(head.ljust(2 * small, b"\0")), len(head))
+        if head:
+            yield head, len(head)
         return
     buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
     try:
@@ -164,27 +150,6 @@ def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> li
             counts[_DIGITS.sub("#", text)[:200]] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [f"{count} × {template}" for template, count in ordered[:most]]
-
-
-class _Kept(msgspec.Struct):
-    """The candidates of one parser in one file: the first ones, and a moving tail once a limit is reached."""
-
-    head: list[Candidate] = msgspec.field(default_factory=list)
-    tail: deque[Candidate] = msgspec.field(default_factory=deque)
-    head_bytes: int = 0
-    tail_bytes: int = 0
-    lost: int = 0
-
-    def add(self, row: Candidate, is_early: bool) -> None:
-        if is_early and self.head_bytes < KEPT_TEXT // 2:
-            self.head.append(row)
-            self.head_bytes += len(row[1])
-            return
-        self.tail.append(row)
-        self.tail_bytes += len(row[1])
-        while len(self.tail) > KEPT_HITS // 2 or self.tail_bytes > KEPT_TEXT // 2:
-            self.tail_bytes -= len(self.tail.popleft()[1])
-            self.lost += 1
 
 
 class _Following(msgspec.Struct):
@@ -261,16 +226,18 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
 
 
 class _Scanner:
-    def __init__(self, parsers: Sequence[LineParser], dense: DenseReader | None) -> None:
-        self._parsers = parsers
+    def __init__(self, parsers: Sequence[LineParser] | None, dense: DenseReader | None) -> None:
+        self._counts_alone = parsers is None
+        self._parsers = parsers = parsers or ()
         self._dense = dense
         self._wishes = _wishes(tuple(parsers))
         self._readers: dict[frozenset[int], frozenset[int]] = {}
         self._counts = [0] * len(self._wishes.wanted)
-        self._kept: defaultdict[int, _Kept] = defaultdict(_Kept)  # by the parser's number; most have nothing in a file
+        self._kept: defaultdict[int, Kept] = defaultdict(Kept)  # by the parser's number; most have nothing in a file
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
-        self._are_whole = False  # the lines of this window, as far as they have a right length
+        self._found = Found()
+        self._let_go = (0, 0)  # rows and bytes that were lost when `_found` was last rid of them
         self._windows = 0
         self._base = 0
         self._line = 1  # number of the line that the window begins in
@@ -288,9 +255,10 @@ class _Scanner:
             end = len(block)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
-        lines = self._scan(block, end)
+        lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
         for number, following in self._following.items():
             self._follow(block, end, number, following, lines + 1)
+        self._let_lost_go()
         self._line = lines
         self._base += size
         self._windows += 1
@@ -299,32 +267,62 @@ class _Scanner:
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
-        counter = _Counter(Newlines(block, size), self._line)
+        ends = Newlines(block, size)
         self._ends = _LineEnds(block, size)
-        self._are_whole = not self._inside and has_only_lines(block, size)
-        hits = self._wishes.find(block, size)
         if self._windows & (self._windows - 1) == 0:
-            hits += [(at or 1, _SAMPLE) for at in range(0, size, max(1, size // STRETCHES))]
-            hits.sort()
-        segment: Segment | None = None
-        found: set[int] = set()
-        left_out = 0  # up to where a piece of line is too long
-        for end, anchor in hits:
-            if anchor == _SAMPLE:
-                self._sample(block, size, end - 1, counter)
-            elif segment is not None and end <= segment.end:
-                found.add(anchor)
+            counter = _Counter(ends, self._line)
+            for at in range(0, size, max(1, size // STRETCHES)):
+                self._sample(block, size, max(0, at - 1), counter)
+        self._deliver(block, size, self._pieces(block, size, ends))
+        return self._line + ends.count(0, size)
+
+    def _pieces(self, block: bytes | bytearray, size: int, ends: Newlines) -> Pieces:
+        """The pieces of lines in a window that hold anchors."""
+        hits = self._wishes.find(block, size)
+        if hits[0] and not self._inside and has_only_lines(block, size):
+            lines = ends.lines(hits[0])
+            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES:
+                return self._whole_lines(block, size, lines, hits[1])
+        pieces = Pieces()
+        counter = _Counter(ends, self._line)
+        found: list[int] = []
+        piece_end = left_out = 0  # left_out: up to where a piece of line is too long
+        for end, anchor in zip(*hits, strict=True):
+            if end <= piece_end:
+                found.append(anchor)
             elif end > left_out:
-                if segment is not None:
-                    self._deliver(block, size, segment, found)
-                segment, found = self._segment(block, size, end, counter), {anchor}
-                if segment is None:
-                    line_end = self._ends.end(end)
-                    carriage = block.find(b"\r", end, line_end)
-                    left_out = line_end if carriage < 0 else carriage
-        if segment is not None:
-            self._deliver(block, size, segment, found)
-        return counter.to(size)
+                if found:
+                    pieces.by_anchors[frozenset(found)].append(len(pieces.lines) - 1)
+                found = [anchor]
+                if segment := self._segment(block, size, end, counter):
+                    piece_end = segment.end
+                    pieces.add(segment)
+                else:
+                    found.clear()
+                    left_out = self._ends.end(end)
+                    carriage = block.find(b"\r", end, left_out)
+                    left_out = left_out if carriage < 0 else carriage
+        if found:
+            pieces.by_anchors[frozenset(found)].append(len(pieces.lines) - 1)
+        return pieces
+
+    def _whole_lines(self, block: bytes | bytearray, size: int, lines: Lines, anchors: list[int]) -> Pieces:
+        """Where pieces of lines and lines are the same."""
+        numbers, ends = [self._line + number for number in lines.numbers], lines.ends
+        if block.find(b"\r", 0, size) >= 0:
+            ends = [end - (block[end - 1] == _RETURN) for end in ends]
+        pieces = Pieces(numbers, lines.begins, ends, numbers)
+        for at, (begin, end) in enumerate(pairwise([*lines.first, len(anchors)])):
+            pieces.by_anchors[frozenset(anchors[begin:end])].append(at)
+        return pieces
+
+    def _let_lost_go(self) -> None:
+        """Candidates that nobody gets any more take no memory, as soon as they are many."""
+        lost = sum(one.lost for one in self._kept.values())
+        lost_bytes = sum(one.lost_bytes for one in self._kept.values())
+        if lost - self._let_go[0] >= gathered.KEPT_HITS or lost_bytes - self._let_go[1] >= gathered.KEPT_TEXT // 2:
+            self._let_go = lost, lost_bytes
+            self._found = gathered.without_lost(self._found, self._kept)
 
     def leave_off(self) -> None:
         """The rest of the file stays unread."""
@@ -335,9 +333,8 @@ class _Scanner:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
+        result.take(self._found, self._kept)
         for number, kept in sorted(self._kept.items()):
-            if rows := sorted((*kept.head, *kept.tail), key=itemgetter(0)):
-                result.candidates[number] = rows
             if kept.lost:
                 reason = f"{kept.lost} candidate lines of {self._parsers[number].name} beyond the limit were not read"
                 result.unread.append({"reason": reason})
@@ -355,10 +352,6 @@ class _Scanner:
 
     def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> Segment | None:
         """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
-        if self._are_whole:  # pieces of lines and lines are the same here
-            whole, stop = self._ends.begin(end - 1), self._ends.end(end)
-            if stop - whole <= LINE_BYTES:
-                return Segment(counter.to(whole), whole, stop - (block[stop - 1] == _RETURN))
         begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
         stop = min(self._ends.end(end), high)
@@ -377,45 +370,76 @@ class _Scanner:
             self._cut.add(line)
             self._result.unread.append({"line": line, "reason": f"a line longer than {LINE_BYTES} bytes was cut"})
 
-    def _deliver(self, block: bytes | bytearray, size: int, segment: Segment, anchors: set[int]) -> None:
-        text = bytes(block[segment.begin : segment.end]) if segment.text is None else segment.text
-        is_early = True
-        for anchor in anchors:
-            self._counts[anchor] += 1
-            is_early = is_early and self._counts[anchor] <= KEPT_HITS // 2
-        row = ((segment.line, self._base + segment.begin), text, True)
-        wanted = early = self._who_wants(frozenset(anchors))
-        if not is_early:
-            early = self._who_wants(frozenset(one for one in anchors if self._counts[one] <= KEPT_HITS // 2))
-        for number in wanted:
+    def _deliver(self, block: bytes | bytearray, size: int, pieces: Pieces) -> None:
+        """Hand pieces to the parsers that want them, with the lines beside."""
+        found, first = self._found, len(self._found)
+        with memoryview(block) as view:
+            found.texts += [bytes(view[begin:end]) for begin, end in zip(pieces.begins, pieces.ends, strict=True)]
+        for at, text in pieces.texts.items():
+            found.texts[first + at] = text
+        found.lines.extend(pieces.lines)
+        found.offsets.extend(map(self._base.__add__, pieces.begins))
+        found.hits.extend(b"\1" * len(pieces.lines))
+        late = self._late(pieces.by_anchors)
+        wanted: defaultdict[int, list[list[int]]] = defaultdict(list)
+        for anchors, own in pieces.by_anchors.items():
+            for number in self._who_wants(anchors):
+                wanted[number].append(own)
+        for number, parts in wanted.items():
+            own, late_ones = sorted(chain(*parts)), late.get(number, frozenset())
             if number in self._wishes.around:
-                self._surround(block, size, segment, text, number, number in early)
-            self._kept[number].add(row, number in early)
+                self._surround(block, size, pieces, own, first, number, late_ones)
+                continue
+            add = self._kept[number].add
+            for at in own:
+                add(first + at, found.texts, at not in late_ones)
+
+    def _late(self, by_anchors: Mapping[frozenset[int], list[int]]) -> Mapping[int, Set[int]]:
+        """Count anchors → by the parser's number, the pieces in which all that it wants has been found too often before."""
+        counts, most = self._counts, gathered.KEPT_HITS // 2
+        new: Counter[int] = Counter()
+        for anchors, own in by_anchors.items():
+            new.update(dict.fromkeys(anchors, len(own)))
+        if all(counts[anchor] + count <= most for anchor, count in new.items()):
+            for anchor, count in new.items():
+                counts[anchor] += count
+            return {}
+        late: defaultdict[int, set[int]] = defaultdict(set)
+        for at, anchors in sorted(((at, anchors) for anchors, own in by_anchors.items() for at in own), key=_FIRST):
+            for anchor in anchors:
+                counts[anchor] += 1
+            early = self._who_wants(frozenset(anchor for anchor in anchors if counts[anchor] <= most))
+            for number in self._who_wants(anchors) - early:
+                late[number].add(at)
+        return late
 
     def _surround(
-        self, block: bytes | bytearray, size: int, segment: Segment, text: bytes, number: int, early: bool
+        self,
+        block: bytes | bytearray,
+        size: int,
+        pieces: Pieces,
+        own: Sequence[int],
+        first: int,
+        number: int,
+        late: Set[int],
     ) -> None:
-        """Deliver the line before a hit and those after the hit before, and remember which are wanted after this one."""
-        parser = self._parsers[number]
-        if parser.before:
-            self._precede(block, segment, number, early)
-        if not parser.after:
-            return
+        """Deliver hits with the line before and the lines after them, and remember which are wanted after the last one."""
+        parser, kept, texts = self._parsers[number], self._kept[number], self._found.texts
+        leads, follows = parser.leads, parser.follows if number in self._wishes.skimmed else None
         following = self._following.setdefault(number, _Following(line=self._line))
-        leads = parser.leads is None or parser.leads.search(text) is not None
-        if leads or following.line <= following.until:
-            if not self._is_foreign(block, number, following, segment):
-                self._follow(block, size, number, following, segment.line)
-            following.until = segment.last_line + parser.after if leads else following.until
-            following.line = segment.last_line + 1
-            following.offset = min(self._ends.end(segment.end) + 1, size)
-
-    def _is_foreign(self, block: bytes | bytearray, number: int, following: _Following, segment: Segment) -> bool:
-        """Whether nothing between two hits follows the first: told by one look at all of it, where the parser wants it all."""
-        follows = self._parsers[number].follows if number in self._wishes.skimmed else None
-        if follows is None or segment.line > following.until + 1:
-            return False
-        return follows.search(block, following.offset, segment.begin) is None
+        for at in own:
+            line, begin = pieces.lines[at], pieces.begins[at]
+            if parser.before:
+                self._precede(block, line, begin, number, at not in late)
+            is_lead = leads is None or leads.search(texts[first + at]) is not None
+            if parser.after and (is_lead or following.line <= following.until):
+                # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
+                if follows is None or line > following.until + 1 or follows.search(block, following.offset, begin):
+                    self._follow(block, size, number, following, line)
+                following.line = pieces.last_lines[at] + 1
+                following.until = following.line - 1 + parser.after if is_lead else following.until
+                following.offset = min(self._ends.end(pieces.ends[at]) + 1, size)
+            kept.add(first + at, texts, at not in late)
 
     def _who_wants(self, anchors: frozenset[int]) -> frozenset[int]:
         """Numbers of the parsers of which a line with these anchors is a hit."""
@@ -423,28 +447,30 @@ class _Scanner:
             self._readers[anchors] = frozenset(number for anchor in anchors for number in self._wishes.wanted[anchor])
         return self._readers[anchors]
 
-    def _precede(self, block: bytes | bytearray, segment: Segment, number: int, early: bool) -> None:
+    def _precede(self, block: bytes | bytearray, line: int, at: int, number: int, early: bool) -> None:
         """Deliver the line before a hit, unless it comes as one that follows the hit before."""
-        stop = block.rfind(b"\n", 0, segment.begin)
+        stop = block.rfind(b"\n", 0, at)
         following = self._following.get(number)
-        if stop <= 0 or (following is not None and segment.line <= following.until + 1):
+        if stop <= 0 or (following is not None and line <= following.until + 1):
             return
         begin = block.rfind(b"\n", max(0, stop - LINE_BYTES), stop) + 1
         text = bytes(block[begin:stop]).rstrip(b"\r")
-        self._kept[number].add(((segment.line - 1, self._base + begin), text, False), early)
+        row = self._found.add(line - 1, self._base + begin, text)
+        self._kept[number].add(row, self._found.texts, early)
 
     def _follow(self, block: bytes | bytearray, size: int, number: int, following: _Following, before: int) -> None:
         """Deliver the lines after the last hit, up to the line `before`."""
         if following.line > following.until:
             return
-        early = len(self._kept[number].head) < KEPT_HITS // 2
+        early = len(self._kept[number].head) < gathered.KEPT_HITS // 2
         belongs = self._parsers[number].follows
         while following.line <= min(following.until, before - 1) and following.offset < size:
             stop = block.find(b"\n", following.offset, size)
             stop = size if stop < 0 else stop
             text = bytes(block[following.offset : min(stop, following.offset + LINE_BYTES)]).rstrip(b"\r")
             if belongs is None or belongs.search(text):
-                self._kept[number].add(((following.line, self._base + following.offset), text, False), early)
+                row = self._found.add(following.line, self._base + following.offset, text)
+                self._kept[number].add(row, self._found.texts, early)
             following.line, following.offset = following.line + 1, stop + 1
 
     def _look(self, block: bytes | bytearray, end: int) -> None:

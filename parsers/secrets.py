@@ -11,7 +11,7 @@ docker, RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -80,6 +80,7 @@ _HINTS += ["sntry", "lsv2_", "atatt3", "mysql", "mariadb", "sshpass", "login", "
 _HINTS += ["密码", "口令", "密钥", "curl", "sig=", "signature=", "cookie"]
 # A text without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
+_FEW = 1000  # texts that are asked at less cost in one piece than by polars, which first compiles its question
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
@@ -143,11 +144,25 @@ def _told_at_once(frame: pl.DataFrame, has_places: bool) -> dict[str, pl.DataTyp
     texts = {name: kind for name, kind in frame.schema.items() if frame.height and has_text(kind)}
     plain = [name for name, kind in texts.items() if not kind.is_nested() and name != "file"]
     if plain:
-        said = pl.col(plain).unique().cast(pl.String)
-        may = said.str.contains_any(_HINTS, ascii_case_insensitive=True) | said.str.contains(VEILED)
-        asked = frame.select(may.any()).row(0)
-        texts = {name: kind for name, kind in texts.items() if name not in {*plain} or asked[plain.index(name)]}
+        asked = dict(zip(plain, _may_hold(frame, plain), strict=True))
+        texts = {name: kind for name, kind in texts.items() if asked.get(name, True)}
     return {name: kind for name, kind in texts.items() if name != "file" or has_places}
+
+
+def _may_hold(frame: pl.DataFrame, columns: list[str]) -> Sequence[bool]:
+    """For each of these columns of plain texts, whether it may hold a secret."""
+    if frame.height <= _FEW:
+        return [_is_hinted(frame[name].to_list()) for name in columns]
+    said = pl.col(columns).unique().cast(pl.String)
+    may = said.str.contains_any(_HINTS, ascii_case_insensitive=True) | said.str.contains(VEILED)
+    return frame.select(may.any()).row(0)
+
+
+def _is_hinted(texts: Iterable[str | None]) -> bool:
+    """May one of these texts hold a secret?"""
+    whole = "\n".join(filter(None, {*texts}))
+    lower = whole.lower()
+    return any(hint in lower for hint in _HINTS) or is_veiled(whole)
 
 
 def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
@@ -184,6 +199,8 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
         return
     distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
     for texts in filter(len, texts_of(distinct.to_series())):
+        if len(texts) <= _FEW and not _is_hinted(texts.to_list()) and column != "templates":
+            continue
         may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
 

@@ -20,7 +20,7 @@ Work = Callable[[Unit], Tables]
 def by_size(work: Work, units: Iterable[Unit]) -> Iterator[Tables]:
     """A `ledger.Map`: in this process, and from where that would take long, in as many as there are cores."""
     listed = list(units)
-    sizes = [sum(source.size for source in unit) for unit in listed]
+    sizes = [sum(source.left for source in unit) for unit in listed]
     if sum(sizes) < LEAST_BYTES:
         return map(work, listed)
     return _begun_here(work, listed, sizes)

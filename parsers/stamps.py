@@ -12,6 +12,7 @@ from parsers.patterns import regex
 
 Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
+YEAR_BYTES = 8192  # of a file that are looked at for years
 LAST_YEAR = 2200
 LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
 
@@ -35,7 +36,8 @@ _SLASHED = regex(r"(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _CTIME = regex(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
 _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
-_GLOG = regex(r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")
+GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction
+_GLOG = regex(GLOG_PARTS)
 _YEARS = regex(
     rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
     rb"|^\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
@@ -65,12 +67,18 @@ def years(head: bytes) -> set[int]:
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:
     """`clock`: 00:00:00. A second of 60 is a leap second."""
+    whole = _second(year, month, day, clock)
+    return whole + int(fraction.ljust(9, "0")) if fraction and whole is not None else whole
+
+
+@lru_cache(maxsize=4096)
+def _second(year: str | int, month: str | int, day: str, clock: str) -> int | None:
+    """Nanoseconds since 1970 at which a second begins; neighbours in a log share it."""
     midnight = _midnight(int(year), int(month), int(day))
     hour, minute, second = int(clock[:2]), int(clock[3:5]), int(clock[6:])
     if midnight is None or hour > 23 or minute > 59 or second > 60:
         return None
-    seconds = midnight + 3600 * hour + 60 * minute + second
-    return seconds * 1_000_000_000 + (int(fraction.ljust(9, "0")) if fraction else 0)
+    return (midnight + 3600 * hour + 60 * minute + second) * 1_000_000_000
 
 
 @lru_cache(maxsize=64)
@@ -103,12 +111,17 @@ def _iso(text: str) -> Stamp:
 
 def _slashed(text: str) -> Stamp:
     match = _SLASHED.match(text)
-    return _local(_ns(match[3], match[1], match[2], match[4], match[5])) if match else NONE
+    return _local(_ns(*match.group(3, 1, 2, 4, 5))) if match else NONE
 
 
 def _glog(text: str, year: int | None) -> Stamp:
     match = _GLOG.match(text)
-    return _local(_ns(year, match[1], match[2], match[3], match[4])) if match and year is not None else NONE
+    return of_glog(year, *match.groups()) if match else NONE
+
+
+def of_glog(year: int | None, month: str, day: str, clock: str, fraction: str) -> Stamp:
+    """A stamp of its parts."""
+    return _local(_ns(year, month, day, clock, fraction)) if year is not None else NONE
 
 
 def _named_month(text: str, year: int | None) -> Stamp:

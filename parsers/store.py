@@ -82,6 +82,11 @@ def file_of(name: TableName) -> str:
     return f"{name}.parquet"
 
 
+def is_kept(folder: str) -> bool:
+    """Does a manifest lie there?"""
+    return os.path.isfile(os.path.join(folder, MANIFEST))
+
+
 def kept(folder: str) -> Evidence | None:
     """The evidence kept in `folder`; None where none is. Raises BundleError where it cannot be used."""
     try:

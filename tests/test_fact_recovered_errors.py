@@ -128,7 +128,7 @@ def test_failures_of_another_day(rows: dict[TableName, list[dict[str, Any]]], ex
 def test_rows_stay_as_they_are() -> None:
     tables = {name: table(name, []) for name in TABLE_NAMES}
     events = table("events", [raised(10, file="a", severity="error", text="x"), END | {"file": "a", "text": "y"}])
-    after = with_recovered({**tables, "events": events})["events"]
+    after = with_recovered({**tables, "events": events}, frozenset(), frozenset())["events"]
     assert after.drop("recovered").equals(events) and after["recovered"].to_list() == [True, False]
 
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import parsers
 from forensics.cli import cli
 from forensics.views import coverage
-from parsers import archives, limits, scan
+from parsers import archives, limits, scan, zstd_blocks
 from parsers.limits import Limits
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
@@ -191,6 +191,17 @@ def test_a_wrong_sum_at_the_end_costs_no_line(tmp_path: Path, kind: str) -> None
     counts, reasons = _read(tmp_path)
     assert counts == {"a.log.z": 20_000}
     assert "damaged" in reasons["a.log.z"]
+
+
+@pytest.mark.parametrize("level", [1, 19])
+def test_no_piece_of_zstd_unfolds_to_more_than_some_blocks(level: int) -> None:
+    """As many blocks as are asked for at once, of 128 KiB each, however little they take in the file."""
+    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=level == 1)
+    folded = compressor.compress(bytes(1 << 28)) + compressor.compress(NOISE)
+    reader = archives.Unfolded("zstd", io.BytesIO(folded))
+    pieces = list(iter(reader._next, b""))
+    assert sum(map(len, pieces)) == (1 << 28) + len(NOISE) and reader.loss is None
+    assert max(map(len, pieces)) <= (zstd_blocks.BLOCKS + 1) << 17
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("gzip", 0.35), ("zstd", 0.2)])

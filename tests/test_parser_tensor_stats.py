@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers.numerics import tensor_stats
 from parsers.numerics.tensor_stats import PARSER
 from parsers.parser import Source
 from parsers.tables import SCHEMAS, Tables
@@ -203,3 +204,29 @@ def test_a_line_says_the_same_whatever_follows_it(line: str) -> None:
     alone, beside = read(f"{line}\n{ROW}"), read(f"{line}\n{ROW}\nno row")
     assert alone["tensors"].equals(beside["tensors"])
     assert alone["unread"].equals(beside["unread"].head(-1))
+
+
+MORE = ROW.replace('"max"', '"group": "dp", "max"')
+OTHER = ROW.replace('"max"', '"colour": 4, "max"')
+
+
+@pytest.mark.parametrize(
+    ("lines", "groups", "unread"),
+    [
+        ([ROW, ROW, MORE, ROW, MORE], [None, None, "dp", None, "dp"], []),
+        ([MORE, ROW, ROW], ["dp", None, None], []),
+        ([ROW, ROW, OTHER, MORE], [None, None, None, "dp"], ["columns not read: colour"]),
+        ([ROW, ROW.replace("1.5", "NaN"), MORE.replace("1.5", '"big"')], [None, None, "dp"], ["max is not a number: 'big'"]),
+        ([ROW, ROW.replace("7", "[7]"), MORE], [None, "dp"], ["step is not as it should be: '[7]'"]),
+    ],
+    ids=["late", "early", "extra", "no number", "no step"],
+)  # fmt: skip
+def test_keys_that_come_in_a_later_block(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str], groups: list[str | None], unread: list[str]
+) -> None:
+    """A block is decoded with the keys of those before it, where it has no others."""
+    monkeypatch.setattr(tensor_stats, "BLOCK_BYTES", len(ROW))
+    tables = read("\n".join(lines))
+    assert tables["tensors"]["group"].to_list() == groups
+    assert tables["tensors"]["record"].to_list() == list(range(len(groups)))
+    assert reasons(tables) == unread

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,34 @@ def test_whoever_stops_asking_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         parsers.read(bundle(tmp_path), map=stop)  # type: ignore[arg-type]
     assert not multiprocessing.active_children()
+
+
+def sends_half(unit: tuple[Source, ...]) -> Tables:
+    """Of the second unit, once the first is there, a result whose rest never comes."""
+    folder = Path(unit[0].path)
+    frame = sys._getframe()
+    while folder.name != "first" and "result_queue" not in frame.f_locals and frame.f_back is not None:
+        frame = frame.f_back
+    if folder.name != "first":
+        while not (folder / "go").exists():
+            time.sleep(0.02)
+        os.write(frame.f_locals["result_queue"]._writer.fileno(), (1000).to_bytes(4, "big") + b"half")
+        (folder / "sent").touch()
+        time.sleep(600)
+    return {"claimed": table("claimed", [{"file": folder.name, "line": 1}])}
+
+
+def test_nobody_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
+    units = [(Source(str(path), 1, open),) for path in (tmp_path / "first", tmp_path)]  # type: ignore[arg-type]
+    results = pool.in_processes(sends_half, units, 2)
+    next(results)
+    (tmp_path / "go").touch()
+    while not (tmp_path / "sent").exists():
+        time.sleep(0.02)
+    ending = threading.Thread(target=results.close, daemon=True)  # type: ignore[attr-defined]
+    ending.start()
+    ending.join(30)
+    assert not ending.is_alive()
 
 
 def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path) -> None:

@@ -13,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import candidates as gathering
+from parsers import gathered, newlines
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
+from parsers.gathered import Scanned
 from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser, Source
 from parsers.prefixes import Habits
-from parsers.scan import Scanned, is_text, scan, templates
+from parsers.scan import is_text, scan, templates
 from parsers.tables import Tables
 
 
@@ -32,9 +34,13 @@ def _lines(data: bytes, *parsers: LineParser) -> list[list[tuple[int, bytes, boo
 
 
 def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
+    found = scanned.found
     return [
-        [(line, text, is_hit) for (line, _), text, is_hit in scanned.candidates.get(number, [])]
-        for number in range(max(scanned.candidates, default=0) + 1)
+        [
+            (found.lines[row], found.texts[row], bool(is_hit))
+            for row, is_hit in zip(scanned.rows.get(number, ()), scanned.hits.get(number, ()), strict=True)
+        ]
+        for number in range(max(scanned.rows, default=0) + 1)
     ]
 
 
@@ -63,7 +69,14 @@ def test_a_window_of_hits_costs_what_its_bytes_cost(piece: bytes) -> None:
     began = time.process_time()
     found = scan(io.BytesIO(piece * (4_000_000 // len(piece))), (_parser(b"key", b"other", after=3),))
     assert time.process_time() - began < 30
-    assert found.texts
+    assert len(found.found)
+
+
+@pytest.mark.parametrize("data", [b"", b"one", b"one\n", b"one\n\ntwo", b"x\n" * 40_000])
+def test_without_parsers_lines_are_counted_alone(data: bytes) -> None:
+    counted, scanned = scan(io.BytesIO(data), None), scan(io.BytesIO(data), ())
+    assert (counted.lines, counted.first, counted.last) == (scanned.lines, scanned.first, scanned.last)
+    assert not counted.sample and bool(scanned.sample) == bool(data)
 
 
 def test_lines_after_a_hit_come_along() -> None:
@@ -89,13 +102,13 @@ def test_each_parser_gets_its_own_lines_and_shared_anchors_go_to_both() -> None:
 def test_engines_agree(parts: list[bytes]) -> None:
     block = b"".join(parts)
     anchors = (b"ab", b"abc", b"bca", b"cab")
-    assert len({tuple(finder(anchors, engine)(block, len(block))) for engine in (None, *ENGINES)}) == 1
+    assert len({str(finder(anchors, engine)(block, len(block))) for engine in (None, *ENGINES)}) == 1
 
 
 def test_engines_agree_on_many_anchors() -> None:
     anchors = tuple(f"<{number}>".encode() for number in range(TOGETHER + 1))
     block = b"<7> <400>\n<1> and <7>\n"
-    assert [finder(anchors, engine)(block, 18) for engine in ENGINES] == [[(3, 7), (9, 400), (13, 1)]] * 3
+    assert [finder(anchors, engine)(block, 18) for engine in ENGINES] == [([3, 9, 13], [7, 400, 1])] * 3
 
 
 @given(
@@ -132,7 +145,7 @@ def test_a_line_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "KEPT_HITS", 10)
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
     data = b"dense\n" * 50 + b"rare\n" + b"dense\n" * 50
     scanned = scan(io.BytesIO(data), (_parser(b"dense", b"rare"),))
     assert [line for line, _, _ in _listed(scanned)[0]] == [1, 2, 3, 4, 5, 51, 97, 98, 99, 100, 101]
@@ -213,7 +226,7 @@ def test_lines_looked_at_together_or_one_by_one(parts: list[bytes]) -> None:
         patch.setattr(scanning, "has_only_lines", lambda *_: False)
         patch.setattr(scanning, "_BORDER", re.compile(b""))
         one_by_one = scan(io.BytesIO(b"".join(parts)), parsers)
-    assert (together.candidates, together.unread) == (one_by_one.candidates, one_by_one.unread)
+    assert (_listed(together), together.unread) == (_listed(one_by_one), one_by_one.unread)
 
 
 def _kept(seen: list[pl.DataFrame], lines: pl.DataFrame) -> Tables:
@@ -249,3 +262,21 @@ def test_line_ends_are_counted_between_any_two_places(kind: Callable[[bytes], by
     ends = Newlines(block, len(block) - 5)
     for begin, end in ((0, 0), (0, 90_000), (1, len(block) - 5), (50, SHORT - 1), (4_711, 4_711 + SHORT)):
         assert ends.count(begin, end) == block.count(b"\n", begin, end)
+
+
+@pytest.mark.parametrize("few", [0, 10**9], ids=["at once", "one by one"])
+def test_the_lines_that_hold_places(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(newlines, "FEW", few)
+    found = Newlines(bytearray(b"\nab\ncd\n\nx"), 9).lines([2, 3, 5, 9])
+    assert found == ([1, 2, 4], [1, 4, 8], [3, 6, 9], [0, 2, 3])
+
+
+def test_lines_that_nobody_gets_any_more_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    monkeypatch.setattr(scanning, "WINDOW", 300)
+    parsers = (_parser(b"dense", b"rare"), _parser(b"rare", after=1))
+    scanned = scan(io.BytesIO(b"dense\n" * 90 + b"rare\nx\n" + b"dense\n" * 90), parsers)
+    first, second = _listed(scanned)
+    assert [line for line, _, _ in first] == [1, 2, 3, 4, 5, 91, 178, 179, 180, 181, 182]
+    assert second == [(91, b"rare", True), (92, b"x", False)]
+    assert len(scanned.found) == 12

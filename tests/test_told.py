@@ -7,13 +7,14 @@ import msgspec
 import polars as pl
 import pytest
 
-from forensics.assemble import clocks, restarts
+from forensics.assemble import attempts, clocks, dump_ranks, restarts
 from forensics.assemble.identity import identify
+from forensics.facts.phase_times import phase_times
 from forensics.facts.roles import Roles
 from forensics.facts.stacks import main_stacks
 from forensics.facts.states import reconcile
 from forensics.facts.telemetry import apart
-from forensics.model.told import told_by
+from forensics.model.told import has_kind, told_by
 from parsers.tables import TABLE_NAMES, empty, table
 from tests.test_house import MODULES
 
@@ -32,6 +33,9 @@ DECLARED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (restarts._new_process, ()),
     (restarts._taken_over, ()),
     (restarts._fallen, ()),
+    (dump_ranks._nameless, ()),
+    (attempts._restarts_of_dumps, ()),
+    (phase_times, (Roles(NOTHING, {}, NOBODY),)),
 ]
 
 
@@ -61,3 +65,18 @@ def test_one_row_in_one_of_its_tables_is_enough() -> None:
     assert count(NOTHING, more=5) == -1
     assert count({**NOTHING, "events": table("events", [row])}, more=5) == 6
     assert count({**NOTHING, "devices": table("devices", [row])}) == -1
+
+
+@pytest.mark.parametrize("fact", [restarts._told, restarts._new_process, restarts._taken_over, clocks._inits])
+def test_events_of_other_kinds_tell_nothing(fact: Any) -> None:
+    rest = ({},) if fact is clocks._inits else ()
+    other = table("events", [{"file": "a.log", "line": line, "kind": "nan_loss", "time_ns": line} for line in (1, 2)])
+    whole = NOTHING | {"events": other}
+    assert _plain(fact(whole, *rest)) == _plain(fact.__wrapped__(whole, *rest))
+
+
+@pytest.mark.parametrize("height", [0, 2, 3000])
+def test_a_kind_is_found_in_few_rows_and_in_many(height: int) -> None:
+    events = table("events", [{"file": "a.log", "line": line, "kind": "exit"} for line in range(height)])
+    assert has_kind(events, "exception", "exit") is (height > 0)
+    assert not has_kind(events, "exception")

@@ -16,11 +16,13 @@ from pathlib import PurePosixPath
 import msgspec
 import polars as pl
 
+from forensics.assemble.foreign_dumps import without_foreign_dumps
 from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
 from forensics.model.incident import Incident
 from forensics.model.said import Said, joined
+from forensics.model.told import told_by
 from forensics.words import views as words
 from parsers.tables import TableName, spelled
 
@@ -31,15 +33,16 @@ _TIMEOUT_MS = 1_800_000  # where a dump does not say its own
 
 
 class Attempts(msgspec.Struct, frozen=True):
-    """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided."""
+    """`tables`: attempt number → its rows, oldest first. `doubts`: what could not be decided. `left_out`: what is of none."""
 
     tables: dict[int, Tables]
     doubts: tuple[Said, ...] = ()
+    left_out: tuple[Said, ...] = ()
 
     @property
     def limits(self) -> list[Said]:
         """Sentences for the report's limits."""
-        return [words.CANNOT_BE_TOLD(what=doubt) for doubt in self.doubts]
+        return [*(words.CANNOT_BE_TOLD(what=doubt) for doubt in self.doubts), *self.left_out]
 
     def mark(self, incident: Incident) -> Incident:
         """An incident with the reason `mixed_attempts`, where the attempts are not told apart for certain."""
@@ -56,9 +59,16 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
-    """Evidence tables → attempts, after the names of files told whose host they are from. A bundle with one attempt is
-    passed on as it is."""
-    tables = with_hosts_of_paths(tables)
+    """Evidence tables → attempts, after the names of files told whose host they are from, each without flight records of
+    another launch (foreign_dumps.py)."""
+    found = _told_apart(with_hosts_of_paths(tables))
+    own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
+    left_out = tuple(dict.fromkeys(said for _, told in own.values() for said in told))
+    return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)
+
+
+def _told_apart(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
+    """A bundle with one attempt is passed on as it is."""
     found, doubts = launches(tables)
     numbers, cuts = _by_folder(tables, found)
     begun, wild = _believable(restarts(tables))
@@ -176,6 +186,7 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
     return found
 
 
+@told_by("operations", nothing=list[int])
 def _restarts_of_dumps(tables: Mapping[TableName, pl.DataFrame]) -> list[int]:
     """Times (ns) at which a launch had begun, where nothing but flight records tells: two records of one rank and backend (each
     counts for itself) that do not overlap in time, the later of which counts its calls from anew. The fewest times that explain all such pairs."""

@@ -140,7 +140,7 @@ def _operations(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, st
     return _clock(ended, hosts).select(key.alias("key"), "clock", pl.col("time_completed_ns").alias("time"))
 
 
-@told_by("events", nothing=_no_anchor)
+@told_by("events", kinds=("comm_init_complete",), nothing=_no_anchor)
 def _inits(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> pl.DataFrame:
     ready = tables["events"].filter(
         (pl.col("kind") == "comm_init_complete")
@@ -163,6 +163,8 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -
 
 def _estimate(anchors: pl.DataFrame) -> dict[tuple[str | None, str], Clock]:
     """Offsets and bounds from moments that clocks share."""
+    if not anchors.height:
+        return {}
     moments = anchors.group_by(_MOMENT).agg(pl.col("time").median().cast(pl.Int64))
     moments = moments.filter(pl.len().over("key") > 1).sort(_MOMENT)
     if not moments.height:
@@ -229,6 +231,8 @@ def _boots(
     tables: Mapping[TableName, pl.DataFrame], found: Mapping[tuple[str | None, str], Clock]
 ) -> Iterator[tuple[tuple[str | None, str], Clock]]:
     """A kernel's clock, from when its host booted by the wall clock of that host."""
+    if not tables["settings"].height:
+        return
     told = tables["settings"].filter(pl.col("name").is_in(["boot_time_ns", "boot_time_local_ns"]))
     for name, host, value in (
         told.drop_nulls("host").sort("name", "host", "file").select("name", "host", "value").rows()

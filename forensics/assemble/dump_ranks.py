@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.model.told import told_by
 from parsers.patterns import regex
 from parsers.tables import TableName, spelled, table
 
@@ -39,6 +40,7 @@ def with_dump_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     return {**tables, **filled, "ranks": pl.concat([tables["ranks"], table("ranks", claims)])}
 
 
+@told_by("groups", "progress", "operations", nothing=list[str])
 def _nameless(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     """Files of flight records without a rank."""
     parts = [tables[name].lazy().filter(pl.col("how").is_in(_FROM_DUMP)) for name in ("groups", "progress")]

@@ -70,7 +70,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     claims = tables["ranks"].filter(pl.col("rank").is_not_null())
     if not claims.height:
         return pl.DataFrame(schema=SCHEMA)
-    claims = claims.with_columns(short_hosts(), pl.col("pci").str.to_lowercase())
+    claims = _with_short_hosts(claims).with_columns(pl.col("pci").str.to_lowercase())
     result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort()).sort("rank")
     for column in COLUMNS:
         votes = (
@@ -145,7 +145,7 @@ def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
     """The same without domains behind the names of hosts."""
-    names = frame["host"].drop_nulls().unique().to_list()
+    names = frame["host"].unique().drop_nulls().to_list() if frame.height else []
     changed = {name: short for name in names if (short := short_host(name)) != name}
     return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
 
@@ -153,7 +153,7 @@ def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = _rank_of_file(tables)
-    claims = tables["ranks"].with_columns(short_hosts())
+    claims = _with_short_hosts(tables["ranks"])
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
     of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
@@ -254,7 +254,8 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
     for name in ("operations", "progress", "stacks", "tensors", "steps", "groups"):
-        seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
+        if tables[name].height:
+            seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
     own = tables["events"].filter(
         (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
     )

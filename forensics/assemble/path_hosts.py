@@ -67,7 +67,8 @@ def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
 
 def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
-    names = {name for table in _HOSTED for name in tables[table]["host"].drop_nulls().unique().to_list()}
+    filled = [tables[name] for name in _HOSTED if tables[name].height]
+    names = {name for frame in filled for name in frame["host"].drop_nulls().unique().to_list()}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
     return frozenset(short for name in names if (short := short_host(name)) and not short.isdigit())
 

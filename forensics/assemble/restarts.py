@@ -49,7 +49,7 @@ def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
     """Files of tensor statistics in which steps fall, if they fall equally often for every rank: a launch of all ranks.
 
     Rows out of order tell nothing, nor does evaluation, which may count for itself."""
-    if tensors["seq"].null_count() < tensors.height:
+    if not tensors.height or tensors["seq"].null_count() < tensors.height:
         return {}
     who = ("file", "rank")
     rows = tensors.select(*who, "line", "step", "phase").filter(pl.col("phase").ne_missing(pl.lit("eval")))
@@ -104,7 +104,7 @@ def _recounted(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-@told_by("events", nothing=_no_sign)
+@told_by("events", kinds=("membership", "scheduler"), nothing=_no_sign)
 def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
     said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
@@ -122,7 +122,7 @@ def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return joined.select("after", "until", "file")
 
 
-@told_by("events", nothing=_no_sign)
+@told_by("events", kinds=("job_start",), nothing=_no_sign)
 def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """The same rank says again that it starts, under a pid that it did not have before."""
     starts = _events(tables, "job_start").filter(
@@ -139,7 +139,7 @@ def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return new.select(after, pl.col("line").alias("until"), "file")
 
 
-@told_by("events", nothing=_no_sign)
+@told_by("events", kinds=("comm_init_start",), nothing=_no_sign)
 def _taken_over(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """After a launcher told of an end, communicators are set up on every device that had one, all by new processes, and the old
     ones are not heard again: a pod's log goes on when its container starts anew. Where some only come back, or the old

@@ -79,8 +79,9 @@ def _ask(bundle: str, options: dict[str, Any], known: _Known, **subject: Any) ->
     from forensics.views.records import SHOWN, records, stamped
 
     evidence = read_bundle(bundle)
-    told = [(case, records(case)) for case in cases_of(evidence)]
     [(name, value)] = subject.items()
+    alone = subject.get("rank") if options["source"] is None else None  # what is no source, those of all ranks tell
+    told = [(case, records(case, alone)) for case in cases_of(evidence)]
     there = sorted({item for case, rows in told for item in known(case, rows)})
     if value not in there:
         raise click.UsageError(f"{name} {value} is not in this bundle; it has {_listed(name, there)}")

@@ -119,11 +119,11 @@ class Lines:
         self._began = self._said = now()
 
     def __call__(self, done: int, total: int) -> None:
-        from reports.layout import duration, size
-
         now = self._now()
         if now - self._said < _EVERY_S:
             return
+        from reports.layout import duration, size
+
         self._said = now
         rate = done / (now - self._began)
         left = f", {duration((total - done) / rate)} left" if rate and total >= done else ""
@@ -175,7 +175,10 @@ def read_bundle(
 ) -> "Evidence":
     """Evidence of the bundle, or of several as one; raises Unreadable, or click's error for an option that is none."""
     with loading():
-        from parsers import BundleError, joined, read
+        from parsers import BundleError, is_kept, joined, read
+
+        if not all(map(is_kept, bundles)):
+            import parsers.registry  # noqa: F401  (all that `read` imports)
 
     bounds, workers = limits_of(limits), _workers(engine)
     with _progress() as progress:

@@ -70,9 +70,14 @@ class Checkpoints(NamedTuple):
     complete: tuple[Checkpoint, ...]
 
 
+NOTHING = Checkpoints(Lines({}, {}, {}), Lines({}, {}, {}), ())
+
+
 def checkpoints(events: pl.DataFrame) -> Checkpoints:
     """Events of one attempt → what they say of checkpoints."""
     rows = events.filter(pl.col("kind").is_in([SAVED, STORED]) & pl.col("step").is_not_null())
+    if not rows.height:
+        return NOTHING
     rows = rows.filter(~pl.col("severity").is_in(["error", "fatal"]).fill_null(False)).with_columns(
         _phase=pl.col("detail").str.json_path_match("$.phase").fill_null(_END),
         _path=pl.col("detail").str.json_path_match("$.path"),

@@ -9,15 +9,15 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.model.ref import Ref
+from forensics.model.told import FEW, has_kind
 
 Row = Mapping[str, Any]
-_AT_ONCE = 1000  # rows
 
 
 def of_kinds(events: pl.DataFrame, *kinds: str) -> pl.DataFrame:
     """Events of these kinds, by place; of kinds that a log may hold by the ten thousand, read no row that you need not."""
-    if events.height <= _AT_ONCE and not {*kinds} & {*events["kind"].to_list()}:
-        return events.clear()  # told without a question to polars, of which an analysis asks hundreds
+    if events.height <= FEW and not has_kind(events, *kinds):
+        return events.clear()
     found = events.filter(pl.col("kind").is_in(kinds))
     return found.sort("file", "line", "record", "kind", maintain_order=True) if found.height else found
 

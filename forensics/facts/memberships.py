@@ -70,6 +70,8 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _counters(self) -> dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]]:
         """File → (lines with counters, ascending; whose and of which group)."""
+        if not self.tables["progress"].height:
+            return {}
         placed = self.tables["progress"].drop_nulls("line").sort("file", "line")
         by_file: dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]] = {}
         for file, line, *counter in placed.select("file", "line", "rank", "group", "desc").iter_rows():
@@ -93,6 +95,8 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _stated(self) -> dict[tuple[str, str], tuple[int, ...]]:
         """(column, name or description) → members, where all who state them agree."""
+        if not self.tables["groups"].height:
+            return {}
         known = self.tables["groups"].filter(pl.col("members_space") == "global")
         stated: dict[tuple[str, str], tuple[int, ...]] = {}
         for column in ("group", "desc"):
@@ -104,6 +108,8 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _joined(self) -> dict[str, tuple[int, ...]]:
         """Name of a group → ranks that say themselves that they are members."""
+        if not self._of_jobs.height:
+            return {}
         own = self._of_jobs.filter(pl.col("members").is_null()).select("group", "rank").drop_nulls()
         return {group: tuple(sorted(ranks)) for group, ranks in own.unique().group_by("group").agg("rank").iter_rows()}
 
@@ -111,7 +117,7 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     def _sizes(self) -> dict[tuple[str, str], int]:
         """(column, name or description) → how many members, where all who say it agree."""
         agreed: dict[tuple[str, str], int] = {}
-        for column in ("group", "desc"):
+        for column in ("group", "desc") if self._of_jobs.height else ():
             said = self._of_jobs.select(column, "size").drop_nulls().unique()
             for value, size in said.filter(pl.len().over(column) == 1).iter_rows():
                 agreed[column, value] = size
@@ -120,7 +126,8 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _of_jobs(self) -> pl.DataFrame:
         """Rows of `groups` without a library's communicators, which have no group's name."""
-        return self.tables["groups"].filter(pl.col("comm").is_null())
+        groups = self.tables["groups"]
+        return groups.filter(pl.col("comm").is_null()) if groups.height else groups
 
     def size_of(self, group: str | None, desc: str | None) -> int | None:
         """Members of a group, where a member says how many; a description alone may stand for several groups."""

@@ -38,6 +38,8 @@ _FEWEST = 3  # printed figures of which a median is told
 
 def pace(tables: Mapping[TableName, pl.DataFrame], world: int, spent: Spent, expected: Expected) -> list[Said]:
     """Tables of one attempt → sentences; none where the log prints no step."""
+    if not tables["steps"].height:
+        return []
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True))
     took = spent.step_s
     notes = [
@@ -66,9 +68,11 @@ def _beside(
 
 
 def _by_arguments(settings: pl.DataFrame, world: int, took: float | None) -> list[Said]:
+    if took is None:
+        return []
     operations, peak = _operations(settings), _peak(settings)
     size = _number(settings, "world_size") or world
-    if operations is None or not size or took is None:
+    if operations is None or not size:
         return []
     reached = operations / took / size / 1e12
     text = words.BY_ARGUMENTS(operations=operations / 1e15, reached=reached, size=size)

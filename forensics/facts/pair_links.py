@@ -78,6 +78,8 @@ class PairLinks(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def odd(self) -> tuple[OddPair, ...]:
         """Pairs that stand apart, by host."""
+        if not self.devices.height:
+            return ()
         return tuple(sorted((*self._other_names(), *self._slower()), key=lambda one: (one.host, one.pair)))
 
     def _other_names(self) -> Iterator[OddPair]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.roles import Roles
+from forensics.model.told import told_by
 from parsers.tables import TableName, spelled
 from parsers.timing.words import sort_of
 
@@ -29,6 +30,11 @@ SCHEMA = {
 }  # fmt: skip
 
 
+def _no_times() -> pl.DataFrame:
+    return pl.DataFrame(schema=SCHEMA)
+
+
+@told_by("timings", "steps", "operations", nothing=_no_times)
 def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.DataFrame:
     """Timings and step lines that tell rank and step → a row per rank, step and phase (schema SCHEMA)."""
     timed = _timings(tables["timings"])
@@ -36,7 +42,7 @@ def phase_times(tables: Mapping[TableName, pl.DataFrame], roles: Roles) -> pl.Da
     steps = _steps(tables["steps"]).join(timed.filter(pl.col("sort") == "whole"), on=["rank", "step"], how="anti")
     rows = pl.concat([timed, steps, _calls(tables["operations"])])
     if rows.is_empty():
-        return pl.DataFrame(schema=SCHEMA)
+        return _no_times()
     # What two files say of one thing counts once; what one says several times (micro-batches) adds up.
     what = ["rank", "step", "phase"]
     rows = rows.filter(pl.col("file") == pl.col("file").min().over(what))

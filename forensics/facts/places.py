@@ -19,6 +19,8 @@ def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     hosts = set(identity["host"].drop_nulls().to_list()) if identity.height else set()
     for name in ("stacks", "operations", "events"):
         frame = tables[name]
+        if not frame.height:
+            continue
         if name == "events":
             frame = frame.filter(~pl.col("kind").is_in(OF_HOSTS))
         hosts |= {short_host(host) for host in frame["host"].drop_nulls().unique().to_list() if host}

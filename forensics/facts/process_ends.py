@@ -22,6 +22,7 @@ from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
+from forensics.model.told import has_kind
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
@@ -78,6 +79,8 @@ def is_stop(code: str | None) -> bool:
 
 def stopped_launchers(events: pl.DataFrame) -> list[dict[str, Any]]:
     """What launchers say of a signal that they got themselves: of no process that they started."""
+    if not has_kind(events, "closing_signal"):
+        return []
     own = pl.col("pid").is_null() & pl.col("rank").is_null() & (pl.col("severity") == "warning")
     told = events.filter((pl.col("kind") == "closing_signal") & own & pl.col("code").is_not_null())
     return list(told.sort("file", "line").iter_rows(named=True))
@@ -127,7 +130,7 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
 def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off."""
-    if "exception" not in events["kind"]:
+    if not has_kind(events, "exception"):
         return events.sort("file", "line", "record", maintain_order=True)
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()

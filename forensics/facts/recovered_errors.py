@@ -18,7 +18,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.facts.hearsay import hearsay
 from forensics.model.taxonomy import EVENTS
+from forensics.model.told import has_kind
 from parsers.tables import TableName
 
 # Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN.
@@ -43,16 +45,22 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     """Tables of one attempt, ranks global → for each row of `events`, whether it is an error that its printer outlived."""
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
-    ends = _ends(events, steps)
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
-    found = [_before_an_end(errors, ends), _after_an_end(events, ends), _before_a_step(errors, steps)]
-    found += [_store_gone(events, steps), _caught(events, steps), _of_another_day(events, tables)]
+    found = [_caught(events, steps), _of_another_day(events, tables)]
+    if has_kind(events, "job_end"):
+        ends = _ends(events, steps)
+        found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
+    if steps.height:
+        found.append(_before_a_step(errors, steps))
     return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
 
 
-def with_recovered(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
-    """Tables → the same, `events` with the column `recovered`."""
-    return {**tables, "events": tables["events"].with_columns(recovered_errors(tables))}
+def with_recovered(
+    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
+) -> dict[TableName, pl.DataFrame]:
+    """Tables → the same, `events` with the column `recovered`: also what is only told of a rank (facts/hearsay.py)."""
+    marked = recovered_errors(tables) | hearsay(tables, job, seen)
+    return {**tables, "events": tables["events"].with_columns(marked.alias("recovered"))}
 
 
 def unrecovered(events: pl.DataFrame) -> pl.DataFrame:

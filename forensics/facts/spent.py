@@ -156,6 +156,14 @@ def _every(events: pl.DataFrame) -> int | None:
 
 def _inits(timings: pl.DataFrame, events: pl.DataFrame) -> tuple[Init, ...]:
     """The longest initialisation of each kind: as printed, or from its beginning to its end in one process."""
+    found = _printed_inits(timings) if timings.height else {}
+    if "communicator" not in found and (seconds := _initialised(events)):
+        found["communicator"] = seconds
+    return tuple(Init(what, seconds) for what, seconds in sorted(found.items()))
+
+
+def _printed_inits(timings: pl.DataFrame) -> dict[str, float]:
+    """What was initialised → seconds."""
     parts = timings.filter(pl.col("phase") == "comm_init").group_by("name").agg(pl.col("value_ms").max()).drop_nulls()
     of = {str(name): value / 1000 for name, value in parts.sort("value_ms", "name").iter_rows()}
     whole = of.pop("total", None)
@@ -163,10 +171,7 @@ def _inits(timings: pl.DataFrame, events: pl.DataFrame) -> tuple[Init, ...]:
     found |= {f"communicator, of that {name}": took for name, took in of.items() if whole and took > _MOST * whole}
     longest = pl.coalesce("value_ms", "max_ms").max()
     printed = timings.filter(pl.col("phase") == "init").group_by("name").agg(longest)
-    found |= {str(name): value / 1000 for name, value in printed.iter_rows() if value is not None}
-    if "communicator" not in found and (seconds := _initialised(events)):
-        found["communicator"] = seconds
-    return tuple(Init(what, seconds) for what, seconds in sorted(found.items()))
+    return found | {str(name): value / 1000 for name, value in printed.iter_rows() if value is not None}
 
 
 def _initialised(events: pl.DataFrame) -> float | None:
@@ -175,6 +180,8 @@ def _initialised(events: pl.DataFrame) -> float | None:
     both = events.filter(
         pl.col("kind").is_in(["comm_init_start", "comm_init_complete"]) & pl.col("time_ns").is_not_null()
     )
+    if not both.height:
+        return None
     is_start = pl.col("kind") == "comm_init_start"
     took = both.group_by(keys).agg(
         (pl.col("time_ns").filter(~is_start).max() - pl.col("time_ns").filter(is_start).min()).alias("took")

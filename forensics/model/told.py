@@ -1,5 +1,5 @@
 """Facts of tables that hold nothing: what is so then is declared beside the fact, and not worked out by a hundred questions
-to empty tables. Most bundles fill a few of the tables."""
+to empty tables. Most bundles fill a few of the tables, with events of a few kinds."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -12,19 +12,32 @@ from parsers.tables import TableName
 Tables = Mapping[TableName, pl.DataFrame]
 _Rest = ParamSpec("_Rest")
 _Fact = TypeVar("_Fact")
+FEW = 1000  # rows
+
+
+def has_kind(events: pl.DataFrame, *kinds: str) -> bool:
+    """Is an event of one of these kinds there? Told without a question to polars, of which an analysis asks hundreds, where
+    there are few rows."""
+    if events.height <= FEW:
+        return not {*kinds}.isdisjoint(events["kind"].to_list())
+    return bool(events["kind"].is_in(kinds).any())
 
 
 def told_by(
-    *names: TableName, nothing: Callable[[], _Fact]
+    *names: TableName, nothing: Callable[[], _Fact], kinds: tuple[str, ...] = ()
 ) -> Callable[[Callable[Concatenate[Tables, _Rest], _Fact]], Callable[Concatenate[Tables, _Rest], _Fact]]:
-    """A fact that these tables alone can tell: where none of them has a row, it is `nothing`."""
+    """A fact that these tables alone can tell: where none of them has a row, it is `nothing`. `kinds`: of events that count."""
+
+    def tells(tables: Tables, name: TableName) -> bool:
+        frame = tables[name]
+        return has_kind(frame, *kinds) if kinds and name == "events" else frame.height > 0
 
     def declared(
         fact: Callable[Concatenate[Tables, _Rest], _Fact],
     ) -> Callable[Concatenate[Tables, _Rest], _Fact]:
         @wraps(fact)
         def asked(tables: Tables, /, *rest: _Rest.args, **more: _Rest.kwargs) -> _Fact:
-            return fact(tables, *rest, **more) if any(tables[name].height for name in names) else nothing()
+            return fact(tables, *rest, **more) if any(tells(tables, name) for name in names) else nothing()
 
         return asked
 

@@ -15,9 +15,11 @@ def refuted_by(case: Case, finding: Finding, kind: Kind) -> Said | None:
         return words.ALL_ENDED_WELL
     if kind == "launch" and case.has_begun:
         return words.HAD_BEGUN
-    if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)):
+    if finding.cause == "rank_absent" and (was_in := _timed_out_there(case, finding)) is not None:
         return words.TIMED_OUT_THERE(rank=was_in)
-    if finding.cause == "rank_died" and (shown := _shown(case, finding)):
+    if finding.cause == "rank_absent" and (with_all := _timed_out_with_all(case, finding)) is not None:
+        return words.TIMED_OUT_WITH_ALL(rank=with_all)
+    if finding.cause == "rank_died" and (shown := _shown(case, finding)) is not None:
         return words.STACK_SHOWS_ALIVE(rank=shown)
     return None
 
@@ -33,6 +35,22 @@ def _timed_out_there(case: Case, finding: Finding) -> int | None:
     for group, name, rank in rows.select("group", "op", "rank").iter_rows():
         if (at.group in (None, group) or group is None) and (at.op in (None, name) or name is None):
             return int(rank)
+    return None
+
+
+def _timed_out_with_all(case: Case, finding: Finding) -> int | None:
+    """A rank that is missed where no operation is told (at a barrier, by its stack), and that waited in one operation with
+    more than half of the job."""
+    if finding.first_anomaly.seq is not None or not finding.ranks:
+        return None
+    waited = case.events.filter(
+        (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global") & pl.col("seq").is_not_null()
+    )
+    calls = waited.group_by("op", "seq", maintain_order=True).agg(pl.col("rank").drop_nulls().unique())
+    job = len(case.expected | case.seen)
+    for ranks in calls["rank"].to_list():
+        if set(finding.ranks) <= set(ranks) and 2 * len(ranks) > job:
+            return min(finding.ranks)
     return None
 
 

@@ -66,7 +66,8 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     """Every host that a record speaks for, first label only, ascending."""
     names: set[str] = set()
     for name in ("ranks", "stacks", "events", "settings", "devices", "files"):
-        names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list()}
+        if tables[name].height:
+            names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list()}
     return sorted(names - {""})
 
 

@@ -117,6 +117,8 @@ def settings_of(settings: pl.DataFrame) -> dict[str, str | None]:
 
 def _held(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, dict[Holder, str]]:
     """Setting → who holds it → value, as printed last."""
+    if not tables["settings"].height:
+        return {}
     hosts = dict(tables["files"].select("file", "host").iter_rows())
     settings = tables["settings"].filter(pl.col("value").is_not_null() & ~pl.col("scope").eq_missing(pl.lit("clock")))
     claims = tables["ranks"].filter(pl.col("host").is_not_null() & pl.col("pid").is_not_null())

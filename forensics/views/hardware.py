@@ -7,6 +7,7 @@ from forensics.facts.event_rows import reference
 from forensics.model.drawn import HardwareRow
 from forensics.model.finding import Finding
 from forensics.model.texts import iso, ranges
+from forensics.model.told import has_kind
 from forensics.words import views as words
 
 _ROWS = 200
@@ -28,6 +29,8 @@ SYSTEM = (
 
 def each_line_once(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the second one of a host's line that means two things: an error, and a device that is lost."""
+    if not has_kind(events, *SYSTEM):
+        return events
     twice = pl.col("kind").is_in(SYSTEM) & pl.col("line").is_not_null() & pl.col("text").is_not_null()
     once = events.filter(twice).unique(["file", "line", "text", "pci", "pid"], keep="first", maintain_order=True)
     return pl.concat([events.filter(~twice.fill_null(False)), once])

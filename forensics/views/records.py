@@ -45,10 +45,16 @@ class NoSuch(ValueError):
     """What was asked for is no time, or no source of this bundle."""
 
 
-def records(case: Case) -> pl.DataFrame:
+def records(case: Case, rank: int | None = None) -> pl.DataFrame:
     """Columns of _SCHEMA: events, training steps, operations and stacks, each once; those with a time first and in order,
-    then the others by file and line."""
-    parts = [_events(case), _steps(case), _operations(case), _stacks(case)]
+    then the others by file and line. `rank`: of it alone, which spares the words of millions of calls."""
+    events, steps, operations, stacks = (
+        frame if rank is None else frame.filter(pl.col("rank") == rank)
+        for frame in (case.tables["events"], case.tables["steps"], case.tables["operations"], case.stacks)
+    )
+    parts = [_events(events), _steps(steps), _operations(operations)]
+    if stacks.height:
+        parts.append(_stacks(stacks))
     whole = pl.concat([part.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items()) for part in parts])
     whole = whole.unique(["time_ns", "rank", "host", "what"], keep="first", maintain_order=True)
     return whole.sort("time_ns", "file", "line", nulls_last=True)
@@ -121,10 +127,10 @@ def _moment(text: str) -> pl.Expr:
     return pl.lit(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9))
 
 
-def _events(case: Case) -> pl.DataFrame:
+def _events(events: pl.DataFrame) -> pl.DataFrame:
     words = pl.when(pl.col("text").is_null() | (pl.col("text") == "")).then(pl.col("code")).otherwise(pl.col("text"))
     is_global = pl.col("rank_space") == "global"
-    return case.tables["events"].with_columns(
+    return events.with_columns(
         pl.col("time_basis").alias("basis"),
         pl.when(is_global).then(pl.col("rank")).alias("rank"),
         pl.lit("log").alias("source"),
@@ -134,9 +140,9 @@ def _events(case: Case) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _steps(case: Case) -> pl.DataFrame:
+def _steps(steps: pl.DataFrame) -> pl.DataFrame:
     loss = pl.when(pl.col("loss").is_null()).then(pl.lit("")).otherwise(pl.format(", loss {}", "loss"))
-    return case.tables["steps"].with_columns(
+    return steps.with_columns(
         pl.col("time_basis").alias("basis"),
         pl.lit(None).alias("host"),
         pl.lit("training log").alias("source"),
@@ -147,12 +153,12 @@ def _steps(case: Case) -> pl.DataFrame:
     )
 
 
-def _operations(case: Case) -> pl.DataFrame:
+def _operations(operations: pl.DataFrame) -> pl.DataFrame:
     """Calls of the flight recorder. A call that ended says how long it took."""
     took = (pl.col("time_completed_ns") - pl.col("time_created_ns")) / 1e9
     ended = pl.when(took.is_null()).then(pl.lit("")).otherwise(pl.format(" after {} s", took.round(3)))
     group = pl.coalesce("desc", "group")
-    return case.tables["operations"].with_columns(
+    return operations.with_columns(
         pl.col("time_created_ns").alias("time_ns"),
         pl.lit("utc").alias("basis"),
         pl.lit("flight record").alias("source"),
@@ -164,10 +170,8 @@ def _operations(case: Case) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _stacks(case: Case) -> pl.DataFrame:
-    if not case.stacks.height:
-        return _operations(case).clear()
-    return case.stacks.with_columns(
+def _stacks(stacks: pl.DataFrame) -> pl.DataFrame:
+    return stacks.with_columns(
         pl.lit(None).alias("time_ns"),
         pl.lit(None).alias("basis"),
         pl.lit("stack").alias("source"),

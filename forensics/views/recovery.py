@@ -72,6 +72,8 @@ def _of(row: Row) -> pl.Expr:
 
 
 def _links(events: pl.DataFrame, *more: Callable[[pl.DataFrame], ChainLink | None]) -> Iterable[ChainLink]:
+    if not events.height:
+        return
     found = relaunches(events)
     for link in (*(make(events) for make in more), _evicted(events, found), _relaunched(found)):
         if link is not None:

@@ -68,6 +68,8 @@ def _recorded(case: Case, ranks: Iterable[int]) -> pl.DataFrame:
 
 
 def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
+    if not case.states.entries.height:
+        return {}
     groups = {row["gid"]: row["desc"] or row["group"] or "?" for row in case.states.groups.iter_rows(named=True)}
     found: dict[int, list[Span]] = {}
     rows = _recorded(case, ranks).sort("rank", "record")

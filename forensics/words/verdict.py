@@ -103,6 +103,10 @@ WEAKER = Said("has weaker evidence", "证据较弱")
 ALL_ENDED_WELL = Said("every rank says that it ended well", "所有 rank 均报告正常结束")
 HAD_BEGUN = Said("the run had begun", "训练已经开始")
 TIMED_OUT_THERE = Form("rank {rank} timed out in that very operation", "rank {rank} 正是在该操作中超时")
+TIMED_OUT_WITH_ALL = Form(
+    "rank {rank} itself timed out in the operation that most ranks timed out in",
+    "rank {rank} 自身也在多数 rank 超时的那个操作中超时",
+)
 STACK_SHOWS_ALIVE = Form("a stack shows the process of rank {rank} alive", "调用栈表明 rank {rank} 的进程存活")
 
 # --- status: the rule that gave the word -----------------------------------------------------------------------------

@@ -24,6 +24,10 @@ LINES_OF_WHICH_ATTEMPT = Form(
     "to which attempt the lines of {files} belong: they carry no usable times",
     "无法得知 {files} 的行属于第几次启动：没有可用的时间",
 )
+OF_ANOTHER_LAUNCH = Form(
+    "flight records of another launch were not counted, their default group has other members ({number}): {files}",
+    "未计入属于另一次启动的 flight record，其默认进程组的成员不同（{number} 个）：{files}",
+)
 IS_ONE_LAUNCH = Form(
     "whether {name} is one launch: its folders do not say whose ranks they hold",
     "无法得知 {name} 是否为同一次启动：其目录未表明 rank",

@@ -9,6 +9,7 @@ read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 
@@ -100,7 +101,7 @@ class DenseCollectives:
     """
 
     def __init__(self, decorate: Decorate) -> None:
-        self._heads = _Parts(lambda new: _read_heads(new, decorate), "kind")
+        self._heads = _Parts(partial(_read_heads, decorate=decorate), "kind")
         self._ends = _Parts(_read_ends, "pointer")
 
     def read(self, window: pl.DataFrame) -> pl.DataFrame:

@@ -28,6 +28,7 @@ Source: the NCCL repository, src/proxy.cc; this project's own definition of the 
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,7 @@ import polars as pl
 from parsers.lines import claimed, reporter, streams
 from parsers.parser import FileParser, LineParser, Source
 from parsers.patterns import regex
-from parsers.reading import csv_cells, json_object, text_lines, whole
+from parsers.reading import csv_cells, first_line, json_object, text_lines, whole
 from parsers.tables import Tables, table
 
 _ENTRY = regex(
@@ -93,10 +94,10 @@ def _entry(printer: dict[str, Any], entry: re.Match[str], time_ns: int | None) -
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row."""
-    first = head.decode("utf-8", "replace").lstrip("\ufeff \r\n\t").split("\n", 1)[0].strip()
+    first = first_line(head.removeprefix(BOM_UTF8))
     if first.startswith("{"):
         return (json_object(first) or {}).keys() >= _REQUIRED
-    return set(_header(first)) >= _REQUIRED
+    return first.count(",") >= len(_REQUIRED) - 1 and set(_header(first)) >= _REQUIRED
 
 
 def _header(text: str) -> list[str]:

@@ -28,7 +28,8 @@ _ROW = regex(r"^(?P<kind>GPU(?:-I|-CI)?|Switch|Link|CPU|Core)\s+(?P<id>[\d/]{1,1
 
 def accepts(_path: str, head: bytes) -> bool:
     """By its header."""
-    return re.search(rb"(?m)^# ?Entity\s+[A-Z]", head[:4096]) is not None
+    start = head[:4096]
+    return b"Entity" in start and re.search(rb"(?m)^# ?Entity\s+[A-Z]", start) is not None
 
 
 def parse(source: Source) -> Tables:

@@ -41,6 +41,7 @@ _NAMES = {
     "firmware version": "firmware", "ca type": "type", "port guid": "port_guid", "node guid": "node_guid",
 }  # fmt: skip
 _LINES = 100_000
+_WORDS = (b"CA '", b"Infiniband device '", b"physical_state")
 _HEAD = regex(
     rb"(?m)^CA '[\w.-]+'\s*$|^Infiniband device '[\w.-]+' port \d+ status:"
     rb"|^(?:\d+/\d+: |link )[\w.-]+/\d+:? .*physical_state"
@@ -49,7 +50,8 @@ _HEAD = regex(
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the first line of an adapter."""
-    return _HEAD.search(head[:4096]) is not None
+    start = head[:4096]
+    return any(word in start for word in _WORDS) and _HEAD.search(start) is not None
 
 
 def parse(source: Source) -> Tables:

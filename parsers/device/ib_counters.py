@@ -32,7 +32,10 @@ _LINES = 500_000
 
 def accepts(_path: str, head: bytes) -> bool:
     """By a counter's path, or perfquery's heading."""
-    lines = head[:8192].decode("utf-8", "replace").splitlines()[:20]
+    start = head[:8192]
+    if b"/infiniband/" not in start and b"# Port " not in start:
+        return False
+    lines = start.decode("utf-8", "replace").splitlines()[:20]
     return any(_FILE.match(line) or _PORT.match(line) for line in lines)
 
 

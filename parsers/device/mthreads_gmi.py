@@ -47,7 +47,8 @@ _FORM = regex(
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the name of the tool beside the driver version."""
-    return _HEAD.search(head[:4096]) is not None
+    start = head[:4096]
+    return b"mthreads-gmi:" in start and _HEAD.search(start) is not None
 
 
 def parse(source: Source) -> Tables:

@@ -52,7 +52,8 @@ _FORM = regex(r"[|+=]|mx-smi |Timestamp +:|Attached GPUs +:|GPU#\d|\s+\S[^:]{0,8
 
 def accepts(_path: str, head: bytes) -> bool:
     """By MetaX's own words in the header."""
-    return _HEAD.search(head[:4096]) is not None
+    start = head[:4096]
+    return any(word in start for word in (b"MetaX", b"mx-smi", b"MX-SMI")) and _HEAD.search(start) is not None
 
 
 def parse(source: Source) -> Tables:

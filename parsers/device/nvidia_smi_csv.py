@@ -46,7 +46,10 @@ def _names(text: str) -> list[str]:
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the names in the first line."""
-    names = set(_names(head.split(b"\n", 1)[0][:8192].decode("utf-8", "replace")))
+    first = head.split(b"\n", 1)[0][:8192]
+    if b"," not in first:
+        return False
+    names = set(_names(first.decode("utf-8", "replace")))
     return bool(names & (_KEYS - {"timestamp", "index"}) | ({"index"} & names)) and bool(names & _TELLTALES)
 
 

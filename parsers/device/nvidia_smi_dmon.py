@@ -30,7 +30,10 @@ _ROW = regex(r"^\s+?(?:\d{8}\s+)?(?:\d\d:\d\d:\d\d\s+)?\d{1,3}\s+[\d.\s-]+$")
 
 def accepts(_path: str, head: bytes) -> bool:
     """By its two lines of headings."""
-    lines = head[:4096].decode("utf-8", "replace").splitlines()[:5]
+    start = head[:4096]
+    if b"#" not in start or b"Idx" not in start:
+        return False
+    lines = start.decode("utf-8", "replace").splitlines()[:5]
     return any(_HEADER.match(line) for line in lines) and any(_UNITS.match(line) for line in lines)
 
 

@@ -14,6 +14,7 @@ Versions: 1 of this table.
 Source: this project's own definition of the format.
 """
 
+from collections.abc import Set
 from typing import Any
 
 from parsers.parser import FileParser, Source
@@ -27,6 +28,7 @@ _HOST = ("host", "node", "hostname")
 _INDEX = ("gpu", "index", "device_index", "gpu_index", "gpu_id", "local_rank")
 _ADDRESS = ("pci", "pci_bus_id", "bus_id")
 _PART = ("port", "nic", "hca", "device", "interface")
+_WHOSE, _WHICH = {"rank", *_HOST}, {*_TIME, *_INDEX, *_ADDRESS, *_PART, "uuid"}
 _WHO = {*_TIME, *_HOST, *_INDEX, *_ADDRESS, *_PART, "rank", "uuid", "metric", "value"}
 
 
@@ -34,16 +36,19 @@ def _known(name: str) -> str | None:
     return name if name in QUANTITIES else quantity_of(name)[0]
 
 
-def _is_header(names: set[str]) -> bool:
-    measured = {"metric", "value"} <= names or any(_known(name) for name in names - _WHO)
-    return measured and bool(names & {"rank", *_HOST}) and bool(names & {*_TIME, *_INDEX, *_ADDRESS, *_PART, "uuid"})
+def _is_header(names: Set[str]) -> bool:
+    if names.isdisjoint(_WHOSE) or names.isdisjoint(_WHICH):
+        return False
+    return {"metric", "value"} <= names or any(_known(name) for name in names - _WHO)
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row: most of those that say nothing of who and when must be known measures."""
     names = column_names(head)
+    if not _is_header(names):
+        return False
     others = names - _WHO
-    return _is_header(names) and 2 * sum(_known(name) is not None for name in others) >= len(others)
+    return 2 * sum(_known(name) is not None for name in others) >= len(others)
 
 
 def parse(source: Source) -> Tables:

@@ -32,13 +32,14 @@ _HEAD = regex(r"^(?P<name>nvidia-bug-report\.sh Version|Date|uname): ?(?P<value>
 _DRIVER = regex(r"^NVRM version: .*?Module.*?\s(?P<value>\d{3}\.\d[\d.]*)\s")
 _END = regex(r"^(?:\*\*\* )?End of NVIDIA bug report log file")
 _NAMES = {"nvidia-bug-report.sh Version": "bug_report", "Date": "bug_report_date", "uname": "uname"}
-_FIRST = regex(rb"nvidia-bug-report\.sh Version|NVIDIA bug report log file")
+_FIRST = (b"nvidia-bug-report.sh Version", b"NVIDIA bug report log file")
 
 
 def accepts(path: str, head: bytes) -> bool:
     """By the first lines; of a gzip file only the name can tell."""
     is_packed = head[:2] == b"\x1f\x8b" and "nvidia-bug-report" in path.rsplit("/", 1)[-1]
-    return is_packed or bool(_FIRST.search(head[:4096]))
+    start = head[:4096]
+    return is_packed or any(first in start for first in _FIRST)
 
 
 def parse(source: Source) -> Tables:

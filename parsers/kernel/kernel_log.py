@@ -19,6 +19,7 @@ Versions: util-linux 2.23 and later, systemd and rsyslog of any age.
 Source: printk and rtc of Linux, util-linux, rsyslog, systemd.
 """
 
+from itertools import islice
 from statistics import median_low
 from typing import Any
 
@@ -46,8 +47,9 @@ def accepts(_path: str, head: bytes) -> bool:
     text = head[:32768].decode("utf-8", "replace").lstrip("\x00")
     whole = text[: text.rfind("\n") + 1] or text  # without a last line that is cut
     lines = [line for line in whole.splitlines()[:LOOKED_AT] if line.strip()]
-    known = sum(_FORMS.match(line) is not None for line in lines)
-    return bool(lines) and known * 10 >= len(lines) * 8
+    others = (None for line in lines if _FORMS.match(line) is None)
+    most = len(lines) // 5
+    return bool(lines) and len(list(islice(others, most + 1))) <= most
 
 
 def parse(source: Source) -> Tables:

@@ -31,12 +31,13 @@ _LINK = regex(
 _ADAPTER = regex(r"^(?P<host>[A-Za-z0-9][\w.-]*)[ /](?P<part>[a-z][a-z0-9]*_?\d+|HCA-\d+|ibp\w+)$")
 _FORM = regex(r"^(?:vendid|devid|sysimgguid|switchguid|caguid|rtguid)=0x|^#|^\s*$")
 _HEAD = regex(rb'(?m)^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-[0-9a-f]+"')
+_ID = regex(rb'"[SHR]-')
 _LINES = 2_000_000
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the line of a node."""
-    return any(begin in head for begin in (b'"S-', b'"H-', b'"R-')) and _HEAD.search(head) is not None
+    return _ID.search(head) is not None and _HEAD.search(head) is not None
 
 
 def parse(source: Source) -> Tables:

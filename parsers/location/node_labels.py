@@ -35,6 +35,8 @@ def accepts(_path: str, head: bytes) -> bool:
     start = head[:16384].lstrip()
     if start[:1] == b"{":
         return _NODE.search(start) is not None and b'"labels"' in start
+    if not start.startswith(b"NAME"):
+        return False
     header = _HEADER.match(start.decode("utf-8", "replace").split("\n", 1)[0])
     return header is not None and _columns(header["more"]) != []
 

@@ -26,8 +26,10 @@ _PART = ("port", "nic", "hca", "adapter")
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row: a host, and besides it most of them places."""
     names = {name.lower() for name in column_names(head)}
+    if names.isdisjoint(_HOST):
+        return False
     others = names - {*_HOST, *_PART}
-    return bool(names & set(_HOST)) and bool(others & PLACES) and 2 * len(others & PLACES) >= len(others)
+    return bool(others & PLACES) and 2 * len(others & PLACES) >= len(others)
 
 
 def parse(source: Source) -> Tables:

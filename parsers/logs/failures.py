@@ -68,7 +68,7 @@ _HEARTBEAT = regex(
     r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
 )
-_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.-])"
+_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
 _THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*(?:tensor\()?"
 _SEEN = (
@@ -78,6 +78,9 @@ _SEEN = (
 _VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
 _VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
 _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
+_QUOTATION = regex(
+    r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
+)  # words after a quote that is still open
 
 
 # What a line must hold to be looked at closely: a level that may be a field, or one of the words.
@@ -185,7 +188,7 @@ def _signal(number: int) -> str:
 
 def _value(text: str) -> dict[str, Any] | None:
     match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
-    if match is None or _NO_VALUE.search(text[: match.end()]):
+    if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
         return None
     value = (match["value"] or match["found"] or match["seen"]).lower()
     what = (match["what"] or match["where"] or match["there"]).lower()

@@ -47,6 +47,8 @@ def accepts(path: str, head: bytes) -> bool:
     start = head[:4096]
     if b'"dump_data_dir"' in start and b'"task"' in start:
         return True
+    if start.lstrip()[:1] != b"{":
+        return False
     if path.endswith(("stack.json", "construct.json")) and head.strip() == b"{}":
         return True
     if path.endswith("construct.json") and _NAMES.match(start):

@@ -13,7 +13,7 @@
 Events `nan_assert`, names_ranks = the rank that the message names, else the printer's; code = forward_loss, grad_norm,
 nan_check, operator or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
 PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
-finite value (a spike) is an event `other`. An iteration of -1 (Megatron without its state machine) is not observed.
+finite value (a spike) is an event `other`. In the middle of a sentence the words are a quotation (a sample of generated text). An iteration of -1 (Megatron without its state machine) is not observed.
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
 
 Printed by: Megatron-LM, Paddle's FLAGS_check_nan_inf, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
@@ -81,7 +81,7 @@ RULES = (
     ),
     Rule(
         regex(
-            rf"{_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
+            rf"(?<!\w )(?<!\w){_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
             r"(?:\.? Device: (?P<device_index>\d{1,6}))?(?:,? node: (?P<node>[\w.-]{1,253}?)(?=Rank \d|[^\w.-]|$))?"
         ),
         "nan_assert",

@@ -5,6 +5,7 @@ Not a parser: the format itself, with its source, is in tensor_stats.py.
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
@@ -29,6 +30,13 @@ def _field(name: str) -> tuple[str, Any, Any]:
 
 
 ROW = msgspec.defstruct("ROW", [_field(name) for name in FIELDS], gc=False)
+
+
+@lru_cache(64)
+def row_decoder(names: frozenset[str]) -> msgspec.json.Decoder[Row]:
+    """Of objects that hold these fields and no others."""
+    fields = [_field(name) for name in FIELDS if name in names]
+    return msgspec.json.Decoder(msgspec.defstruct("ROW", fields, gc=False, forbid_unknown_fields=True))
 
 
 def to_row(value: Any) -> tuple[Row | None, str]:

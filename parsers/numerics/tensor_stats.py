@@ -23,28 +23,26 @@ Source: this project's own definition of the format.
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any, BinaryIO
 
 import msgspec
 import polars as pl
 
 from parsers.numerics import stats_parquet, stats_window
-from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, to_row
+from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, to_row
 from parsers.parser import FileParser, Source
 from parsers.rank_list import normal
 from parsers.reading import csv_cells
 from parsers.tables import SCHEMAS, Tables, conform, empty, table
 
 _PARQUET = b"PAR1"
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 2 << 20  # rows and values of a block stay in the cache of a core
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
 _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
-_TOKENS = [
-    (b'":' + space + token, b'":"' + text + b'"')
-    for token, text in ((b"NaN", b"nan"), (b"Infinity", b"inf"), (b"-Infinity", b"-inf"))
-    for space in (b"", b" ")
-]
+_TOKENS = {b"NaN": b"nan", b"Infinity": b"inf", b"-Infinity": b"-inf"}
 _DECODER = msgspec.json.Decoder(ROW)
+_NOTHING = {b"", b"null"}
 _UNREAD = dict[str, Any]
 
 
@@ -55,6 +53,8 @@ def accepts(path: str, head: bytes) -> bool:
     if not head.strip():
         name = path.lower()
         return "tensor" in name and "stat" in name and not name.endswith((".log", ".txt"))
+    if b"step" not in head:
+        return False
     lines = head.split(b"\n", 8)[:8]
     if b'"step"' in head and any(_telling(_keys(line)) for line in lines):
         return True
@@ -75,9 +75,10 @@ def together(sources: Sequence[Source]) -> Tables:
             (columns if stream.read(len(_PARQUET)) == _PARQUET else text).append(source)
     frames: list[pl.DataFrame] = []
     unread: list[_UNREAD] = []
+    known: set[str] = set()
     for source in text:
         with source.open() as stream:
-            frame, lost = _text(source, stream)
+            frame, lost = _text(stream, known)
         nth = pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
         frame, without = _complete([source], frame, nth)
         frames.append(frame)
@@ -130,87 +131,105 @@ def _telling(keys: set[str]) -> bool:
     return "step" in keys and bool(keys & {"tensor", "module"}) and bool(keys & _STATISTICS)
 
 
-def _text(source: Source, stream: BinaryIO) -> tuple[pl.DataFrame, list[_UNREAD]]:
+def _text(stream: BinaryIO, known: set[str]) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    """`known`: names of columns that files before it have; those of its own are added."""
     unread: list[_UNREAD] = []
     parts: list[pl.DataFrame] = []
     unknown: set[str] = set()
     header: list[str] | None = None
-    for number, lines in _blocks(stream, unread):
-        if header is None and not (lines and lines[0].lstrip(b"\xef\xbb\xbf \t").startswith(b"{")):
-            header = [cell.strip() for cell in csv_cells(lines[0].decode("utf-8-sig", "replace").strip())]
-            if not _telling(set(header)):
-                header = []
-            if header:
-                unknown |= set(header) - SCHEMAS["tensors"].keys()
-                number, lines = number + 1, lines[1:]
+    for numbers, block in _blocks(stream, unread):
+        begin = 0
+        if header is None:
+            header = _csv_header(block.split(b"\n", 1)[0])
+            unknown |= set(header) - SCHEMAS["tensors"].keys()
+            begin = 1
         if header:
-            part = _csv_rows(header, number, lines, unread)
+            part = _csv_rows(header, numbers[begin:], block.split(b"\n")[begin:], unread)
         else:
-            header = []
-            part = _json_rows(number, lines, unread, unknown)
+            part = _json_rows(numbers, block, unread, known, unknown)
         parts.append(part)
     if not parts:
         return empty("tensors"), [{"reason": "empty file"}]
-    frame = pl.concat(parts)
+    frame = pl.concat(parts, how="diagonal")
     if unknown:
         unread.append({"reason": "columns not read: " + ", ".join(sorted(unknown)[:50])})
-    return frame.with_columns(pl.int_range(pl.len()).alias("record")), unread
+    return conform("tensors", frame.with_columns(pl.int_range(pl.len()).alias("record"))), unread
 
 
-def _blocks(stream: BinaryIO, unread: list[_UNREAD]) -> Iterator[tuple[int, list[bytes]]]:
-    """(number of the first line, whole lines) until the end; lines beyond the limit are lost."""
+def _csv_header(line: bytes) -> list[str]:
+    """The names of the columns, if this is a table's first line."""
+    if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+        return []
+    header = [cell.strip() for cell in csv_cells(line.decode("utf-8-sig", "replace").strip())]
+    return header if _telling(set(header)) else []
+
+
+def _blocks(stream: BinaryIO, unread: list[_UNREAD]) -> Iterator[tuple[range, bytes]]:
+    """(their numbers, whole lines but for the last line end) until the end; lines beyond the limit are lost."""
     number, rest = 1, b""
     skipping = 0
-    while block := stream.read(BLOCK_BYTES):
-        lines = (rest + block).split(b"\n")
-        rest = lines.pop()
-        if skipping and lines:
-            unread.append({"line": number, "bytes": skipping + len(lines[0]), "reason": "line too long"})
-            skipping, number, lines = 0, number + 1, lines[1:]
+    while read := stream.read(BLOCK_BYTES):
+        block, end, rest = (rest + read).rpartition(b"\n")
+        if skipping and end:
+            first, end, block = block.partition(b"\n")
+            unread.append({"line": number, "bytes": skipping + len(first), "reason": "line too long"})
+            skipping, number = 0, number + 1
         if skipping or len(rest) > LINE_BYTES:
             skipping, rest = skipping + len(rest), b""
-        if lines:
-            yield number, lines
-            number += len(lines)
+        if end:
+            numbers = range(number, number + block.count(b"\n") + 1)
+            yield numbers, block
+            number = numbers.stop
     if skipping:
         unread.append({"line": number, "bytes": skipping, "reason": "line too long"})
     elif rest.strip():
-        yield number, [rest]
+        yield range(number, number + 1), rest
 
 
-def _json_rows(number: int, lines: list[bytes], unread: list[_UNREAD], unknown: set[str]) -> pl.DataFrame:
-    rows = _plain_rows(lines)
-    places = list(range(number, number + len(lines)))
+def _json_rows(numbers: range, block: bytes, unread: list[_UNREAD], known: set[str], unknown: set[str]) -> pl.DataFrame:
+    """`known`: columns that blocks before it have; one with no others is decoded as such. `unknown` gets the names of others."""
+    if known and (rows := _plain_rows(block, len(numbers), row_decoder(frozenset(known)))) is not None:
+        return _frame(rows, numbers, unread)
+    lines = block.split(b"\n")
+    keys = set[str]().union(*map(_keys, lines[:: max(1, len(lines) // 200)]))
+    unknown |= keys - SCHEMAS["tensors"].keys()
+    rows, places = _plain_rows(block, len(numbers), _DECODER), list(numbers)
     if rows is None:
-        rows, places = _rows_one_by_one(number, lines, unread)
-    for line in lines[:: max(1, len(lines) // 200)]:
-        unknown |= _keys(line) - SCHEMAS["tensors"].keys()
-    return _frame(list(map(msgspec.structs.astuple, rows)), places, unread)
+        rows, places = _rows_one_by_one(numbers, lines, unread)
+    frame = _frame(rows, places, unread)
+    known |= (keys | set(frame.columns)) & set(FIELDS)
+    return frame
 
 
-def _plain_rows(lines: list[bytes]) -> list[Row] | None:
-    """A row per line, where each line is one object in JSON but for NaN and Infinity as numbers; else None."""
-    block = b"\n".join(lines)
-    if block.count(b"}\n{") != len(lines) - 1:  # nowhere inside an object: a line begins one and ends one
+def _plain_rows(block: bytes, count: int, decoder: msgspec.json.Decoder[Row]) -> list[Row] | None:
+    """A row per line, where each of so many is one object in JSON but for NaN and Infinity as numbers; else None."""
+    if block.count(b"}\n{") != count - 1:  # nowhere inside an object: a line begins one and ends one
         return None
-    if b"NaN" in block or b"Infinity" in block:
-        if b"\\" in block:  # a quote may be one of a text
-            return None
-        for token, text in _TOKENS:
-            block = block.replace(token, text)
-    try:
-        rows: list[Row] = _DECODER.decode_lines(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return rows if len(rows) == len(lines) else None
+    for form in (bytes, _with_tokens_as_text):
+        try:
+            rows = decoder.decode_lines(form(block))
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # of UTF-8, too
+            continue
+        return rows if len(rows) == count else None
+    return None
 
 
-def _rows_one_by_one(number: int, lines: list[bytes], unread: list[_UNREAD]) -> tuple[list[Row], list[int]]:
+def _with_tokens_as_text(block: bytes) -> bytes:
+    """With NaN and Infinity as texts. Raises ValueError where a quote may be one of a text."""
+    if b"\\" in block:
+        raise ValueError("it holds a backslash")
+    for token, text in _TOKENS.items():
+        for space in (b"", b" ") if token in block else ():
+            block = block.replace(b'":' + space + token, b'":"' + text + b'"')
+    return block
+
+
+def _rows_one_by_one(numbers: range, lines: list[bytes], unread: list[_UNREAD]) -> tuple[list[Row], list[int]]:
     """Rows and their lines, where some lines are not plain."""
     rows: list[Row] = []
     places: list[int] = []
     decode = _DECODER.decode
-    for at, line in enumerate(lines, number):
+    for at, line in zip(numbers, lines, strict=True):
         try:
             rows.append(decode(line))
             places.append(at)
@@ -243,66 +262,70 @@ def _lenient(at: int, line: bytes, unread: list[_UNREAD]) -> list[Row]:
     return found
 
 
-def _frame(rows: list[tuple[Any, ...]], places: list[int], unread: list[_UNREAD]) -> pl.DataFrame:
-    columns = dict(zip(FIELDS, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(FIELDS, ())
-    schema = SCHEMAS["tensors"]
-    made: dict[str, pl.Series] = {}
-    for name, values in columns.items():
-        if name == "group_ranks":
-            made[name] = _memberships(name, values, places, unread)
-        elif name == "shape":
-            raw = list(map(bytes, values))
-            texts = {value: _shape(value) for value in set(raw)}
-            made[name] = pl.Series(name, [texts[value] for value in raw], schema[name])
-        elif schema[name] == pl.Float64():
-            made[name] = _floats(name, values, places, unread)
-        else:
-            made[name] = pl.Series(name, values, schema[name])
-    return conform("tensors", pl.DataFrame({**made, "line": pl.Series(places, dtype=pl.Int64)}))
+def _frame(rows: list[Row], places: Sequence[int], unread: list[_UNREAD]) -> pl.DataFrame:
+    """The columns that any row has, and `line`."""
+    names = rows[0].__struct_fields__ if rows else ()
+    columns = [_column(name, list(map(attrgetter(name), rows)), places, unread) for name in names]
+    return pl.DataFrame([*(column for column in columns if column is not None), pl.Series("line", places, pl.Int64)])
 
 
-def _shape(raw: bytes) -> str | None:
-    return None if raw in (b"", b"null") else raw.decode("utf-8", "replace").strip('"')
+def _column(name: str, values: list[Any], places: Sequence[int], unread: list[_UNREAD]) -> pl.Series | None:
+    """None where no row has it."""
+    kind = SCHEMAS["tensors"][name]
+    if name in ("shape", "group_ranks"):
+        raw = list(map(bytes, values))
+        distinct = set(raw)
+        if distinct <= _NOTHING:
+            return None
+        return _shapes(name, raw, distinct) if name == "shape" else _memberships(name, raw, distinct, places, unread)
+    if values[0] is None and values.count(None) == len(values):
+        return None
+    return _floats(name, values, places, unread) if kind == pl.Float64() else pl.Series(name, values, kind)
 
 
-def _memberships(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
-    raw = list(map(bytes, values))
-    texts = {value: normal(value.decode("utf-8", "replace")) for value in set(raw)}
-    read = [texts[value] for value in raw]
-    if texts.keys() <= {b"", b"null", b'""'}:
-        return pl.Series(name, read, SCHEMAS["tensors"][name])
-    for place, value, found in zip(places, raw, read, strict=True):
-        if found is None and value not in (b"", b"null", b'""'):
+def _shapes(name: str, raw: list[bytes], distinct: set[bytes]) -> pl.Series:
+    texts = {value: None if value in _NOTHING else value.decode("utf-8", "replace").strip('"') for value in distinct}
+    return pl.Series(name, [texts[value] for value in raw], SCHEMAS["tensors"][name])
+
+
+def _memberships(
+    name: str, raw: list[bytes], distinct: set[bytes], places: Sequence[int], unread: list[_UNREAD]
+) -> pl.Series:
+    texts = {value: normal(value.decode("utf-8", "replace")) for value in distinct}
+    lost = {value for value, text in texts.items() if text is None} - _NOTHING - {b'""'}
+    for place, value in zip(places, raw, strict=True) if lost else ():
+        if value in lost:
             reason = f"{name} is no list of ranks: {value.decode('utf-8', 'replace')[:40]!r}"
             unread.append({"line": place, "reason": reason})
-    return pl.Series(name, read, SCHEMAS["tensors"][name])
+    return pl.Series(name, [texts[value] for value in raw], SCHEMAS["tensors"][name])
 
 
-def _floats(name: str, values: tuple[Any, ...], places: list[int], unread: list[_UNREAD]) -> pl.Series:
+def _floats(name: str, values: list[Any], places: Sequence[int], unread: list[_UNREAD]) -> pl.Series:
     """Numbers stay, text is read as a number; what is neither becomes null and one `unread` row."""
     try:
-        numbers = [float(value) if type(value) is str else value for value in values]
-        return pl.Series(name, numbers, pl.Float64())
-    except (TypeError, ValueError):
+        if str in set(map(type, values)):
+            values = [float(value) if type(value) is str else value for value in values]
+        return pl.Series(name, values, pl.Float64())
+    except ValueError:
         pass
     read: list[float | None] = []
     for place, value in zip(places, values, strict=True):
         number: float | None
         try:
             number = None if value is None or value == "" else float(value)
-        except (ValueError, OverflowError):
+        except ValueError:
             number = None
             unread.append({"line": place, "reason": f"{name} is not a number: {str(value)[:40]!r}"})
         read.append(number)
     return pl.Series(name, read, pl.Float64())
 
 
-def _csv_rows(header: list[str], number: int, lines: list[bytes], unread: list[_UNREAD]) -> pl.DataFrame:
+def _csv_rows(header: list[str], numbers: range, lines: list[bytes], unread: list[_UNREAD]) -> pl.DataFrame:
     """Cells by position; a line with another number of cells is lost. Quoted cells may not hold line ends."""
     text = [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
     cells: list[list[str]] = []
     places: list[int] = []
-    for at, row in enumerate(text, number):
+    for at, row in zip(numbers, text, strict=True):
         if not row.strip():
             continue
         try:

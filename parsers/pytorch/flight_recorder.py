@@ -413,4 +413,4 @@ def _text(value: object) -> str | None:
     return value[:MAX_TEXT] if isinstance(value, str) and value else None
 
 
-PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=64)
+PARSER = FileParser(name="flight_recorder", accepts=accepts, parse=parse, whole=True, together=together, at_once=24)

@@ -23,7 +23,8 @@ _CONSEQUENCE = regex(
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
     r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError|"
-    r"\bEngineDeadError\b"  # vLLM's server, of the process of its engine
+    r"\bEngineDeadError\b|"  # vLLM's server, of the process of its engine
+    r"RuntimeError: \[Rank \d{1,9}\]: Ranks? [\d, ]*(?:f[a-z]* ?(?:to p?[A-Za-z ]*)?)?$"  # a monitored barrier, cut short
 )
 _OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 _RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would

@@ -21,6 +21,7 @@ from parsers.pytorch.op_types import operation
 from parsers.tables import conform, table
 
 FEWEST = 100  # lines: fewer cost less one by one
+AT_ONCE = 16_384  # lines: their parts take thrice as much as they
 _WORDS = "Watchdog caught collective operation timeout: "
 _N = "[0-9]{1,18}"
 _FORM = (
@@ -61,12 +62,20 @@ def reports(lines: pl.DataFrame, near: int) -> Reports:
     if has_words.sum() < FEWEST:
         return Reports(lines, table("events", []), pl.Series(dtype=pl.Null))
     is_plain = lines.select(_is_apart(near) & _is_of_a_job()).to_series()
-    made = lines.select(pl.all(), pl.row_index("at"), printer=pl.struct(PRINTER)).filter(has_words & is_plain)
+    at = (has_words & is_plain).arg_true()
+    read = [_read(lines, at[begin : begin + AT_ONCE]) for begin in range(0, max(1, at.len()), AT_ONCE)]
+    taken, events, printers = (pl.concat(column) for column in zip(*read, strict=True))
+    is_left = pl.repeat(True, lines.height, eager=True).scatter(taken, False)
+    return Reports(lines.filter(is_left), events, printers)
+
+
+def _read(lines: pl.DataFrame, at: pl.Series) -> tuple[pl.Series, pl.DataFrame, pl.Series]:
+    """Of the lines `at` those that are reports, their events, and who printed them."""
+    made = lines[at].select(pl.all(), at.alias("at"), printer=pl.struct(PRINTER))
     made = made.with_columns(pl.col("text").str.extract_groups(_FORM).alias("form")).unnest("form")
     members = [_member(who) for who in made["who"].unique().drop_nulls() if not _MORE.search(who)]
     rows = made.join(pl.DataFrame(members, schema=_MEMBER, orient="row"), on="who", maintain_order="left")
-    is_left = pl.repeat(True, lines.height, eager=True).scatter(rows["at"], False)
-    return Reports(lines.filter(is_left), _events(rows), rows["printer"])
+    return rows["at"], _events(rows), rows["printer"]
 
 
 def _is_apart(near: int) -> pl.Expr:

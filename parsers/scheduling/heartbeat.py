@@ -16,6 +16,7 @@ Source: this project's own definition of the format.
 """
 
 import json
+from collections.abc import Set
 from typing import Any
 
 from parsers.parser import FileParser, Source
@@ -27,9 +28,11 @@ _OTHERS = {"time", "step", "pod", "state", "status", "local_rank", "pid", "node"
 _MEMBERS = 1_000_000
 
 
-def _is_header(names: set[str], path: str) -> bool:
+def _is_header(names: Set[str], path: str) -> bool:
+    if "time" not in names or not names & _WHO:
+        return False
     is_named = "heartbeat" in path.lower() or "heartbeat" in names
-    return "time" in names and bool(names & _WHO) and (is_named or (names <= _WHO | _OTHERS and "state" in names))
+    return is_named or (names <= _WHO | _OTHERS and "state" in names)
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -38,6 +38,8 @@ _BYTES = 256 << 20
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the table's header, or a JSON list whose items are events."""
+    if b"LAST SEEN" not in head[:16384] and b"involvedObject" not in head[:16384]:
+        return False
     start = head[:16384].decode("utf-8", "replace")
     if any(_HEADER.match(line) for line in start.splitlines()[:3]):
         return True

@@ -25,6 +25,7 @@ Source: this project's own definition of the format.
 """
 
 import json
+from collections.abc import Set
 from typing import Any
 
 from parsers.parser import FileParser, Source
@@ -39,7 +40,7 @@ _OK = {"true": True, "pass": True, "passed": True, "ok": True, "1": True, "healt
        "false": False, "fail": False, "failed": False, "0": False, "error": False, "timeout": False}  # fmt: skip
 
 
-def _is_header(names: set[str]) -> bool:
+def _is_header(names: Set[str]) -> bool:
     return "ok" in names and bool(names & {"host", "node"}) and bool(names & {"round", "test", "peers"})
 
 

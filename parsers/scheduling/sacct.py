@@ -34,7 +34,8 @@ _LINES = 200_000
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the header."""
-    return any(_HEADER.match(line) for line in head[:4096].decode("utf-8", "replace").splitlines()[:5])
+    start = head[:4096]
+    return b"JobID" in start and any(map(_HEADER.match, start.decode("utf-8", "replace").splitlines()[:5]))
 
 
 def parse(source: Source) -> Tables:

@@ -30,10 +30,11 @@ Source: py-spy's `dump.rs` and its README.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+import polars as pl
 
 from parsers import cut_json
 from parsers.parser import FileParser, Source
@@ -43,6 +44,7 @@ from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
+AT_ONCE, ROWS = 256, 10_000  # files, and rows that are objects at a time
 
 _PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Parent Process|Thread |    |$)")
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
@@ -55,7 +57,18 @@ _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
-_KNOWN = (_PROCESS, _PARENT, PY_SPY_THREAD, PY_SPY_FRAME, _LOCALS, _BARE, _NODE, _LISTED, _NOISE, _ERROR)
+_KNOWN = (
+    PY_SPY_FRAME,
+    PY_SPY_THREAD,
+    _LOCALS,
+    _PROCESS,
+    _NOISE,
+    _PARENT,
+    _BARE,
+    _NODE,
+    _LISTED,
+    _ERROR,
+)  # commonest first
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -74,11 +87,31 @@ def accepts(path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """Tables of one file; never raises on content."""
+    return together([source])
+
+
+def together(sources: Sequence[Source]) -> Tables:
+    """Tables of several files: a job leaves one for each rank, and a table costs more than what is in most."""
+    parts: list[pl.DataFrame] = []
+    stacks: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    for source in sources:
+        rows, problems = _read(source)
+        stacks += rows
+        unread += problems
+        if len(stacks) > ROWS or source is sources[-1]:
+            parts.append(table("stacks", stacks))
+            stacks.clear()
+    return {"stacks": pl.concat(parts), "unread": table("unread", unread)}
+
+
+def _read(source: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of `stacks` and of `unread`."""
     try:
         with source.open() as stream:
             data = stream.read(MAX_BYTES + 1)
     except Exception as error:  # archives and remote files raise whatever their readers raise
-        return {"unread": table("unread", [{"file": source.path, "reason": f"cannot be read: {error}"[:1000]}])}
+        return [], [{"file": source.path, "reason": f"cannot be read: {error}"[:1000]}]
     problems: list[dict[str, Any]] = []
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
@@ -98,7 +131,7 @@ def parse(source: Source) -> Tables:
         seen[thread] += 1
     for problem in problems:
         problem["file"] = source.path
-    return {"stacks": table("stacks", rows), "unread": table("unread", problems[:MAX_PROBLEMS])}
+    return rows, problems[:MAX_PROBLEMS]
 
 
 class _Stream(msgspec.Struct):
@@ -253,4 +286,4 @@ def _string(value: object) -> str | None:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) and value else None
 
 
-PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse, whole=True, together=together, at_once=AT_ONCE)

@@ -21,12 +21,13 @@ Versions: 1 of this table.
 Source: MetaX' public talks on MCTX; this project's own definition of the columns.
 """
 
+from collections.abc import Set
 from typing import Any
 
 import polars as pl
 
 from parsers.parser import FileParser, Source
-from parsers.reading import csv_cells, json_object, real, text_lines, whole
+from parsers.reading import column_names, csv_cells, first_line, json_object, real, text_lines, whole
 from parsers.tables import Tables, table
 
 _UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3, "value_ms": 1.0}
@@ -34,16 +35,14 @@ _ROWS = 20_000_000
 _BATCH = 200_000
 
 
-def _is_header(names: set[str]) -> bool:
+def _is_header(names: Set[str]) -> bool:
     return {"step", "phase"} <= names and bool(names & _UNITS.keys()) and not names & {"tensor", "module"}
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the columns of the first row."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    if first.startswith("{"):
-        return _is_header(set(json_object(first) or {}))
-    return _is_header({name.strip().lower() for name in first.split(",")})
+    names = column_names(head)
+    return _is_header(names if first_line(head).startswith("{") else {name.lower() for name in names})
 
 
 def parse(source: Source) -> Tables:

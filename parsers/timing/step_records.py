@@ -14,7 +14,7 @@ Source: this project's own definition of the format.
 from typing import Any
 
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, first_told, real, table_rows, utc_ns, whole
+from parsers.reading import HEADER, column_names, first_line, first_told, real, table_rows, utc_ns, whole
 from parsers.tables import Tables, table
 from parsers.timing import words
 
@@ -37,10 +37,10 @@ def _durations(said: dict[str, Any]) -> list[tuple[str, str, float]]:
 
 def accepts(_path: str, head: bytes) -> bool:
     """By the names in the first row: a count of steps and durations, and no phase or measure in a column of its own."""
-    first = head.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-    names = [] if first.startswith("{") else [name.strip() for name in first.split(",")]
-    parts = _durations(dict.fromkeys(names, 0))
-    return bool(set(names) & set(_STEP)) and len(parts) >= _LEAST and not set(names) & {"phase", "metric", "tensor"}
+    names = column_names(head)
+    if names.isdisjoint(_STEP) or names & {"phase", "metric", "tensor"} or first_line(head).startswith("{"):
+        return False
+    return len(_durations(dict.fromkeys(names, 0))) >= _LEAST
 
 
 def parse(source: Source) -> Tables:

@@ -21,6 +21,7 @@ from forensics.model.said import Said, encoded, zh
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
 from reports.html import folding, links
+from reports.html.byte_code import ByteCode
 from reports.html.drawings import graph, labels, numbers, phases, place, ranks, stacks, timeline
 from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
@@ -149,6 +150,7 @@ class _Anchors:
 def _environment(language: Language = "en") -> Environment:
     environment = Environment(
         loader=FunctionLoader(_asset if language == "en" else _in_chinese),
+        bytecode_cache=ByteCode(language),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

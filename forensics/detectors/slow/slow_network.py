@@ -50,6 +50,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _odd_twin(case: Case) -> Finding | None:
     """The host whose communicator takes longer for each call than those of all other hosts."""
+    if not case.tables["operations"].height:
+        return None
     calls = case.tables["operations"].select(
         "host", "comm", "pid", "kind", "seq", "duration_ms", "file", "line", "record"
     )

@@ -69,6 +69,8 @@ class Standing(msgspec.Struct, frozen=True):
 def standings(positions: pl.DataFrame, source: str) -> list[Standing]:
     """Groups of one source in which somebody is known to have come somewhere; the one that tells of most members first."""
     rows = positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
+    if not rows.height:
+        return []
     if source == "ras":
         rows = latest(rows)
     found = [_standing(source, part) for _, part in rows.group_by("group", maintain_order=True)]

@@ -1,0 +1,68 @@
+"""Lines of the bundle that are no word of the process, or of the launcher, that they seem to come from: printed text of a model, a
+test or a drill in another rank's log, a report about another job. Marked as errors that were outlived are (`recovered`).
+
+- As of another rank, in the own log of one: its path names one rank, all that processes say there of themselves (NCCL's
+  init lines, layouts, addresses) is of that rank, and the other has a log of its own, or is none of the job.
+- An exit that is told without a time, where every rank of the job says that it ended well, and a launcher of its workers.
+- An assertion about ranks that all say that they ended well: it would have ended them.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from parsers.pytorch.elastic import WORKERS
+from parsers.tables import TableName
+
+_EXITS = ("exit", "first_failure")
+
+
+def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]) -> pl.Series:
+    """Tables of one attempt, ranks global; `job`: its ranks where its size is told, else empty; `seen`: who left a record → for
+    each row of `events` whether it is such a line."""
+    events = tables["events"].with_row_index("_event")
+    ended = frozenset(events.filter(pl.col("kind") == "job_end")["rank"].drop_nulls().to_list())
+    found = [_in_anothers_log(events, tables, job)]
+    if ended:
+        found += [_told_of_the_well(events, ended, job | seen), _asserted_of_the_well(events, ended)]
+    return events["_event"].is_in(pl.concat(found).implode()).alias("hearsay")
+
+
+def _in_anothers_log(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> pl.Series:
+    own = _own_logs(tables)
+    inside = events.join(own, on="file", how="inner")
+    if not inside.height:
+        return inside["_event"]
+    claims = tables["ranks"].drop_nulls("rank")
+    pids = claims.drop_nulls("pid").group_by("pid").agg(pl.col("rank").unique())
+    pids = pids.filter(pl.col("rank").list.len() == 1).select("pid", pl.col("rank").list.first().alias("_by_pid"))
+    inside = inside.join(pids, on="pid", how="left", maintain_order="left")
+    whose = pl.when(pl.col("rank_space") == "global").then("rank")
+    inside = inside.with_columns(pl.coalesce(whose, "_by_pid").alias("_whose"))
+    others = inside.filter(pl.col("_whose") != pl.col("_owner"))
+    spoken_for = own["_owner"].unique().to_list()
+    is_none = ~pl.col("_whose").is_in(sorted(job)) if job else pl.lit(False)
+    return others.filter(pl.col("_whose").is_in(spoken_for) | is_none)["_event"]
+
+
+def _own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """file, _owner: the logs that are one rank's by their path and by all that is said in them of who speaks."""
+    named = tables["files"].filter(pl.col("rank").is_not_null()).select("file", pl.col("rank").alias("_owner"))
+    own = tables["ranks"].drop_nulls("rank").filter(pl.col("how") != "elastic failure table")  # of those it started
+    said = own.group_by("file").agg(pl.col("rank").unique().alias("_said"))
+    said = said.filter(pl.col("_said").list.len() == 1).select("file", pl.col("_said").list.first().alias("_said"))
+    return named.join(said, on="file").filter(pl.col("_owner") == pl.col("_said")).select("file", "_owner")
+
+
+def _told_of_the_well(events: pl.DataFrame, ended: frozenset[int], job: frozenset[int]) -> pl.Series:
+    exits = events.filter(
+        pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_null() & pl.col("rank").is_in(sorted(job))
+    )
+    launchers = events.filter((pl.col("kind") == "job_end") & (pl.col("code") == WORKERS))
+    return exits["_event"] if job <= ended and launchers.height else exits["_event"].clear()
+
+
+def _asserted_of_the_well(events: pl.DataFrame, ended: frozenset[int]) -> pl.Series:
+    named = events.filter((pl.col("kind") == "nan_assert") & (pl.col("names_ranks").list.len() > 0))
+    inside = pl.col("names_ranks").list.eval(pl.element().is_in(sorted(ended))).list.all()
+    return named.filter(inside)["_event"]
