@@ -159,3 +159,13 @@ def test_a_flight_record_of_another_launch_is_no_record_of_this_rank(tmp_path: P
     found = report.incident.verdict
     assert (found.ranks, found.suspects.ranks) == ([], [3])  # nothing tells that the job stood still
     assert any("flight records of another launch" in limit for limit in report.limits)
+
+
+def test_an_exception_without_a_time_beside_a_wait_is_said(tmp_path: Path) -> None:
+    raised = '[rank3]: Traceback (most recent call last):\n[rank3]:   File "train.py", line 290, in main\n[rank3]: ValueError: boom\n'
+    found = verdict(tmp_path, TIMEOUT, {"stderr.txt": raised})
+    assert (found.kind, found.ranks) == ("hang", [])
+    report = analyze(tmp_path)
+    assert [one.claim for one in report.incident.evidence if "ValueError: boom" in one.claim] == [
+        "whether rank 3 raised “ValueError: boom” before its wait or after it: the line has no time"
+    ]

@@ -11,6 +11,7 @@ from forensics.facts.checks import HostChecks, host_checks
 from forensics.facts.event_rows import refs
 from forensics.facts.launch_class import launch_class
 from forensics.facts.locations import listed
+from forensics.facts.process_ends import OWN_CAUSES, is_consequence
 from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Kind
@@ -19,6 +20,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import verdict as words
 
 _SHOWN, _PLACES = 8, 4
+_LINE = 200  # characters of a line that are quoted
 
 
 def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
@@ -27,7 +29,7 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
-    found += [*_launch(case, finding), *_unseen(case, kind)]
+    found += [*_launch(case, finding), *_unseen(case, kind), *_without_a_time(case, kind)]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -121,3 +123,26 @@ def _unseen(case: Case, kind: Kind) -> list[Claim]:
     """Communication that no flight record sees, where somebody waits or may wait."""
     found = unrecorded(case.stacks, case.states) if kind in ("hang", "unknown") else []
     return [Claim(one.text, "unseen", one.refs) for one in found][:_SHOWN]
+
+
+def _without_a_time(case: Case, kind: Kind) -> list[Claim]:
+    """What ranks raised that gave up their wait, where neither a time nor the same log tells which was first."""
+    gave_up = [rank for rank, end in case.ends.items() if end.how == "gave_up"]
+    if kind not in ("hang", "unknown") or not gave_up:
+        return []
+    own = case.events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_in(gave_up))
+    waited = own.filter(pl.col("kind") == "collective_timeout").select("file", "rank").unique()
+    raised = own.filter(
+        pl.col("kind").is_in([*OWN_CAUSES]) & pl.col("time_ns").is_null() & pl.col("line").is_not_null()
+    )
+    raised = raised.join(waited, on=["file", "rank"], how="anti").join(
+        waited.select("rank").unique(), on="rank", how="semi"
+    )
+    rows = [
+        row for row in raised.sort("rank", "file", "line").iter_rows(named=True) if not is_consequence(row["detail"])
+    ]
+    first = {(row["rank"], row["text"]): row for row in reversed(rows)}
+    return [
+        Claim(words.RAISED_AT_NO_TIME(who=ranks_text([rank]), line=(text or "")[:_LINE]), "unseen", refs([row]))
+        for (rank, text), row in sorted(first.items(), key=lambda one: (one[0][0], one[1]["file"], one[1]["line"]))
+    ][:_SHOWN]

@@ -183,6 +183,10 @@ STILL_CALLED_RUNNING = Form(
     "{who} 已退出，但调度器仍显示作业在运行：节点被空占",
 )
 OTHERS_CHECKED = Noun("other host was", "other hosts were", "个节点已检查")
+RAISED_AT_NO_TIME = Form(
+    "whether {who} raised “{line}” before its wait or after it: the line has no time",
+    "{who} 抛出“{line}”是在等待之前还是之后：该行没有时间",
+)
 NOT_CHECKED = Form("{host} was not checked before the job; {others}", "{host} 在作业前未经检查；其他 {others}")
 FAILED_CHECK = Form("before the job {host} failed {checks}", "作业前 {host} 未通过 {checks}")
 PASSED_CHECK = Form(
