@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.prefixes import Habits, Line, habits, strip
-from parsers.stamps import parse_time, years
+from parsers.stamps import EARLIEST_NS, parse_time, years
 
 
 def _ns(text: str) -> int:
@@ -221,3 +221,10 @@ def test_a_stamp_in_one_bracket_with_level_and_place_is_read_and_stays() -> None
 @pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", None)])
 def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
     assert strip(text).rank == rank
+
+
+@pytest.mark.parametrize("stamp", ["1970-01-01T00:00:04Z", "1970-01-01 00:00:04.000", "1999-12-31 23:59:59"])
+def test_a_clock_that_was_never_set_tells_no_time(stamp: str) -> None:
+    assert strip(f"{stamp} [rank8]: text").time_ns is None
+    assert strip("[    4.000001] text").time_basis == "boot"
+    assert strip("2000-01-01T00:00:00Z [rank8]: text").time_ns == EARLIEST_NS
