@@ -7,6 +7,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.aborted import with_aborted
+from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.clocks import Clocks, clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
@@ -288,7 +289,7 @@ def case_of(
     whole = globalise(tables, identity)
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_aborted(with_task_exits(whole, job, seen, identity))
+    whole = with_aborted(with_task_exits(with_device_ranks(whole, identity), job, seen, identity))
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = with_recovered(with_group_ends(whole), told, seen)
     return Case(

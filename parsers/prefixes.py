@@ -53,7 +53,7 @@ class Line(msgspec.Struct):
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
-        if stamp[0] is not None and _BETTER[stamp[1]] > _BETTER[self.time_basis] and stamp[0] <= stamps.LATEST_NS:
+        if stamp[0] is not None and _BETTER[stamp[1]] > _BETTER[self.time_basis] and stamps.is_believed(*stamp):
             self.time_ns, self.time_basis = stamp
 
 

@@ -14,7 +14,14 @@ Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
 YEAR_BYTES = 8192  # of a file that are looked at for years
 LAST_YEAR = 2200
+EARLIEST_NS = 946_684_800_000_000_000  # 2000-01-01: a clock that stands before it was never set, and tells no time
 LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
+
+
+def is_believed(time_ns: int, basis: str | None) -> bool:
+    """Can a clock that was set show this?"""
+    return time_ns <= LATEST_NS and (basis == "boot" or time_ns >= EARLIEST_NS)
+
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}

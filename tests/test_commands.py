@@ -150,3 +150,19 @@ def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
         ("the kernel log of n0", "ssh n0 dmesg -T"),
         ("Flight Recorder dumps in the next run, with these settings", commands.recorder()),
     ]
+
+
+def test_nobody_is_asked_for_the_stack_of_a_process_that_has_ended() -> None:
+    """By its own end, by the launcher's or the scheduler's word on the job, or because the run is well and done."""
+    places = [Place(rank=rank, host="n0", pid=100 + rank) for rank in range(2)]
+    named = Finding(detector="x", cause="rank_absent", ranks=(0,))
+    both = Finding(detector="x", suspect_ranks=(0, 1), undecided=("tied_explanations",))
+    well = Finding(detector="health", undecided=("no_hang",))
+
+    def asked(finding: Finding, known: Known) -> list[str]:
+        return [action.target for action in actions_of(finding, "supported", known) if "stack" in action.target]
+
+    assert asked(both, Known(places, gone=frozenset([0]))) == ["the stack of rank 1 on n0 (pid 101) while the job runs"]
+    assert asked(both, Known(places, is_over=True)) == asked(well, Known(places)) == []
+    next_time = "the stack of rank 0 when it hangs the next time, before the watchdog ends the job"
+    assert asked(named, Known(places, is_over=True)) == [next_time]

@@ -86,3 +86,8 @@ def barrier(rank: int, joined: int, expected: int = 4, key: str = "store_based_b
 def test_who_is_left_of_a_barrier_of_the_store(rows: list[dict[str, Any]], suspects: Any, reason: str) -> None:
     (found,) = DETECTOR.detect(case(rows))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), suspects, (reason,))
+
+
+def test_a_store_that_went_away_is_no_time_out() -> None:
+    (found,) = DETECTOR.detect(case([{"kind": "store_timeout", "code": "store_lost", "rank": 1}], expected=2))
+    assert "lost the connection" in found.summary and "until a timeout" not in found.summary

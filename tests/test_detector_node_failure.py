@@ -6,6 +6,8 @@ import pytest
 
 from forensics.detectors import DETECTORS
 from forensics.detectors.hardware.node_failure import DETECTOR
+from parsers.scheduling import slurm
+from tests.lines import lines
 from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [
@@ -28,3 +30,29 @@ def test_the_words_of_several_schedulers(code: str) -> None:
 
 def test_a_host_outside_the_job() -> None:
     assert DETECTOR.detect(case([FAILED | {"host": "n9"}, *WAITS], ranks=RANKS)) == ()
+
+
+def lost(rank: int, host: str) -> dict[str, Any]:
+    return {"kind": "peer_closed", "code": "store", "rank": rank, "names_hosts": [host]}
+
+
+STORE = [{"kind": "store_timeout", "code": "store_lost", "rank": rank} for rank in range(2, 8)]
+
+
+def test_a_host_of_the_job_that_left_no_line_of_its_own() -> None:
+    """The host of the key-value store: the others name it as the end of their connections."""
+    told = [FAILED | {"host": "n0"}, *(lost(rank, "n0") for rank in range(2, 8)), *STORE]
+    found = judged(case(told, ranks=RANKS[2:]), *DETECTORS)
+    assert (found.finding.cause, found.finding.hosts, found.finding.ranks) == ("rank_died", ("n0",), ())
+
+
+def test_a_host_of_another_job_stays_out_whoever_lost_connections() -> None:
+    told = [FAILED | {"host": "n9"}, *(lost(rank, "n0") for rank in range(2, 8)), *STORE]
+    assert DETECTOR.detect(case(told, ranks=RANKS[2:])) == ()
+
+
+def test_whoever_prints_that_some_node_failed_is_not_that_node() -> None:
+    text = "slurmstepd: error: *** STEP 7.0 ON n2 CANCELLED AT 2026-03-01T10:01:40 DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***"
+    rows = slurm.PARSER.parse(lines(text, path_host="n2"))["events"].rows(named=True)
+    assert [row["code"] for row in rows] == ["node_failure"]
+    assert DETECTOR.detect(case([*rows, *WAITS], ranks=RANKS)) == ()

@@ -462,3 +462,8 @@ def test_verbs_calls_that_failed() -> None:
     assert found["events"].select("kind", "code").rows() == [
         ("connect_failed", "Network is unreachable"), ("comm_warning", "Bad address"),
     ]  # fmt: skip
+
+
+def test_what_a_launcher_puts_before_the_line_is_the_local_rank() -> None:
+    text = f"{P}NCCL INFO {BODY}busId 5d000 - Init COMPLETE"
+    assert PARSER.parse(lines(text, local_rank=3))["ranks"]["local_rank"].to_list() == [3]

@@ -348,3 +348,11 @@ def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
 def test_a_kernel_raises_no_exception(tmp_path: Path, before: str, expected: list[str]) -> None:
     (tmp_path / "n7.log").write_text(f"{before}LustreError: 11-0: home-OST0007: operation ost_read failed: rc = -107\n")
     assert sorted(parsers.read(str(tmp_path)).tables["events"]["kind"]) == expected
+
+
+def test_a_launcher_that_prefixes_only_the_first_and_the_last_line(tmp_path: Path) -> None:
+    frames = "".join(f"{line}\n" for line in HEAD.splitlines()[1:])
+    last = "torch.OutOfMemoryError: MUSA out of memory. Tried to allocate 2.00 GiB (GPU 1; 79.50 GiB total capacity; 1 B free)"
+    (tmp_path / "node.log").write_text(f"[rank9]: Traceback (most recent call last):\n{frames}[rank9]: {last}\n")
+    found = parsers.read(str(tmp_path)).tables["events"].filter(rank=9)
+    assert dict(found.select("kind", "device_index").iter_rows()) == {"exception": None, "gpu_oom": 1}

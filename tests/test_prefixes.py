@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from parsers import prefixes
 from parsers.prefixes import Habits, Line, habits, strip
-from parsers.stamps import parse_time, years
+from parsers.stamps import EARLIEST_NS, parse_time, years
 
 
 def _ns(text: str) -> int:
@@ -262,3 +262,10 @@ def test_ranks_and_stamp_of_pytorch(head: str) -> None:
     told = strip(f"{head}[E1120 03:10:11.5 a.cpp:6] x", Habits(2024))
     assert (told.text, told.time_ns) == ("[E1120 03:10:11.5 a.cpp:6] x", SECOND + 500_000_000)
     assert (told.rank, told.local_rank) == (9 if "rank9" in head else None, 1 if "default" in head else None)
+
+
+@pytest.mark.parametrize("stamp", ["1970-01-01T00:00:04Z", "1970-01-01 00:00:04.000", "1999-12-31 23:59:59"])
+def test_a_clock_that_was_never_set_tells_no_time(stamp: str) -> None:
+    assert strip(f"{stamp} [rank8]: text").time_ns is None
+    assert strip("[    4.000001] text").time_basis == "boot"
+    assert strip("2000-01-01T00:00:00Z [rank8]: text").time_ns == EARLIEST_NS

@@ -150,6 +150,13 @@ def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
 
 
+def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataFrame:
+    """file, local_rank → the rank, of files whose path says that they are one host's."""
+    placed = _with_short_hosts(files.select("file", "host").drop_nulls().unique("file"))
+    whose = by_host_local.with_columns(pl.col("host").cast(pl.String))
+    return placed.join(whose, on="host").select("file", "local_rank", pl.col("_host_local").alias("_file_local"))
+
+
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = _rank_of_file(tables)
@@ -208,6 +215,12 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             place = by_host_local.with_columns(pl.col("host").cast(frame.schema["host"]))
             frame = frame.join(place, on=["host", "local_rank"], how="left", maintain_order="left")
             fills.append("_host_local")
+        elif "local_rank" in frame.columns:  # rows without a host: their file may be one host's
+            place = _by_file_local(tables["files"], by_host_local).with_columns(
+                pl.col("file").cast(frame.schema["file"])
+            )
+            frame = frame.join(place, on=["file", "local_rank"], how="left", maintain_order="left")
+            fills.append("_file_local")
         if by_local is not None and "local_rank" in frame.columns:
             frame = frame.join(by_local, on="local_rank", how="left", maintain_order="left")
             fills.append("_local")

@@ -50,9 +50,9 @@ def time_witness(
     stood += silent
     if opened is None or not opened.height:
         return TimeWitness(tuple(stood), tuple(moved))
-    return TimeWitness(
-        (*stood, *_retired(tables, opened), *_old(tables, events, opened)), (*moved, *_steps(tables, opened))
-    )
+    stood += [*_retired(tables, opened), *_old(tables, events, opened)]
+    moved += _steps(tables, opened)
+    return TimeWitness(tuple(stood), tuple(moved or ([] if stood else _steps_after_dumps(tables, opened))))
 
 
 def _still(stacks: pl.DataFrame) -> pl.DataFrame:
@@ -114,8 +114,36 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
     after = pl.col("time_ns") - pl.col("begun")
     same = (pl.col("time_basis") == "utc") | (after.abs() < _ZONE_NS)
     later = steps.join(begun, on="rank").filter(same & (after > _LATER_NS)).sort("file", "line")
-    refs = tuple(
+    return [(words.LATER_STEP, _cited(later))] if later.height else []
+
+
+def _cited(steps: pl.DataFrame) -> tuple[Ref, ...]:
+    return tuple(
         Ref(file=file, line=line, text=f"rank {rank}: step {step}")
-        for rank, step, file, line in later.select("rank", "step", "file", "line").head(2).iter_rows()
+        for rank, step, file, line in steps.select("rank", "step", "file", "line").head(2).iter_rows()
     )
-    return [(words.LATER_STEP, refs)] if refs else []
+
+
+def _steps_after_dumps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
+    """Steps of one rank, several, that are later than the newest entry of every flight record by more than a step takes.
+
+    Its own record ends with the others' ones, within a step: so the steps came after the dumps, and by a clock that agrees with
+    theirs. No open operation may be older than a step: then the dumps themselves show what does not go on."""
+    stamps = [pl.col(f"time_{what}_ns") for what in ("created", "started", "completed")]
+    newest = tables["operations"].group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest")).drop_nulls()
+    done = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot"))
+    done = done.drop_nulls(["rank", "step", "time_ns"]).sort("file", "rank", "time_ns", "line")
+    done = done.with_columns(pl.col("time_ns").diff().over("file", "rank").alias("took")).join(newest, on="rank")
+    created = opened["time_created_ns"]
+    if not done.height or created.null_count():
+        return []
+    # A stamp without zone is hours away from one with a zone, or of the same zone: the last one tells.
+    own = ["file", "rank"]
+    last = (pl.col("time_ns").max() - pl.col("newest")).over(own)
+    same = (pl.col("time_basis").over(own) == "utc") | (last.abs() < _ZONE_NS)
+    end, oldest = pl.lit(newest["newest"].max()), pl.lit(created.min())
+    long = pl.col("took").max().over(own)
+    whole = (end - pl.col("newest") < long) & (end - oldest < long)
+    later = done.filter(same & whole & (pl.col("time_ns") - end > long))
+    later = later.filter(pl.col("step").n_unique().over(own) > 1).sort("file", "line")
+    return [(words.LATER_STEP, _cited(later))] if later.height else []

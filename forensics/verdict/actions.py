@@ -37,6 +37,8 @@ class Known(NamedTuple):
     hosts: int = 0  # of the job, 0 where unknown
     shared: Shared | None = None  # the place that several hosts in question have in common
     seen_twice: frozenset[int] = frozenset()  # whose stacks were taken at two moments
+    gone: frozenset[int] = frozenset()  # processes that have ended, of whatever
+    is_over: bool = False  # the launcher or the scheduler says that the job ended
 
 
 NOTHING = Known()
@@ -151,12 +153,16 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
 
 
 def _stacks(finding: Finding, known: Known) -> list[Action]:
-    if finding.cause not in _WAITS or finding.code is not None:
+    if finding.cause not in _WAITS or finding.code is not None or finding.detector == "health":
         return []
+    if known.is_over:  # no process is left to look at
+        who = sorted(finding.subjects - known.dead - known.seen_twice)
+        next_time = words.STACK_NEXT_TIME(who=ranks_text(who)) if finding.is_named and who else None
+        return [Action(kind="collect_more", target=next_time, command=None, reason="")] if next_time else []
     by_host: dict[str, dict[int, int]] = defaultdict(dict)
     for place in known.places:
         is_subject = place.rank in finding.subjects if finding.subjects else True
-        if is_subject and place.rank not in known.dead | known.seen_twice and place.host and place.pid:
+        if is_subject and place.rank not in known.dead | known.gone | known.seen_twice and place.host and place.pid:
             by_host[place.host][place.rank] = place.pid
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:

@@ -40,7 +40,7 @@ _WAITS = (
     "heartbeat_lost",
 )  # fmt: skip
 _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", "comm_abort", "port_error")
-_STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
+STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 
@@ -252,7 +252,7 @@ def _never_started(case: Case) -> Iterator[Symptom]:
 
 def _stopped(case: Case) -> Iterator[Symptom]:
     """Somebody or something outside ended the job."""
-    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
+    scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS)
     by_hand = (pl.col("kind") == "exit") & (pl.col("code") == "SIGINT")
     rows = [*case.events.filter(scheduler | by_hand).sort("file", "line").iter_rows(named=True)]
     if rows := rows or stopped_launchers(case.events):

@@ -102,6 +102,7 @@ DEAD_OR_BROKEN = Said(
 
 # --- node_failure ----------------------------------------------------------------------------------------------------
 SCHEDULER_SAYS = Form("the scheduler says that {hosts} failed", "调度器报告 {hosts} 故障")
+CONNECTIONS_LOST = Form("processes of the job lost their connections to {hosts}", "任务的进程与 {hosts} 的连接中断")
 NODE_SILENT = Said("its node stopped answering", "其节点停止应答")
 CONSOLE_LOGS = Form("kernel and console logs of {hosts}", "{hosts} 的内核日志与控制台日志")
 RANKS_ENDED_WITH = Said("the ranks there ended with it", "其上的 rank 随之退出")

@@ -57,9 +57,16 @@ NOT_AMONG_JOINED = (  # several ranks, one
 NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
 LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志")
 WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
+LOST_STORE = Form(
+    "{who} lost the connection to the key-value store; the process that holds it ended or its host failed",
+    "{who} 与 rendezvous store 的连接中断：持有它的进程已退出，或其主机故障",
+)
 RANK_BUSY = Said(
     "another rank was still busy: work that one rank does while the others wait needs a longer timeout",
     "另一个 rank 仍在忙：若一个 rank 工作时其他 rank 须等待，应加长超时时间",
+)
+STORE_GONE = Said(
+    "its process held the key-value store: find out how it ended", "其进程持有 rendezvous store：查明它如何结束"
 )
 STORE_RECORDS = Said(
     "log and stack of the rank that the store waits for (often rank 0), and of the store's host",

@@ -36,6 +36,10 @@ RECORDER_NEXT_RUN = Said(
     "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（启用以下设置）"
 )
 STACK = Form("the stack of {who} while the job runs", "停止作业前 {who} 的调用栈")
+STACK_NEXT_TIME = Form(
+    "the stack of {who} when it hangs the next time, before the watchdog ends the job",
+    "下次停滞时、watchdog 终止作业之前 {who} 的调用栈",
+)
 STACK_THERE = Form(
     "the stack of {who} on {host} ({pids}) while the job runs", "停止作业前 {host} 上 {who} 的调用栈（{pids}）"
 )

@@ -178,7 +178,7 @@ class SetupReader:
             origin = {"file": row["file"], "line": row["line"], "how": f"{row['library']} {what}"}
             group = {"rank": row["rank"], "group": pointer, "size": size, "backend": row["library"].lower()}
             self.groups.append(group | origin | {"comm": comm_id or pointer})
-            claim = {"device_index": device, "pci": pci}
+            claim = {"device_index": device, "pci": pci, "local_rank": _local_rank(row)}
             self._claim(row, int(init["rank"]), None if is_split else size, claim)
         own: dict[str, Any] = {"host": row["host"], "pid": row["pid"], "device_index": device, "rank": row["rank"]}
         own |= {"pci": pci, "severity": "warning" if kind == "comm_abort" else "info"}
@@ -235,6 +235,12 @@ class _World:
             elif "rank" in claim:
                 made.append(claim)
         return made
+
+
+def _local_rank(row: Row) -> int | None:
+    """By what a launcher puts before the line, else by the file's path."""
+    number: int | None = row["local_rank"] if row["local_rank"] is not None else row["path_local_rank"]
+    return number
 
 
 def _what(init: re.Match[str]) -> str:

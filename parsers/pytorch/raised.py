@@ -27,6 +27,8 @@ _CONSEQUENCE = regex(
     r"RuntimeError: \[Rank \d{1,9}\]: Ranks? [\d, ]*(?:f[a-z]* ?(?:to p?[A-Za-z ]*)?)?$"  # a monitored barrier, cut short
 )
 _OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+# "(GPU 5; 79.50 GiB total capacity; …" before torch 2.1, "GPU 5 has a total capacity of …" since: the process's own numbering.
+_FULL = regex(r"\b(?:GPU|NPU) (?P<device>\d{1,4})(?:;| has a total)")
 _RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would
 _DEVICE = regex(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
@@ -141,7 +143,8 @@ def derived(message: str) -> dict[str, Any] | None:
     if _RAY_OOM.search(message):
         return {"kind": "host_oom", "detail": json.dumps({"library": "Ray"})}
     if _OOM.search(message):
-        return {"kind": "gpu_oom"}
+        full = _FULL.search(message)
+        return {"kind": "gpu_oom"} | ({"device_index": int(full["device"])} if full else {})
     if found := _WORKER.search(message):
         worker = {"pid": int(found["pid"]), "detail": json.dumps({"process": "dataloader worker", "how": found["how"]})}
         # A bus error of a worker is a full /dev/shm: it maps its batches there.

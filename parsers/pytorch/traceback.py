@@ -224,6 +224,10 @@ class _Reader:
         if last and block.frames and (is_likely or _SURE_CLASS.search(last["code"])):
             self._end_block(row, last["code"], last["message"] or "")
             return True
+        # Frames that lack the rank before their head are of another stream: what names its class outright is the last line.
+        if not block.frames and reporter(row)["rank"] is not None and _LONELY.match(text) and last:
+            self._end_block(row, last["code"], last["message"] or "")
+            return True
         block.foreign += 1
         if block.foreign > _MAX_FOREIGN or _THREAD.search(text) or _TERMINATE.search(text):
             self._end_block(None, None, None)

@@ -89,7 +89,9 @@ def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
 def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     why = (groups.get("why") or "").strip()
     code = _REASONS.get(why, "cancelled")
-    said: dict[str, Any] = {"code": code, "severity": "fatal" if code == "node_failure" else "error"}
+    said: dict[str, Any] = {"code": code, "severity": "error"}
+    if code == "node_failure":  # of some node: whoever prints it, or whose log it stands in, lives
+        said |= {"severity": "fatal", "host": None}
     try:
         moment = datetime.fromisoformat(groups.get("at", "")).replace(tzinfo=UTC)
         said |= {"time_ns": int(moment.timestamp()) * 10**9, "time_basis": "local"}

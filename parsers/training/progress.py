@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from parsers.stamps import EARLIEST_NS, LATEST_NS
 from parsers.tables import conform, empty
 
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
@@ -15,7 +16,8 @@ def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
     seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
-    stamp = seconds.dt.timestamp("ms") * 1_000_000 + fraction
+    said = seconds.dt.timestamp("ms") * 1_000_000 + fraction
+    stamp = pl.when(said.is_between(EARLIEST_NS, LATEST_NS)).then(said)
     return lines.with_columns(
         rank=pl.coalesce("rank", text.str.extract(_INLINE_RANK, 1).cast(pl.Int64, strict=False), "path_rank"),
         local_rank=pl.coalesce("local_rank", "path_local_rank"),

@@ -2,36 +2,49 @@
 
 Slurm says "Node failure on HOST" when a node stops answering, sacct NODE_FAIL, Kubernetes NodeNotReady: they name hosts, never
 ranks, and explain that the ranks there are silent. They say nothing of why.
+
+A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
+other end of a connection that broke: whoever held the key-value store may have left no line of its own.
 """
+
+import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
+from forensics.facts.event_rows import Row, of_kinds, refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 
 _FAILED = ("node_failure", "node_fail", "NodeNotReady")
+_BROKEN = ("peer_closed", "remote_error", "completion_error")
+_CITED = 3
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
     said = [row for row in rows(case.events, "scheduler") if row["code"] in _FAILED]
-    named = {short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host}
-    hosts = tuple(sorted(named & case.job_hosts if case.job_hosts else named))
+    named = frozenset(short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host)
+    if not named:
+        return ()
+    lost, broken = _lost(case, named)
+    hosts = tuple(sorted(named & (case.job_hosts | lost) if case.job_hosts else named))
     if not hosts:
         return ()
     names = joined(hosts, ", ")
     text = words.SCHEDULER_SAYS(hosts=names)
+    ends = joined(sorted(lost), ", ")
+    followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", refs(broken))] if broken else []
     return (
         Finding(
             detector=DETECTOR.name,
             cause="rank_died",
             hosts=hosts,
             domain="infrastructure",
-            claims=(Claim(text, "for", refs(said)),),
+            claims=(Claim(text, "for", refs(said)), *followed),
             first_anomaly=FirstAnomaly(
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case.tables["steps"]),
@@ -44,6 +57,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
+
+
+def _lost(case: Case, named: frozenset[str]) -> tuple[frozenset[str], list[Row]]:
+    """Of these hosts those that the job's own processes lost a connection to, and the lines that write their names."""
+    broken = of_kinds(case.events, *_BROKEN).filter(pl.col("names_hosts").list.len() > 0)
+    known = case.job_hosts | named
+    ends = named & {blame.named for blame in blames(case.tables, case.identity, known, broken)}
+    telling = broken.filter(pl.col("names_hosts").list.eval(pl.element().is_in(sorted(ends))).list.any())
+    return ends, list(telling.head(_CITED).iter_rows(named=True))
 
 
 DETECTOR = Detector("node_failure", ("events",), detect, "waiting")

@@ -134,7 +134,9 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
 def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     waiting = sorted({rank for row in silent if (rank := own_rank(row)) is not None})
     unseen = tuple(rank for rank in _unseen(case) if rank not in waiting)
-    text = words.WAITED_FOR_STORE(who=ranks_text(waiting) if waiting else words.A_PROCESS)
+    who = ranks_text(waiting) if waiting else words.A_PROCESS
+    gone = all(row["code"] == "store_lost" for row in silent)
+    text = words.LOST_STORE(who=who) if gone else words.WAITED_FOR_STORE(who=who)
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout",
@@ -142,9 +144,16 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(Claim(text, "for", refs(silent)),),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
-        actions=(Action(kind="check_code", target=words.THE_JOB, command=None, reason=words.RANK_BUSY),),
+        actions=(
+            Action(
+                kind="check_code",
+                target=words.THE_JOB,
+                command=None,
+                reason=words.STORE_GONE if gone else words.RANK_BUSY,
+            ),
+        ),
         collect=(words.STORE_RECORDS,),
-        summary=sentence(text, words.LOST_BEFORE if not begun and unseen else words.NOT_IN_RECORDS),
+        summary=sentence(text, "" if gone else words.LOST_BEFORE if not begun and unseen else words.NOT_IN_RECORDS),
     )
 
 
