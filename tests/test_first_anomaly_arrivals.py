@@ -45,6 +45,7 @@ def test_a_forward_birth_explains_the_gradients_that_come_back(replicas: int, gr
     found = answer(pipeline(born, replicas, grouped=grouped))
     assert (found.ranks, found.cause, found.domain) == ((born,), "nan_birth", "unknown")
     assert found.first_anomaly.phase == "forward"
+    assert [row.rank for row in found.tensors if row.role == "root"] == [born]
 
 
 def test_the_peers_of_one_replica_are_not_the_whole_job() -> None:

@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
-from forensics.graph.numerics.arrivals import entrances, gradient_groups, without_arrivals
+from forensics.graph.numerics.arrivals import entrances, gradient_groups
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import headroom_bits
 from forensics.graph.numerics.hidden import (
@@ -42,8 +42,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
-    """`roots`: in order; those of the newest launch that were not gone after their step, or all."""
-    roots = without_echoes(births, without_arrivals(births, roots))
+    """`roots`: in order; those of the newest launch that were not gone after their step, or all; without arrivals."""
+    roots = without_echoes(births, roots)
     shared = _shared(births, roots)
     if shared:
         return _everywhere(births, shared, roots)
