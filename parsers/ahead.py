@@ -34,7 +34,10 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Ahead:
-    """Scans the logs of a bundle that need not be kept. `seconds`: for one of them, as in limits.Limits."""
+    """Scans the logs of a bundle that need not be kept. `seconds`: for one of them, as in limits.Limits; `least`: bytes of a
+    log that may be seen."""
+
+    least = LEAST_BYTES
 
     def __init__(self, parsers: Sequence[Parser], forms: Sequence[Dense], seconds: int) -> None:
         self._lines = tuple(parser for parser in parsers if isinstance(parser, LineParser))

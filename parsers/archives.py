@@ -18,20 +18,18 @@ import msgspec
 import zstandard
 
 from parsers.limits import Share
+from parsers.zstd_blocks import LONGEST_HEADER, ZSTD, parts
 
 BLOCK = 1 << 20
-BLOCKS = 8  # of zstd that are unfolded at once
 RATIO = 1000  # unfolded : folded bytes …
 RATIO_FREE = 1 << 30  # … looked at only beyond this many unfolded bytes
 HEADER_LIMIT = 1 << 20  # bytes of a long name or a pax header
 BEHIND = 64 << 20  # bytes behind a tar's end marker that are looked at
 MEMBER_LIMIT = 1 << 50  # bytes a header may claim: a sum of a few is still an offset in a file
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_LONGEST_HEADER = 18  # bytes before the first block of a zstd frame: fewer wait for those that follow
 _MAGIC = (
     (b"\x1f\x8b\x08", "gzip"),
-    (_ZSTD, "zstd"),
+    (ZSTD, "zstd"),
     *((bytes((number, 0x2A, 0x4D, 0x18)), "zstd") for number in range(0x50, 0x60)),  # a frame to skip (RFC 8878, 3.1.2)
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\x00", "xz"),
@@ -174,7 +172,7 @@ class Unfolded(io.RawIOBase):
     def _carefully(self, start: int) -> Iterator[bytes]:
         """From the start again, and what was not given yet, in pieces of BLOCK bytes: whoever peeks sees a header whole."""
         self._source.inner.seek(start)
-        self._source = _Counting(self._source.inner, fine_from=self._source.before - _LONGEST_HEADER)
+        self._source = _Counting(self._source.inner, fine_from=self._source.before - LONGEST_HEADER)
         skip, held, chunks = self._out, bytearray(), _chunks(self._name, self._source)
         problem: Exception | None = None
         while problem is None:
@@ -231,7 +229,7 @@ def _zstd(source: _Counting) -> Iterator[bytes]:
     engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     start = partial(engine.decompressobj, write_size=1 << 15)  # what is unfolded at a time: more is cleared for nothing
     frame, begun = start(), False
-    for part in _parts(source):
+    for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else parts(source):
         rest = part
         while rest:
             begun = True
@@ -243,47 +241,6 @@ def _zstd(source: _Counting) -> Iterator[bytes]:
                 rest, frame, begun = frame.unused_data, start(), False
     if begun:
         raise EOFError("the end is missing")
-
-
-def _parts(source: _Counting) -> Iterator[bytes]:
-    """Folded bytes for zstd, which unfolds all that it is given: BLOCKS blocks at most, of 128 KiB each, as their headers
-    say (RFC 8878, 3.1.1). Where single bytes are asked for, these."""
-    if source.is_fine:
-        yield from iter(partial(source.read, 1 << 12), b"")
-        return
-    held, at = b"", 0  # `at`: where in `held` the next header begins
-    sums: int | None = None  # bytes behind the last block of this frame; None: a frame begins here
-    while data := source.read(1 << 16):
-        held = held + data if held else data
-        begin = blocks = 0
-        while at + _LONGEST_HEADER <= len(held):
-            if sums is None:
-                sums, at = _zstd_frame(held, at)
-                continue
-            header = int.from_bytes(held[at : at + 3], "little")
-            at += 3 + (1 if header >> 1 & 3 == 1 else header >> 3)  # of a block that repeats one byte, that byte
-            if header & 1:
-                at, sums = at + sums, None
-            blocks += 1
-            if blocks == BLOCKS:
-                yield held[begin:at]
-                begin, blocks = min(at, len(held)), 0
-        cut = min(at, len(held))
-        if cut > begin:
-            yield held[begin:cut]
-        held, at = held[cut:], at - cut
-    if held:
-        yield held
-
-
-def _zstd_frame(data: bytes, at: int) -> tuple[int | None, int]:
-    """(bytes of the sum behind the frame that begins here, where its first block begins); (None, its end) of one to skip."""
-    if data[at : at + 4] != _ZSTD:
-        return None, at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
-    said = data[at + 4]
-    is_single = said >> 5 & 1
-    sizes = (1 - is_single) + (0, 1, 2, 4)[said & 3] + (is_single, 2, 4, 8)[said >> 6]
-    return 4 * (said >> 2 & 1), at + 5 + sizes
 
 
 def _other(name: str, source: _Counting) -> Iterator[bytes]:

@@ -21,13 +21,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import replace
 
-from parsers import ahead, archives, remote
-from parsers.ahead import Ahead
+from parsers import archives, remote
 from parsers.limits import Budget, Limits, Share
 from parsers.members import (
     Going,
@@ -44,6 +43,9 @@ from parsers.parser import HEAD_BYTES, Source
 from parsers.path_hints import hints
 from parsers.patterns import regex
 from parsers.stamps import YEAR_BYTES
+
+if TYPE_CHECKING:
+    from parsers.ahead import Ahead
 
 _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
 # What opening or reading a member may raise.
@@ -64,7 +66,7 @@ class Bundle(msgspec.Struct):
     sources: list[Source] = msgspec.field(default_factory=list)
     unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of the table `unread`
     budget: Budget = msgspec.field(default_factory=Budget)
-    ahead: Ahead | None = None  # who scans logs while they go by
+    ahead: "Ahead | None" = None  # who scans logs while they go by
     _paths: set[str] = msgspec.field(default_factory=set)
     _spill: Spill = msgspec.field(default_factory=Spill)
 
@@ -91,7 +93,7 @@ class Bundle(msgspec.Struct):
         self.close()
 
 
-def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahead: Ahead | None = None) -> Bundle:
+def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahead: "Ahead | None" = None) -> Bundle:
     """The bundle at `path`, "-" for standard input. `ahead`: who scans logs that go by. Raises BundleError."""
     text = os.fspath(path)
     name = "stdin" if text == "-" else Path(os.path.abspath(text)).name
@@ -263,7 +265,7 @@ def _stream_tar(bundle: Bundle, prefix: str, name: str, stream: io.BufferedReade
 
 def _passed(bundle: Bundle, path: str, stream: Going, size: int | None) -> Source:
     """A member that can be read only once, of `size` bytes, or up to the end where None: scanned now, or kept."""
-    if bundle.ahead is not None and (size is None or size >= ahead.LEAST_BYTES) and not bundle.has(path):
+    if bundle.ahead is not None and (size is None or size >= bundle.ahead.least) and not bundle.has(path):
         stream = Passing(stream, size)
         if (source := _seen(bundle.ahead, path, stream, size)) is not None:
             return source
@@ -271,7 +273,7 @@ def _passed(bundle: Bundle, path: str, stream: Going, size: int | None) -> Sourc
     return _source(path, got, opener, _cut(got, size))
 
 
-def _seen(scanning: Ahead, path: str, stream: Passing, size: int | None) -> Source | None:
+def _seen(scanning: "Ahead", path: str, stream: Passing, size: int | None) -> Source | None:
     """A log that was scanned as it went by; None where it must be kept."""
     head = stream.peek(HEAD_BYTES)
     if len(head) < HEAD_BYTES or archives.kind(head[:512]) or path.lower().endswith(".zip"):

@@ -29,6 +29,7 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import is_page, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
+from parsers.stamps import YEAR_BYTES
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -328,7 +329,7 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
 def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, until: float) -> None:
     is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
     forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
-    year = partial(_own_year, head[: stamps.YEAR_BYTES], reading.year)
+    year = partial(_own_year, head[:YEAR_BYTES], reading.year)
     dense = DenseReader(forms, path_columns(source), year()) if forms else None
     try:
         with source.open() as stream:
@@ -470,7 +471,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(stamps.YEAR_BYTES))
+                found |= stamps.years(stream.read(YEAR_BYTES))
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None

@@ -2,6 +2,7 @@
 Kubernetes has cut one into."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import partial
 
 import msgspec
@@ -9,15 +10,20 @@ import msgspec
 from parsers.patterns import regex
 
 _PARTIAL = regex(rb" std(?:out|err) [PF] ")
+_HEAD = 64  # bytes of a line that hold its header
 _CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
 
 
 def has_only_lines(block: bytes | bytearray, size: int) -> bool:
-    """Whether nothing in a window asks for more than its line ends: no progress bar, no pieces as Kubernetes cuts them."""
-    carriages = block.count(b"\r", 0, size)
-    if carriages and carriages != block.count(b"\r\n", 0, size):
-        return False
-    return block.find(b" std", 0, size) < 0 or not _PARTIAL.search(block, 0, size)
+    """Whether a carriage return, where a window has any, stands before a line end: no progress bar."""
+    if block.find(b"\r", 0, size) < 0:  # a twentieth of counting
+        return True
+    return block.count(b"\r", 0, size) == block.count(b"\r\n", 0, size)
+
+
+def is_cut(block: bytes | bytearray, size: int, begins: Iterable[int]) -> bool:
+    """Whether one of the lines that begin there is a piece of a line as Kubernetes cuts them."""
+    return any(_PARTIAL.search(block, begin, min(begin + _HEAD, size)) for begin in begins)
 
 
 class Segment(msgspec.Struct):
@@ -56,7 +62,7 @@ def joined(block: bytes | bytearray, size: int, segment: Segment, most: int) -> 
     """Kubernetes cuts long lines: pieces marked P, the last one F. They are one line of some `most` bytes, with the first
     one's header."""
     begin, line = segment.begin, segment.line
-    own = _CRI.match(block, begin, segment.end) if _PARTIAL.search(block, begin, min(begin + 64, size)) else None
+    own = _CRI.match(block, begin, segment.end) if _PARTIAL.search(block, begin, min(begin + _HEAD, size)) else None
     if own is None:
         return segment
     while begin and segment.end - begin < most:

@@ -31,6 +31,9 @@ _NOT_HOST = regex(
 _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 _DEPTH = 12  # decorations per line; more is not decoration
+_TORCH = regex(
+    rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
+)  # torchrun's local rank, PyTorch's rank, glog's stamp
 _RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
 
 
@@ -77,6 +80,9 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     if habits.bars or habits.container is not None:
         _contained(line, habits)
     text = line.text
+    if text[:1] == "[" and (whole := _TORCH.match(text)):
+        _of_torch(line, whole, habits)
+        text = ""  # nothing more is taken off
     for _ in range(_DEPTH):
         rules = _BY_FIRST.get(text[:1])
         match = rules and rules.which.match(text)
@@ -92,6 +98,15 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
         if len(found) == 1:  # a progress bar without line end stands before it
             line.rank = int(found.pop())
     return line
+
+
+def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """What the rules would take one by one, of the lines that PyTorch prints most: ranks, and a stamp that stays."""
+    local_rank, rank, month, day, clock, fraction = match.groups()
+    line.local_rank = None if local_rank is None else int(local_rank)
+    line.rank = None if rank is None else int(rank)
+    line.stamp(stamps.of_glog(habits.year, month, day, clock, fraction))
+    line.text = line.text[match.start(3) - 2 :]
 
 
 def _contained(line: Line, habits: Habits) -> None:

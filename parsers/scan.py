@@ -26,7 +26,7 @@ from parsers.gathered import Found, Kept, Scanned
 from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.pieces import Pieces, Segment, has_only_lines, joined
+from parsers.pieces import Pieces, Segment, has_only_lines, is_cut, joined
 from parsers.prefixes import strip
 from parsers.secrets import mask
 
@@ -281,7 +281,7 @@ class _Scanner:
         hits = self._wishes.find(block, size)
         if hits[0] and not self._inside and has_only_lines(block, size):
             lines = ends.lines(hits[0])
-            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES:
+            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES and not is_cut(block, size, lines.begins):
                 return self._whole_lines(block, size, lines, hits[1])
         pieces = Pieces()
         counter = _Counter(ends, self._line)

@@ -48,36 +48,51 @@ _FORMS = (
     r"|gl(?:sa|c)_[A-Za-z0-9_=-]{30,}|sntry[su]_[A-Za-z0-9_=/+-]{30,}|lsv2_[a-z]{2}_[a-f0-9_]{30,}|ATATT3[A-Za-z0-9_=-]{30,}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
 )
-_PATTERNS = (
-    r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)",
-    rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})",
+_OF_NAMES = ("key", "secret", "passw", "passphrase", "credential", "密码", "口令", "密钥")
+_OF_FORMS = (
+    "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glrt-", "gldt-", "glcbt-", "glptt-", "glsoat-", "hf_", "akia",
+    "asia", "aiza", "xox", "sk-", "pypi-", "npm_", "nvapi-", "ya29.", "dckr_pat_", "k_live_", "k_test_", "sg.", "_v1_", "hvs.", "hvb.",
+    "hvr.", "dapi", "tskey-", "age-secret", "ltai", "akid", "aklt", "gsk_", "r8_", "glsa_", "glc_", "sntry", "lsv2_", "atatt3", "eyj",
+)  # fmt: skip
+# Words of which one, in whatever case, stands in every text with such a secret, and where the secret is
+_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("private key",), r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)((?:\\+[nr]|\s)*[A-Za-z0-9+/=][A-Za-z0-9+/=\s\\]*)"),
+    (_OF_NAMES, rf"(?i)({_START}{_NAMES}{_IS})({_VALUE})"),
     # an entry of a container's environment, as JSON or YAML
-    rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}(?:\s{{0,40}},)?\s{{0,40}}{_QUOTES}value{_IS})({_VALUE})",
-    rf"(?i)((?<![\w-])--[a-z0-9_-]*{_NAMES}{_NEXT})({_VALUE})",
-    rf"(?i)({_START}TOKEN{_IS})({_TOKEN})",
-    rf"(?i)((?<![\w-])--[a-z0-9_-]*token{_NEXT})({_TOKEN})",
-    rf"(?i)(\bauthorization{_IS}(?:Bearer|Basic|Token)\s+)({_VALUE})",
-    r"(\b[a-z][a-z0-9+.-]{0,31}://[^\s:/@\"']{0,256}:)([^\s/@\"']{1,1024})(?=@)",
-    r"(?i)(\bhttps?://)([^\s:/@\"'?#]{16,})(?=@)",  # of the web only: elsewhere a user or a container may stand there
-    r"(\bcurl\b[^\n|]{0,200}?\s(?:-u|--user)[\s=]+['\"]?[^\s:'\"]+:)([^\s'\"]+)",
+    (
+        (*_OF_NAMES, "token"),
+        rf"(?i)(\bname{_IS}[A-Za-z0-9_.-]*(?:{_NAMES}|TOKEN){_QUOTES}(?:\s{{0,40}},)?\s{{0,40}}{_QUOTES}value{_IS})({_VALUE})",
+    ),
+    (_OF_NAMES, rf"(?i)((?<![\w-])--[a-z0-9_-]*{_NAMES}{_NEXT})({_VALUE})"),
+    (("token",), rf"(?i)({_START}TOKEN{_IS})({_TOKEN})"),
+    (("token",), rf"(?i)((?<![\w-])--[a-z0-9_-]*token{_NEXT})({_TOKEN})"),
+    (("authorization",), rf"(?i)(\bauthorization{_IS}(?:Bearer|Basic|Token)\s+)({_VALUE})"),
+    (("://",), r"(\b[a-z][a-z0-9+.-]{0,31}://[^\s:/@\"']{0,256}:)([^\s/@\"']{1,1024})(?=@)"),
+    (
+        ("://",),
+        r"(?i)(\bhttps?://)([^\s:/@\"'?#]{16,})(?=@)",
+    ),  # of the web only: elsewhere a user or a container may stand there
+    (("curl",), r"(\bcurl\b[^\n|]{0,200}?\s(?:-u|--user)[\s=]+['\"]?[^\s:'\"]+:)([^\s'\"]+)"),
     # passwords as short options
-    rf"(\b(?:mysql|mariadb)[\w-]*[\s\"'][^\n|;&]{{0,200}}?[\s\"']-p['\"]?)({_VALUE})",
-    rf"(\b(?:sshpass|(?:docker|podman|helm)\s(?:[\w-]+\s)?login)\b[^\n|;&]{{0,200}}?[\s\"']-p(?:{_NEXT})?['\"]?)({_VALUE})",
-    rf"(\bmachine\s{{1,9}}\S{{1,256}}\s{{1,9}}login\s{{1,9}}\S{{1,256}}\s{{1,9}}password\s{{1,9}})({_VALUE})",  # .netrc
-    rf"(\bredis-cli\b[^\n|;&]{{0,200}}?[\s\"']-a{_NEXT})({_VALUE})",
-    rf"(?i)({_START}[A-Z]{{0,8}}_?PWD{_IS}{_FOLDER})({_VALUE})",
-    rf"({_HOOKS})([A-Za-z0-9/:_-]{{8,}})",
-    rf"(?i)([?&](?:sig|X-(?:Amz|Goog)-Signature)=)({_VALUE})",
-    r"(?i)(\bCookie['\"]?:\s*['\"]?)([^\s=;,'\"]+=[^\s;,'\"]*(?:;\s*[^\s=;]+=[^\s;,'\"]*)*)",
-    rf"({_START})({_FORMS})",
+    (("mysql", "mariadb"), rf"(\b(?:mysql|mariadb)[\w-]*[\s\"'][^\n|;&]{{0,200}}?[\s\"']-p['\"]?)({_VALUE})"),
+    (
+        ("sshpass", "login"),
+        rf"(\b(?:sshpass|(?:docker|podman|helm)\s(?:[\w-]+\s)?login)\b[^\n|;&]{{0,200}}?[\s\"']-p(?:{_NEXT})?['\"]?)({_VALUE})",
+    ),
+    # .netrc
+    (
+        ("login",),
+        rf"(\bmachine\s{{1,9}}\S{{1,256}}\s{{1,9}}login\s{{1,9}}\S{{1,256}}\s{{1,9}}password\s{{1,9}})({_VALUE})",
+    ),
+    (("redis-cli",), rf"(\bredis-cli\b[^\n|;&]{{0,200}}?[\s\"']-a{_NEXT})({_VALUE})"),
+    (("pwd",), rf"(?i)({_START}[A-Z]{{0,8}}_?PWD{_IS}{_FOLDER})({_VALUE})"),
+    (("hook", "telegram"), rf"({_HOOKS})([A-Za-z0-9/:_-]{{8,}})"),
+    (("sig=", "signature="), rf"(?i)([?&](?:sig|X-(?:Amz|Goog)-Signature)=)({_VALUE})"),
+    (("cookie",), r"(?i)(\bCookie['\"]?:\s*['\"]?)([^\s=;,'\"]+=[^\s;,'\"]*(?:;\s*[^\s=;]+=[^\s;,'\"]*)*)"),
+    (_OF_FORMS, rf"({_START})({_FORMS})"),
 )
-_COMPILED = tuple(map(regex, _PATTERNS))
-_HINTS = ["key", "secret", "passw", "passphrase", "credential", "token", "authorization", "://", "ghp_", "gho_", "ghu_"]
-_HINTS += ["ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "akia", "asia", "aiza", "xox", "sk-", "pypi-", "npm_"]
-_HINTS += ["nvapi-", "eyj", "ya29.", "dckr_pat_", "k_live_", "k_test_", "sg.", "_v1_", "hvs.", "hvb.", "hvr.", "dapi"]
-_HINTS += ["ltai", "akid", "aklt", "gsk_", "r8_", "glsa_", "glc_", "glrt-", "gldt-", "glcbt-", "glptt-", "glsoat-"]
-_HINTS += ["sntry", "lsv2_", "atatt3", "mysql", "mariadb", "sshpass", "login", "redis-cli", "pwd", "hook", "telegram"]
-_HINTS += ["密码", "口令", "密钥", "curl", "sig=", "signature=", "cookie"]
+_COMPILED = tuple(regex(pattern) for _, pattern in _PATTERNS)
+_HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
 # A text without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
 _FEW = 1000  # texts that are asked at less cost in one piece than by polars, which first compiles its question
@@ -89,20 +104,29 @@ def mask(text: str) -> str:
     """The text with every secret in it replaced; the same object where it holds none."""
     if is_veiled(text):
         text = _mask_veiled(text)
-    if _HINTED.search(text) is None:
-        return text
-    for pattern in _COMPILED:
+    for pattern in _likely(text):
         text = pattern.sub(rf"\g<1>{MASK}", text)
     return text
+
+
+def _likely(text: str) -> list[re.Pattern[str]]:
+    """The patterns that may find something in it."""
+    if not text.isascii():  # whose letters of another case are more than one
+        return list(_COMPILED) if _HINTED.search(text) else []
+    low = text.lower()
+    held = {word for word in _HINTS if word in low}
+    return (
+        [found for found, (words, _) in zip(_COMPILED, _PATTERNS, strict=True) if not held.isdisjoint(words)]
+        if held
+        else []
+    )
 
 
 def _mask_veiled(text: str) -> str:
     """The text with every secret that its reader sees replaced, together with what is between its characters."""
     unveiled = Unveiled(text)
     plain = unveiled.plain
-    if _HINTED.search(plain) is None:
-        return text
-    spans = {match.span(2) for pattern in _COMPILED for match in pattern.finditer(plain) if match[2] != MASK}
+    spans = {match.span(2) for pattern in _likely(plain) for match in pattern.finditer(plain) if match[2] != MASK}
     return unveiled.replaced(spans, MASK) if spans else text
 
 
@@ -110,7 +134,7 @@ def mask_paths(paths: Iterable[str]) -> dict[str, str]:
     """What each path of a bundle becomes, part by part. Two that would become one are numbered, in their order."""
     made: dict[str, str] = {}
     for path in sorted(set(paths)):
-        held = is_veiled(path) or _HINTED.search(path)
+        held = is_veiled(path) or _likely(path)
         made[path] = "/".join(map(mask, path.split("/"))) if held else path
     taken = {path for path, masked in made.items() if path == masked}
     for path, masked in made.items():
@@ -154,7 +178,7 @@ def _may_hold(frame: pl.DataFrame, columns: list[str]) -> Sequence[bool]:
     if frame.height <= _FEW:
         return [_is_hinted(frame[name].to_list()) for name in columns]
     said = pl.col(columns).unique().cast(pl.String)
-    may = said.str.contains_any(_HINTS, ascii_case_insensitive=True) | said.str.contains(VEILED)
+    may = said.str.contains_any(list(_HINTS), ascii_case_insensitive=True) | said.str.contains(VEILED)
     return frame.select(may.any()).row(0)
 
 
@@ -201,7 +225,7 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
     for texts in filter(len, texts_of(distinct.to_series())):
         if len(texts) <= _FEW and not _is_hinted(texts.to_list()) and column != "templates":
             continue
-        may = texts.str.contains_any(_HINTS, ascii_case_insensitive=True) | texts.str.contains(VEILED)
+        may = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True) | texts.str.contains(VEILED)
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
 
 

@@ -36,7 +36,8 @@ _SLASHED = regex(r"(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _CTIME = regex(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
 _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
-_GLOG = regex(r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")
+GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction
+_GLOG = regex(GLOG_PARTS)
 _YEARS = regex(
     rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
     rb"|^\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
@@ -70,7 +71,7 @@ def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str |
     return whole + int(fraction.ljust(9, "0")) if fraction and whole is not None else whole
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _second(year: str | int, month: str | int, day: str, clock: str) -> int | None:
     """Nanoseconds since 1970 at which a second begins; neighbours in a log share it."""
     midnight = _midnight(int(year), int(month), int(day))
@@ -80,8 +81,9 @@ def _second(year: str | int, month: str | int, day: str, clock: str) -> int | No
     return (midnight + 3600 * hour + 60 * minute + second) * 1_000_000_000
 
 
+@lru_cache(maxsize=64)
 def _midnight(year: int, month: int, day: int) -> int | None:
-    """Seconds since 1970 at which a day begins."""
+    """Seconds since 1970 at which a day begins; a log knows few days."""
     if not (1970 <= year <= LAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31):
         return None
     return timegm((year, month, day, 0, 0, 0))
@@ -114,7 +116,12 @@ def _slashed(text: str) -> Stamp:
 
 def _glog(text: str, year: int | None) -> Stamp:
     match = _GLOG.match(text)
-    return _local(_ns(year, *match.groups())) if match and year is not None else NONE
+    return of_glog(year, *match.groups()) if match else NONE
+
+
+def of_glog(year: int | None, month: str, day: str, clock: str, fraction: str) -> Stamp:
+    """A stamp of its parts."""
+    return _local(_ns(year, month, day, clock, fraction)) if year is not None else NONE
 
 
 def _named_month(text: str, year: int | None) -> Stamp:

@@ -127,6 +127,8 @@ def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
     """What the table holds that no parser delivers; None where it is as one was written."""
     if bounded({name: frame})[name] is not frame:
         return "it has ranks, sizes or times beyond all measure"
+    if name != "unread" and any(frame[column].null_count() for column in ("file", *_ALWAYS.get(name, ()))):
+        return "it has rows that say not where they stand, or what they are"
     for column, kind in frame.schema.items():
         if isinstance(kind, pl.List):
             lengths, gaps = pl.col(column).list.len().max(), pl.col(column).list.eval(pl.element().is_null()).list.any()
@@ -159,6 +161,7 @@ def _is_object(text: str) -> bool:
     return isinstance(json.loads(text), dict)
 
 
+_ALWAYS: Mapping[TableName, tuple[str, ...]] = {"events": ("kind",), "settings": ("name",), "ranks": ("how",)}
 # Texts of a form that is read again without asking whether it is one.
 _FORMS: Mapping[str, Callable[[str], object]] = {
     "stack": _is_stack,

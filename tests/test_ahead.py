@@ -17,6 +17,7 @@ import parsers
 from parsers import ahead, pool
 from parsers.bundle import open_bundle
 from parsers.limits import Limits
+from parsers.registry import DENSE
 from parsers.tables import TABLE_NAMES
 
 DATED = b"2026-05-01 10:00:%02d INFO trainer.py:7 step %d took 0.5 s\n"
@@ -71,7 +72,7 @@ def _folded(at: Path, files: list[tuple[str, bytes]]) -> Path:
 
 
 def _seen(path: Path) -> set[str]:
-    with open_bundle(path, None, ahead.Ahead(parsers.PARSERS, parsers.DENSE, 9)) as bundle:
+    with open_bundle(path, None, ahead.Ahead(parsers.PARSERS, DENSE, 9)) as bundle:
         return {source.path for source in bundle.sources if source.seen is not None}
 
 

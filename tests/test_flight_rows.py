@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parsers
-from parsers import flight_rows
+from parsers import flight_columns, flight_rows
 from parsers.flight_columns import OPERATION_KEYS
 from parsers.parser import Source
 from parsers.pytorch import flight_recorder
@@ -90,6 +90,21 @@ def test_dumps_together_are_read_as_each_alone(small: int, monkeypatch: pytest.M
     alone = merge([flight_recorder.parse(source) for source in sources])
     for name, expected in alone.items():
         assert whole[name].equals(expected), name
+
+
+@pytest.mark.parametrize("most", [3, 4])
+def test_frames_beyond_the_limit_are_left_out_and_it_is_said(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight_columns, "MAX_FRAMES", most)
+    frames = [[{"name": "f", "filename": "a.py", "line": 1}] * count for count in (2, 0, 2)]
+    columns, notes = flight_columns.operation_columns([{"state": "completed", "frames": each} for each in frames])
+    assert [stack is not None for stack in columns["stack"]] == [True, False, most == 4]
+    assert bool(notes) == (most == 3)
+
+
+def test_lists_that_only_look_alike_stay_apart() -> None:
+    sizes = [[[1]], [[True]], [[1.0]], [["a"]], ["a"], [], None, [[1], [2]], [[1]]]
+    columns, _ = flight_columns.operation_columns([{"state": "completed", "input_sizes": each} for each in sizes])
+    assert columns["input_sizes"].to_list() == ["[[1]]", None, None, None, '["a"]', "[]", None, "[[1],[2]]", "[[1]]"]
 
 
 def test_forms_are_few_and_numbers_apart() -> None:

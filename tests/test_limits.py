@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import parsers
 from forensics.cli import cli
 from forensics.views import coverage
-from parsers import archives, limits, scan
+from parsers import archives, limits, scan, zstd_blocks
 from parsers.limits import Limits
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
@@ -201,7 +201,7 @@ def test_no_piece_of_zstd_unfolds_to_more_than_some_blocks(level: int) -> None:
     reader = archives.Unfolded("zstd", io.BytesIO(folded))
     pieces = list(iter(reader._next, b""))
     assert sum(map(len, pieces)) == (1 << 28) + len(NOISE) and reader.loss is None
-    assert max(map(len, pieces)) <= (archives.BLOCKS + 1) << 17
+    assert max(map(len, pieces)) <= (zstd_blocks.BLOCKS + 1) << 17
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("gzip", 0.35), ("zstd", 0.2)])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.parser import FileParser, Source
+from parsers.stacks import py_spy
 from parsers.stacks.faulthandler import PARSER as FAULTHANDLER
 from parsers.stacks.py_spy import PARSER as PY_SPY
 from parsers.tables import SCHEMAS, Tables
@@ -247,3 +248,16 @@ def test_real_dumps() -> None:
         assert parser.accepts(path.name, data[:65536]), path
         tables = read(parser, data)
         assert tables["unread"].height == 0 and tables["stacks"]["is_main"].any(), path
+
+
+@pytest.mark.parametrize("rows", [1, 10_000])
+def test_dumps_together_are_read_as_each_alone(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(py_spy, "ROWS", rows)
+    texts = [DUMP, NOTE, "Error: Permission denied", LISTING, "", json.dumps([{"frames": []}, 5])]
+    sources = [
+        Source(f"pyspy_rank_{at}.txt", len(text), lambda text=text: io.BytesIO(text.encode()), rank=at)  # type: ignore[misc]
+        for at, text in enumerate(texts)
+    ]
+    whole, alone = py_spy.together(sources), [PY_SPY.parse(source) for source in sources]
+    for name in ("stacks", "unread"):
+        assert whole[name].equals(pl.concat([tables[name] for tables in alone])), name

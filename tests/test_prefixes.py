@@ -1,11 +1,13 @@
 """Decoration before a line, and time stamps."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import prefixes
 from parsers.prefixes import Habits, Line, habits, strip
 from parsers.stamps import parse_time, years
 
@@ -221,3 +223,42 @@ def test_a_stamp_in_one_bracket_with_level_and_place_is_read_and_stays() -> None
 @pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", None)])
 def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
     assert strip(text).rank == rank
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "[default3]:",
+                "[rank5]:",
+                "[rank5]: ",
+                "[E131 ",
+                "[W1120 ",
+                "10:11:12",
+                "25:11:12",
+                ".5",
+                ".123456789",
+                " ",
+                "a.cpp:6] x",
+                "[rank6]: y",
+                "\r",
+                "\x1b[31m",
+            ]
+        ),
+        max_size=7,
+    ),
+    st.sampled_from([None, 2026]),
+)
+def test_what_pytorch_puts_before_a_line_is_taken_at_once_or_rule_by_rule(parts: list[str], year: int | None) -> None:
+    raw = "".join(parts)
+    at_once = strip(raw, Habits(year))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefixes, "_TORCH", re.compile(r"(?!)"))
+        assert strip(raw, Habits(year)) == at_once
+
+
+@pytest.mark.parametrize("head", ["[default1]:[rank9]:", "[rank9]:", "[default1]:", ""])
+def test_ranks_and_stamp_of_pytorch(head: str) -> None:
+    told = strip(f"{head}[E1120 03:10:11.5 a.cpp:6] x", Habits(2024))
+    assert (told.text, told.time_ns) == ("[E1120 03:10:11.5 a.cpp:6] x", SECOND + 500_000_000)
+    assert (told.rank, told.local_rank) == (9 if "rank9" in head else None, 1 if "default" in head else None)

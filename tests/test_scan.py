@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import candidates as gathering
-from parsers import gathered
+from parsers import gathered, newlines
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
@@ -70,6 +70,13 @@ def test_a_window_of_hits_costs_what_its_bytes_cost(piece: bytes) -> None:
     found = scan(io.BytesIO(piece * (4_000_000 // len(piece))), (_parser(b"key", b"other", after=3),))
     assert time.process_time() - began < 30
     assert len(found.found)
+
+
+@pytest.mark.parametrize("data", [b"", b"one", b"one\n", b"one\n\ntwo", b"x\n" * 40_000])
+def test_without_parsers_lines_are_counted_alone(data: bytes) -> None:
+    counted, scanned = scan(io.BytesIO(data), None), scan(io.BytesIO(data), ())
+    assert (counted.lines, counted.first, counted.last) == (scanned.lines, scanned.first, scanned.last)
+    assert not counted.sample and bool(scanned.sample) == bool(data)
 
 
 def test_lines_after_a_hit_come_along() -> None:
@@ -255,3 +262,21 @@ def test_line_ends_are_counted_between_any_two_places(kind: Callable[[bytes], by
     ends = Newlines(block, len(block) - 5)
     for begin, end in ((0, 0), (0, 90_000), (1, len(block) - 5), (50, SHORT - 1), (4_711, 4_711 + SHORT)):
         assert ends.count(begin, end) == block.count(b"\n", begin, end)
+
+
+@pytest.mark.parametrize("few", [0, 10**9], ids=["at once", "one by one"])
+def test_the_lines_that_hold_places(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(newlines, "FEW", few)
+    found = Newlines(bytearray(b"\nab\ncd\n\nx"), 9).lines([2, 3, 5, 9])
+    assert found == ([1, 2, 4], [1, 4, 8], [3, 6, 9], [0, 2, 3])
+
+
+def test_lines_that_nobody_gets_any_more_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    monkeypatch.setattr(scanning, "WINDOW", 300)
+    parsers = (_parser(b"dense", b"rare"), _parser(b"rare", after=1))
+    scanned = scan(io.BytesIO(b"dense\n" * 90 + b"rare\nx\n" + b"dense\n" * 90), parsers)
+    first, second = _listed(scanned)
+    assert [line for line, _, _ in first] == [1, 2, 3, 4, 5, 91, 178, 179, 180, 181, 182]
+    assert second == [(91, b"rare", True), (92, b"x", False)]
+    assert len(scanned.found) == 12

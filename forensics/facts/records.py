@@ -121,7 +121,7 @@ def groups_of(
     )
 
 
-_AT_ONCE = 32  # ranks
+_AT_ONCE = 64_000  # rows
 _NARROW = ("rank", "group", "desc", "pg_id", "backend", "seq", "is_p2p", "kind", "peer", "state", "retired", "record")
 
 
@@ -147,12 +147,11 @@ def _some_ranks(operations: pl.DataFrame, dumps: pl.DataFrame) -> Iterator[pl.Da
     runs = runs.with_columns((pl.col("len").cum_sum() - pl.col("len")).cast(pl.Int64).alias("first"))
     places = dumps.join(runs, on="file", how="inner").sort("rank", "first")
     apart = places["rank"].is_unique().all()  # each file in one piece
-    for some in places.iter_slices(_AT_ONCE) if apart and places.height else [places]:
-        cuts = [
-            narrow.slice(first, length).with_columns(row=pl.int_range(first, first + length, dtype=pl.UInt32))
-            for first, length in some.select("first", "len").iter_rows()
-        ]
-        part = pl.concat([narrow.clear().with_columns(row=pl.lit(0, pl.UInt32)), *cuts], rechunk=True)
+    at_once = max(1, _AT_ONCE * places.height // max(1, operations.height))
+    for some in places.iter_slices(at_once) if apart and places.height else [places]:
+        cuts = [narrow.slice(first, length) for first, length in some.select("first", "len").iter_rows()]
+        rows = some.select(row=pl.int_ranges("first", pl.col("first") + pl.col("len"), dtype=pl.UInt32)).explode("row")
+        part = pl.concat([narrow.clear(), *cuts], rechunk=True).hstack(rows)
         part = part.join(dumps, on=["rank", "file"], how="semi").drop("file")
         yield part.with_columns(pl.col("timed").any().over("rank"))
 

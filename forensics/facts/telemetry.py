@@ -71,6 +71,7 @@ _COUNTS: Mapping[str, tuple[float, Effect]] = {
 _MORE = 10.0  # times the others
 _OFTEN, _SELDOM = 0.5, 0.1  # of the moments: a flag of the one, of its peers
 _THERMAL, _HARDWARE = 0x60, 0x88  # bits of NVML's clock event reasons
+_DEVICE = ("host", "pci", "device_index", "part", "rank")  # columns of one device or port
 _BYTES = ("port_bytes_received", "port_bytes_sent")
 
 
@@ -194,12 +195,13 @@ _Series = tuple[tuple[str | None, str | None, int | None, str | None, int | None
 
 def _series(rows: pl.DataFrame) -> list[_Series]:
     """Device or port → its rows, in order of time."""
-    keys = ["host", "pci", "device_index", "part", "rank"]
-    listed = rows.with_columns(pl.col("part").fill_null("")).group_by(keys, maintain_order=True)
+    listed = rows.with_columns(pl.col("part").fill_null("")).group_by(_DEVICE, maintain_order=True)
     return [((key[0], key[1], key[2], key[3] or None, key[4]), part) for key, part in listed]
 
 
 def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
+    if quantity == "last_xid" and not any(_is_alone(_last(rows))):
+        return  # told without a frame for each of many devices
     series = _series(rows)
     if len(series) < _PEERS:
         return
@@ -217,10 +219,20 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
         if _is_few(far, series):
             yield from _told(quantity, effect, series, grown, far)
     elif quantity == "last_xid":
-        last = [float(part["value"][-1]) for _, part in series]
-        counts = Counter(last)
-        alone = [value > 0 and counts[value] <= _COMMON * len(last) for value in last]
-        yield from _told(quantity, "fails", series, last, alone)
+        last = _last(rows)
+        yield from _told(quantity, "fails", series, last, _is_alone(last))
+
+
+def _last(rows: pl.DataFrame) -> list[float]:
+    """The last value of each device or port, in the order of `_series`."""
+    keys = [pl.col(key).fill_null("") if key == "part" else pl.col(key) for key in _DEVICE]
+    return [float(value) for value in rows.group_by(keys, maintain_order=True).agg(pl.col("value").last())["value"]]
+
+
+def _is_alone(values: list[float]) -> list[bool]:
+    """Which of them are not zero, and few others say."""
+    counts = Counter(values)
+    return [value > 0 and counts[value] <= _COMMON * len(values) for value in values]
 
 
 def _is_few(far: list[bool], series: list[_Series]) -> bool:

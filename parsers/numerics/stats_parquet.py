@@ -18,6 +18,7 @@ from parsers.parser import Source
 from parsers.tables import SCHEMAS, empty
 
 MAX_ROWS = 200_000_000  # a few bytes of Parquet can declare billions of equal rows
+_AT_ONCE = 1 << 30
 _ERRORS = (pl.exceptions.PolarsError, OSError, ValueError, pl.exceptions.PanicException)
 _Unread = dict[str, Any]
 
@@ -51,7 +52,8 @@ def read(sources: Sequence[Source], telling: Callable[[set[str]], bool]) -> list
     large: dict[tuple[Any, ...], list[_File]] = {}
     for source in sources:
         with source.open() as stream:
-            data = stream.read()
+            data = stream.read(min(source.size, _AT_ONCE))  # in one piece: nothing is put together
+            data = data + more if (more := stream.read()) else data
         file = _open(source, data, telling)
         if isinstance(file, str):
             found.append(_unreadable([source], [len(data)], file))

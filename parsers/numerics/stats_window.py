@@ -212,13 +212,12 @@ def _telling(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
     """Rows that follow each other in a file with one rank and step."""
     read = lazy.select("rank", "step").collect(engine="streaming")
-    rank, step = read["rank"], read["step"]
-    change = ((rank[1:] != rank[:-1]) | (step[1:] != step[:-1])).arg_true().cast(pl.Int64) + 1
+    lengths = [read[name].rle().struct.field("len").cast(pl.Int64) for name in ("rank", "step")]
     files = (begins - offset).filter((begins > offset) & (begins < offset + read.height))
-    first = pl.concat([pl.Series([0], dtype=pl.Int64), change, files]).unique().sort()
+    first = pl.concat([*(length.cum_sum() - length for length in lengths), files]).unique().sort()
     last = first.shift(-1, fill_value=read.height) - 1
     runs = pl.DataFrame({
-        "rank": rank.gather(first).cast(pl.Int64), "step": step.gather(first).cast(pl.Int64),
+        "rank": read["rank"].gather(first).cast(pl.Int64), "step": read["step"].gather(first).cast(pl.Int64),
         "first": first + offset, "last": last + offset,
     })  # fmt: skip
     return runs.with_columns((begins.search_sorted(runs["first"], side="right") - 1).alias("nth_file"))

@@ -43,5 +43,8 @@ class ByteCode(BytecodeCache):
         fresh = Path(f"{bucket.key}.{os.getpid()}")
         with suppress(OSError):
             fresh.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_bytes(bucket.bytecode_to_string())
-            fresh.replace(bucket.key)
+            try:
+                fresh.write_bytes(bucket.bytecode_to_string())
+                fresh.replace(bucket.key)
+            finally:
+                fresh.unlink(missing_ok=True)
