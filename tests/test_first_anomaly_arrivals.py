@@ -50,7 +50,8 @@ def test_a_forward_birth_explains_the_gradients_that_come_back(replicas: int, gr
 
 def test_the_peers_of_one_replica_are_not_the_whole_job() -> None:
     found = answer(pipeline(None))
-    assert (found.ranks, found.suspect_ranks, found.domain) == ((), (0, 1, 2, 3), "unknown")
+    later = tuple(range(32, 96))  # any of them may have sent it
+    assert (found.ranks, found.suspect_ranks, found.domain) == ((), (0, 1, 2, 3, *later), "unknown")
 
 
 @pytest.mark.parametrize("grouped", [True, False])

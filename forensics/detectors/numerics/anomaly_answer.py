@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
-from forensics.graph.numerics.arrivals import entrances, gradient_groups
+from forensics.graph.numerics.arrivals import entrances, gradient_groups, is_sent_back
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import headroom_bits
 from forensics.graph.numerics.hidden import (
@@ -121,7 +121,11 @@ def _everywhere(births: Births, hit: Sequence[Root], roots: Sequence[Root]) -> A
         reason: Reason = "sampled_statistics" if gap else "tied_explanations" if held else "culprit_among_missing"
         return Answer(lead, suspects=tuple(sorted(held)), undecided=(reason,), cause=cause)
     ranks = {root.rank for root in hit if root.rank is not None}
-    if _is_joint(births, lead, site, ranks) or not _is_widespread(births, lead, ranks):
+    if not _is_widespread(births, lead, ranks):
+        ranks |= {root.rank for root in roots if root.rank is not None}
+        ranks |= _other_stages(births, hit) if is_sent_back(births, lead) else frozenset()
+        return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
+    if _is_joint(births, lead, site, ranks):
         return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
     reasons: tuple[Reason, ...] = ("sampled_statistics",) if gap else ()
     return Answer(lead, domain="workload", cause=cause, undecided=reasons)
@@ -281,8 +285,8 @@ def _suspected(births: Births, roots: Sequence[Root]) -> Answer:
     common = frozenset.intersection(*sets) if sets and all(root.birth == "missing" for root in roots) else frozenset()
     suspects = common or unseen.union(*sets)  # a window may hide a call that nobody recorded
     suspects |= _unseen_senders(births, suspects)
-    if any(root.birth == "input" for root in roots):
-        suspects |= _earlier_stages(births, roots)
+    inputs = [root for root in roots if root.birth == "input"]
+    suspects |= _other_stages(births, inputs) if inputs else frozenset()
     cause = _cause(births, lead) if lead.birth in ("comm", "overflow") else None
     return Answer(lead, (), tuple(sorted(suspects)), _reasons(roots, bool(unseen), window and sampled), cause=cause)
 
@@ -332,10 +336,10 @@ def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _earlier_stages(births: Births, roots: Sequence[Root]) -> frozenset[int]:
-    """Where no call was recorded, a bad input may have come from any rank that begins its step with another module."""
+def _other_stages(births: Births, arrived: Sequence[Root]) -> frozenset[int]:
+    """Where no call was recorded, what arrived may have come from any rank that begins its step with another module."""
     first = entrances(births)
-    hit = {first.get(root.rank) for root in roots if root.birth == "input"}
+    hit = {first.get(root.rank) for root in arrived}
     others = {rank for rank, entrance in first.items() if rank is not None and entrance not in hit}
     return frozenset(others) | births.silent
 

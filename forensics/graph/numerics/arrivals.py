@@ -28,7 +28,7 @@ def without_arrivals(births: Births, roots: Sequence[Root]) -> list[Root]:
         return list(roots)
     sites: dict[tuple[object, ...], list[Root]] = {}
     for root in roots:
-        if root.birth == "input" or _is_sent_back(births, root):
+        if root.birth == "input" or is_sent_back(births, root):
             sites.setdefault(tuple(births.ops[name][root.at] for name in _SITE), []).append(root)
     first = entrances(births)
     explained: set[int] = set()
@@ -71,7 +71,7 @@ def _is_forward(births: Births, root: Root) -> bool:
     return births.ops["phase"][root.at] in ("forward", None)
 
 
-def _is_sent_back(births: Births, root: Root) -> bool:
+def is_sent_back(births: Births, root: Root) -> bool:
     """A gradient that no recorded call brought."""
     came_in = births.ops["first_role"][root.at] == "in" and births.ops["phase"][root.at] == "backward"
     return root.birth == "window" and came_in and root.suspects == {root.rank}
