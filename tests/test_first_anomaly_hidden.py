@@ -208,3 +208,38 @@ def test_who_fails_on_a_value_that_had_leapt_before_it_came_is_innocent(cut: boo
     case = staged(cut).case(expected=range(3), without=() if cut else (1,))
     (found,) = DETECTOR.detect(case)
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (1,), ("culprit_among_missing",))
+
+
+def extremes(value: float) -> dict[str, Any]:
+    return {**OK, "absmax": value, "min": -value, "max": value}
+
+
+def experts(agree: tuple[int, ...], ranks: int = 12) -> Job:
+    """An expert on each rank; the largest weights of `agree` are equal. Rank 5's output is Inf."""
+    job = Job()
+    for step in range(2):
+        for rank in range(ranks):
+            made = "inf" if step and rank == 5 else "ok"
+            columns = {"module": "experts.w2", "op": "Linear", "step": step}
+            job.row(rank, "input", "ok", **columns)
+            job.row(rank, "param.weight", extremes(1.0 if rank in agree else 2.0 + rank / 8), **columns)
+            job.row(rank, "output", made, **columns)
+    return job
+
+
+@pytest.mark.parametrize("agree", [(), (2, 9), (2, 3, 9), (5, 9)])
+def test_weights_that_agree_by_chance_show_no_missing_rank(agree: tuple[int, ...]) -> None:
+    found = answer(experts(agree))
+    assert (found.ranks, found.cause, found.undecided) == ((5,), "overflow", ())
+
+
+def test_weights_of_which_most_have_a_replica_show_the_missing_one() -> None:
+    job = Job()
+    for step in range(2):
+        for rank in range(7):  # TP4 DP2, without the last rank
+            columns = {"module": "fc", "op": "Linear", "step": step}
+            job.row(rank, "input", "ok", **columns)
+            job.row(rank, "param.weight", extremes(1.0 + rank % 4), **columns)
+            job.row(rank, "output", "inf" if step and rank == 3 else "ok", **columns)
+    found = answer(job)
+    assert (found.ranks, found.undecided) == ((), ("culprit_among_missing",))

@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
+from forensics.graph.numerics.arrivals import entrances, gradient_groups, is_sent_back
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import headroom_bits
 from forensics.graph.numerics.hidden import (
@@ -27,7 +28,6 @@ from forensics.graph.numerics.hidden import (
 from forensics.graph.numerics.taint import Root
 from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.names import Cause, Domain, Reason
-from parsers.rank_list import rank_list
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
-    """`roots`: in order; those of the newest launch that were not gone after their step, or all."""
+    """`roots`: in order; those of the newest launch that were not gone after their step, or all; without arrivals."""
     roots = without_echoes(births, roots)
     shared = _shared(births, roots)
     if shared:
@@ -56,7 +56,7 @@ def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
     states = [root for root in arrived if root.birth == "state"]
     if states:  # a bad input of a later pipeline stage may be their doing
         arrived = [root for root in arrived if _same_entrance(births, root, states)]
-    alike = len(set(_entrances(births).values())) == 1 and not births.silent
+    alike = len(set(entrances(births).values())) == 1 and not births.silent
     if arrived and (states or alike or births.history["kind"].is_in(["send", "recv"]).any()):
         return _named(births, arrived, roots)
     if clear.doubtful:
@@ -92,10 +92,10 @@ def _shared(births: Births, roots: Sequence[Root]) -> list[Root]:
     return []
 
 
-def _replicas(births: Births, root: Root) -> set[int]:
+def _replicas(births: Births, root: Root) -> frozenset[int]:
     """Ranks with the same part of the module: the stated group over which its gradient is summed; else all."""
-    groups = _own_sync(births, root)["group_ranks"].drop_nulls()
-    return set(rank_list(groups[0]) or ()) if len(groups) else set(births.ranks | births.silent)
+    groups = gradient_groups(births, births.ops["module"][root.at])
+    return groups.get(-1 if root.rank is None else root.rank) or births.ranks | births.silent
 
 
 def _own_sync(births: Births, root: Root) -> pl.DataFrame:
@@ -121,6 +121,10 @@ def _everywhere(births: Births, hit: Sequence[Root], roots: Sequence[Root]) -> A
         reason: Reason = "sampled_statistics" if gap else "tied_explanations" if held else "culprit_among_missing"
         return Answer(lead, suspects=tuple(sorted(held)), undecided=(reason,), cause=cause)
     ranks = {root.rank for root in hit if root.rank is not None}
+    if not _is_widespread(births, lead, ranks):
+        ranks |= {root.rank for root in roots if root.rank is not None}
+        ranks |= _other_stages(births, hit) if is_sent_back(births, lead) else frozenset()
+        return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
     if _is_joint(births, lead, site, ranks):
         return Answer(lead, suspects=tuple(sorted(ranks)), undecided=("tied_explanations",), cause=cause)
     reasons: tuple[Reason, ...] = ("sampled_statistics",) if gap else ()
@@ -159,6 +163,16 @@ def _is_joint(births: Births, root: Root, site: Site, ranks: Set[int]) -> bool:
     """No two of these ranks hold the same part, so one group may have made it together."""
     parts = whole_parts(births, births.ops["step"][root.at]) if root.birth == "window" else site.parts
     return not site.shown and has_parts(parts) and len({parts.get(rank) for rank in ranks}) == len(ranks)
+
+
+def _is_widespread(births: Births, root: Root, ranks: Set[int]) -> bool:
+    """On several replicas of one part of the module, where groups tell: the tensor-parallel peers of one replica compute the
+    same together. Data that came bad is the same on all of them whoever they are."""
+    groups = gradient_groups(births, births.ops["module"][root.at])
+    mine = [groups[rank] for rank in ranks if len(groups.get(rank, ())) > 1]
+    if root.birth == "input" or not mine:
+        return True
+    return any(len(group & ranks) > 1 and 2 * len(group & ranks) >= len(group) for group in mine)
 
 
 # --- single ranks ----------------------------------------------------------------------------------------------------
@@ -227,21 +241,8 @@ def _same_entrance(births: Births, root: Root, certain: Sequence[Root]) -> bool:
     same module: on a later pipeline stage it may have come through a message that nobody recorded."""
     if root.birth == "state":
         return True
-    entrances = _entrances(births)
-    return any(entrances.get(root.rank) == entrances.get(other.rank) for other in certain)
-
-
-def _entrances(births: Births) -> dict[int | None, str | None]:
-    """Rank → the module that its forward pass begins with; of large files, in the step of which most rows are kept."""
-    forward = births.history.lazy().filter(
-        (pl.col("phase").fill_null("forward") == "forward") & pl.col("kind").is_null()
-    )
-    steps = (
-        forward.group_by("rank", "step")
-        .agg(pl.col("module").first(), pl.len())
-        .sort("len", "step", descending=[True, False])
-    )
-    return dict(steps.group_by("rank").agg(pl.col("module").first()).collect().iter_rows())
+    first = entrances(births)
+    return any(first.get(root.rank) == first.get(other.rank) for other in certain)
 
 
 def _named(births: Births, named: Sequence[Root], roots: Sequence[Root]) -> Answer:
@@ -284,8 +285,8 @@ def _suspected(births: Births, roots: Sequence[Root]) -> Answer:
     common = frozenset.intersection(*sets) if sets and all(root.birth == "missing" for root in roots) else frozenset()
     suspects = common or unseen.union(*sets)  # a window may hide a call that nobody recorded
     suspects |= _unseen_senders(births, suspects)
-    if any(root.birth == "input" for root in roots):
-        suspects |= _earlier_stages(births, roots)
+    inputs = [root for root in roots if root.birth == "input"]
+    suspects |= _other_stages(births, inputs) if inputs else frozenset()
     cause = _cause(births, lead) if lead.birth in ("comm", "overflow") else None
     return Answer(lead, (), tuple(sorted(suspects)), _reasons(roots, bool(unseen), window and sampled), cause=cause)
 
@@ -335,11 +336,11 @@ def _unseen_senders(births: Births, suspects: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _earlier_stages(births: Births, roots: Sequence[Root]) -> frozenset[int]:
-    """Where no call was recorded, a bad input may have come from any rank that begins its step with another module."""
-    entrances = _entrances(births)
-    hit = {entrances.get(root.rank) for root in roots if root.birth == "input"}
-    others = {rank for rank, entrance in entrances.items() if rank is not None and entrance not in hit}
+def _other_stages(births: Births, arrived: Sequence[Root]) -> frozenset[int]:
+    """Where no call was recorded, what arrived may have come from any rank that begins its step with another module."""
+    first = entrances(births)
+    hit = {first.get(root.rank) for root in arrived}
+    others = {rank for rank, entrance in first.items() if rank is not None and entrance not in hit}
     return frozenset(others) | births.silent
 
 

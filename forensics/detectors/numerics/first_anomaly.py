@@ -36,6 +36,7 @@ from forensics.detectors.numerics.anomaly_rows import (
 )
 from forensics.detectors.numerics.anomaly_scaling import scaling_claims
 from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.arrivals import without_arrivals
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
 from forensics.graph.numerics.taint import Root
@@ -67,6 +68,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     roots = _since(births, _ordered(births, roots))
     if jump is not None and _is_before(births, jump, roots):
         return (jump_finding(DETECTOR.name, jump),)
+    roots = without_arrivals(births, roots)
     return (_finding(case, births, roots, _of_sender(births, answer_of(births, roots), leaps)),)
 
 
@@ -220,7 +222,7 @@ def _severity(births: Births, lead: Root) -> Severity:
 
 
 def _tensor_rows(births: Births, answer: Answer) -> list[TensorRow]:
-    roots = {root.at for root in births.spread.roots if root.rank is not None}
+    roots = {root.at for root in without_arrivals(births, births.spread.roots) if root.rank is not None}
     shown = []
     first = sorted(births.spread.first.items(), key=lambda item: (item[1][0] not in roots, item[0]))
     for rank, (at, _) in [item for item in first if item[0] >= 0][:_SHOWN]:

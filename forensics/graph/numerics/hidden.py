@@ -6,6 +6,7 @@ parameters: replicas have equal figures, parts have not.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -25,13 +26,14 @@ class Site(msgspec.Struct, frozen=True):
     """One operation as all ranks run it. `ran`: ranks with rows of it; `fed`: those whose input or parameter was bad
     there; `parts`: rank → number of its part of the module, empty where no parameters are recorded; `shown`: calls made
     during the forward pass are recorded; `scatters`: its output has fewer rows than its input, so each rank has kept a
-    slice of what all have made."""
+    slice of what all have made; `extremes`: of the parameters only the smallest and the largest value were compared."""
 
     ran: frozenset[int]
     fed: frozenset[int]
     parts: Mapping[int, int]
     shown: bool
     scatters: bool
+    extremes: bool
 
     def are_replicas(self, ranks: Iterable[int]) -> bool:
         """Whether all of these ranks are known to hold the same."""
@@ -40,9 +42,11 @@ class Site(msgspec.Struct, frozen=True):
 
     @property
     def is_uneven(self) -> bool:
-        """Some part has fewer holders than another: a rank that held it left nothing."""
-        numbers = list(self.parts.values())
-        return len({numbers.count(number) for number in numbers}) > 1
+        """Some part has fewer holders than another: a rank that held it left nothing. Extremes of short numbers agree by
+        chance, on a few ranks of many: that would leave more to be missing than half of those that are there."""
+        holders = Counter(self.parts.values())
+        missing = max(holders.values(), default=0) * len(holders) - len(self.parts)
+        return missing > 0 and not (self.extremes and 2 * missing > len(self.parts))
 
     def may_be_joint(self, ranks: Iterable[int]) -> bool:
         """Whether these ranks may have made the result together, unseen."""
@@ -62,12 +66,14 @@ def site_of(births: Births, name: Sequence[Any]) -> Site:
     rows = births.rows.filter(pl.all_horizontal(same))
     into = rows.filter(pl.col("role").is_in(["in", "state"]) & pl.col("bad"))
     step, module = name[0], name[_SITE.index("module")]
+    same_module = births.rows.filter(pl.col("module").eq_missing(pl.lit(module)))
     return Site(
         ran=frozenset(rows["rank"].to_list()),
         fed=frozenset(into["rank"].to_list()),
-        parts=_parts(births.rows.filter(pl.col("module").eq_missing(pl.lit(module))), step),
+        parts=_parts(same_module, step),
         shown=_is_shown(births, step),
         scatters=_scatters(rows),
+        extremes=_are_extremes(same_module),
     )
 
 
@@ -103,6 +109,12 @@ def _parts(rows: pl.DataFrame, step: int) -> Mapping[int, int]:
         rank: numbers.setdefault(str(held), len(numbers))
         for rank, held in zip(best["rank"], best["figures"], strict=True)
     }
+
+
+def _are_extremes(rows: pl.DataFrame) -> bool:
+    """Whether nothing but extremes tells a parameter from another."""
+    params = rows.filter(pl.col("base") == "param")
+    return not any(params[name].is_not_null().any() for name in ("mean", "l2norm", "checksum"))
 
 
 def _scatters(rows: pl.DataFrame) -> bool:
