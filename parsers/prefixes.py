@@ -53,8 +53,9 @@ class Line(msgspec.Struct):
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
-        if stamp[0] is not None and _BETTER[stamp[1]] > _BETTER[self.time_basis] and stamps.is_believed(*stamp):
-            self.time_ns, self.time_basis = stamp
+        time_ns, basis = stamp
+        if time_ns is not None and _BETTER[basis] > _BETTER[self.time_basis] and stamps.is_believed(time_ns, basis):
+            self.time_ns, self.time_basis = time_ns, basis
 
 
 class Habits(msgspec.Struct, frozen=True):
