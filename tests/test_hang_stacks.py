@@ -372,9 +372,14 @@ def test_the_stacks_of_the_builder_are_what_their_names_say() -> None:
 
 
 def test_a_recursion_is_asked_once_for_each_of_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    asked: list[int] = []
     rules = stacks_of._rules()
-    monkeypatch.setattr(stacks_of, "_rules", lambda: (asked.append("again"), rules)[1])
+
+    def counted() -> tuple[stacks_of._Rule, ...]:
+        asked.append(1)
+        return rules
+
+    monkeypatch.setattr(stacks_of, "_rules", counted)
     deep = [Frame("Tree.descend", "recursion.py", line) for line in range(5000)]
     assert classify([*deep, Frame("Store.save_state", "recursion.py", 1)]).site == "checkpoint_io"
     assert len(asked) == 4  # two kinds of frames, strong rules and weak ones
