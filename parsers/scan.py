@@ -400,11 +400,15 @@ class _Scanner:
         new: Counter[int] = Counter()
         for anchors, own in by_anchors.items():
             new.update(dict.fromkeys(anchors, len(own)))
-        if all(counts[anchor] + count <= most for anchor, count in new.items()):
+        late: defaultdict[int, set[int]] = defaultdict(set)
+        is_over = all(counts[anchor] >= most for anchor in new)  # then no piece is early for anybody
+        if is_over or all(counts[anchor] + count <= most for anchor, count in new.items()):
             for anchor, count in new.items():
                 counts[anchor] += count
-            return {}
-        late: defaultdict[int, set[int]] = defaultdict(set)
+            for anchors, own in by_anchors.items() if is_over else ():
+                for number in self._who_wants(anchors):
+                    late[number].update(own)
+            return late
         for at, anchors in sorted(((at, anchors) for anchors, own in by_anchors.items() for at in own), key=_FIRST):
             for anchor in anchors:
                 counts[anchor] += 1

@@ -28,6 +28,9 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, stack_frames
 MANIFEST = "evidence.json"
 FORMAT = "forensics evidence 1"
 _CHUNK = 1 << 20
+_EVENTS = (
+    200_000  # rows that any table of events may have, and one more for each byte: line numbers alone take that much
+)
 _MANIFEST_BYTES = 1 << 28  # a file beyond is no manifest: it has some hundred bytes per member
 
 
@@ -113,6 +116,8 @@ def _plain(path: str) -> Iterator[BinaryIO]:
 def _table(folder: str, name: TableName) -> pl.DataFrame:
     try:
         with _plain(os.path.join(folder, file_of(name))) as stream:
+            if name == "events" and (why := _without_measure(stream)) is not None:
+                raise BundleError(f"{folder}: the table {name} cannot be used, {why}: parse again")
             frame = pl.read_parquet(stream, glob=False, hive_partitioning=False)
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise BundleError(f"{folder}: the table {name} cannot be read: {str(error).splitlines()[0]}") from error
@@ -121,6 +126,15 @@ def _table(folder: str, name: TableName) -> pl.DataFrame:
     if (why := _forged(name, frame)) is not None:
         raise BundleError(f"{folder}: the table {name} cannot be used, {why}: parse again")
     return slim(frame)
+
+
+def _without_measure(stream: BinaryIO) -> str | None:
+    """Why a table of events, each of which is asked by itself, is not even read: some hundred kilobytes may hold millions of
+    equal ones. None where it may be."""
+    size = os.fstat(stream.fileno()).st_size
+    rows = int(pl.scan_parquet(stream, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+    stream.seek(0)
+    return f"it has {rows} rows in {size} bytes" if rows > _EVENTS + size else None
 
 
 def _forged(name: TableName, frame: pl.DataFrame) -> str | None:

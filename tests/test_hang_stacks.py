@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from forensics.analyze import analyze
+from forensics.facts import stacks as stacks_of
 from forensics.facts.stacks import Frame, classify
 from forensics.model.incident import Verdict
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Frames, Rows, idle, waiting
@@ -368,6 +369,20 @@ def test_t11_other_shapes_say_nothing(values: dict[int, float], metric: str) -> 
 def test_the_stacks_of_the_builder_are_what_their_names_say() -> None:
     sites = {name: classify([Frame(*frame) for frame in frames]).site for name, frames in STACKS.items()}
     assert sites == {name: "communication" if name == "broadcast" else name for name in STACKS}
+
+
+def test_a_recursion_is_asked_once_for_each_of_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    rules = stacks_of._rules()
+
+    def counted() -> tuple[stacks_of._Rule, ...]:
+        asked.append(1)
+        return rules
+
+    monkeypatch.setattr(stacks_of, "_rules", counted)
+    deep = [Frame("Tree.descend", "recursion.py", line) for line in range(5000)]
+    assert classify([*deep, Frame("Store.save_state", "recursion.py", 1)]).site == "checkpoint_io"
+    assert len(asked) == 4  # two kinds of frames, strong rules and weak ones
 
 
 def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:

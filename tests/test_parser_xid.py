@@ -142,3 +142,13 @@ def test_an_sxid_whose_first_line_is_lost_is_read_from_its_second() -> None:
     assert PARSER.parse(lines(head + second))["events"].select("code", "severity").rows() == [("sxid:12028", "fatal")]
     whole = f"{head}12028, Non-fatal, Link 61 egress non-posted PRIV error (First)\n{head}{second}"
     assert PARSER.parse(lines(whole))["events"]["severity"].to_list() == ["error"]
+
+
+def test_lines_of_many_hosts_are_read_host_by_host_without_a_frame_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a loss says on a second line is of the host whose first line it was, however the hosts mix in one log."""
+    head, tail = "NVRM: The NVIDIA GPU 0000:{}:00.0", "NVRM: fallen off the bus and is not responding to commands."
+    mixed = lines("\n".join([head.format("01"), head.format("02"), tail, tail]))
+    mixed = mixed.with_columns(host=pl.Series(["n1", "n2", "n2", "n1"], dtype=mixed.schema["host"]))
+    monkeypatch.setattr(pl.DataFrame, "group_by", None)
+    rows = PARSER.parse(mixed)["events"].select("host", "pci").rows()
+    assert rows == [("n1", "0000:01:00.0"), ("n2", "0000:02:00.0")]

@@ -152,6 +152,18 @@ def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch:
     assert scanned.unread == [{"reason": "90 candidate lines of p beyond the limit were not read"}]
 
 
+@pytest.mark.parametrize("window", [300, 600, 10**6])
+def test_lines_of_spent_anchors_are_the_last_wherever_windows_end(monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    monkeypatch.setattr(scanning, "WINDOW", window)
+    data = b"dense\n" * 60 + b"other dense\n" * 20 + b"dense\n" * 20
+    scanned = scan(io.BytesIO(data), (_parser(b"dense"), _parser(b"other"), _parser(b"dense", b"other")))
+    dense, other, both = [[line for line, _, _ in one] for one in _listed(scanned)]
+    assert dense == [*range(1, 6), *range(96, 101)]
+    assert other == [*range(61, 66), *range(76, 81)]
+    assert both == [*range(1, 6), *range(61, 66), *range(96, 101)]
+
+
 @pytest.mark.parametrize(
     "data", [bytes(range(256)) * 64, b"\x80\x04\x95" + b"\x00\x01\x02" * 3000, b"\x7fELF" + bytes(99)]
 )

@@ -113,6 +113,20 @@ def test_what_no_parser_delivers_is_refused(bundle: Path, tmp_path: Path, name: 
     assert found.exit_code == 3 and len(found.output.splitlines()) == 1
 
 
+def test_more_events_than_their_bytes_can_tell_are_refused_unread(bundle: Path, tmp_path: Path) -> None:
+    folder = keep(bundle, tmp_path / "kept")
+    of_rows = {"file": "a.log", "kind": "exception", "text": "boom"}
+    many = pl.concat([table("events", [of_rows | {"line": line} for line in range(1, 101)])] * 4000)
+    many.write_parquet(folder / "events.parquet")
+    with pytest.raises(
+        parsers.BundleError, match=r"events cannot be used, it has 400000 rows in .* bytes: parse again"
+    ):
+        parsers.read(str(folder))
+    told = many.with_columns(line=pl.int_range(1, many.height + 1))
+    told.write_parquet(folder / "events.parquet")
+    assert parsers.read(str(folder)).tables["events"].height == 400_000
+
+
 def test_a_pipe_is_no_table_and_no_manifest(bundle: Path, tmp_path: Path) -> None:
     folder = keep(bundle, tmp_path / "kept")
     (folder / "events.parquet").unlink()

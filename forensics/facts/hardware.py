@@ -106,16 +106,17 @@ def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
             victims[one.host].append((one.row["pci"], one.row["time_ns"]))
 
     def counted(one: Record) -> Record:
+        suffered = victims.get(one.host or "")
         if (
-            one.kind != "gpu_error"
+            not suffered
+            or one.kind != "gpu_error"
+            or not one.row["pci"]
             or one.severity != "fatal"
             or one.is_consequence
-            or not one.host
-            or not one.row["pci"]
         ):
             return one
         others = {
-            pci for pci, time in victims[one.host]
+            pci for pci, time in suffered
             if not is_same_device(pci, one.row["pci"])
             and (time is None or one.row["time_ns"] is None or abs(time - one.row["time_ns"]) <= _TOGETHER_NS)
         }  # fmt: skip

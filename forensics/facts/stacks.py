@@ -8,7 +8,7 @@ wins), site, op (for communication), function and file (regular expressions; emp
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -61,9 +61,13 @@ def _rules() -> tuple[_Rule, ...]:
     )
 
 
-def _plain(function: str) -> str:
-    """py-spy prints qualified names since 0.4: rules speak of the last part."""
-    return function.rsplit(".", 1)[-1]
+@lru_cache(maxsize=1 << 14)  # the frames of a recursion are few kinds, and ranks of a job stand in the same code
+def _told(strength: str, function: str, file: str) -> _Rule | None:
+    """The first rule of this strength that a frame fulfils; py-spy prints qualified names since 0.4: rules speak of the
+    last part."""
+    plain = function.rsplit(".", 1)[-1]
+    rules = (rule for rule in _rules() if rule.strength == strength)
+    return next((rule for rule in rules if rule.function.search(plain) and rule.file.search(file)), None)
 
 
 def classify(frames: Sequence[Frame]) -> Site:
@@ -71,13 +75,8 @@ def classify(frames: Sequence[Frame]) -> Site:
     user = next((frame for frame in frames if not _LIBRARY.search(frame.file)), None)
     for strength in ("strong", "weak"):
         for frame in frames:
-            for rule in _rules():
-                if (
-                    rule.strength == strength
-                    and rule.function.search(_plain(frame.function))
-                    and rule.file.search(frame.file)
-                ):
-                    return Site(rule.site, rule.op or None, frame, user)
+            if (rule := _told(strength, frame.function, frame.file)) is not None:
+                return Site(rule.site, rule.op or None, frame, user)
     return Site("unknown", None, frames[0] if frames else None, user)
 
 

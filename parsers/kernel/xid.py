@@ -28,6 +28,9 @@ data/nvlink5.csv.
 
 import json
 import re
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -81,8 +84,12 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events gpu_error (code xid:N, sxid:N, …) and gpu_lost; devices with uuid and serial number per PCI address;
     settings: the driver's version, where it says that it loads."""
     reader = _Reader()
-    for (_file, _host), part in lines.group_by(["file", "host"], maintain_order=True):
-        reader.read(part.rows(named=True))
+    # A frame for each of many hosts costs more than its lines.
+    begun = pl.col("_row").first().over("file", "host")
+    ordered = lines.with_row_index("_row").sort(begun, maintain_order=True).drop("_row")
+    logs = groupby(ordered.iter_rows(named=True), key=itemgetter("file", "host"))
+    for _log, rows_of_log in logs:
+        reader.read(rows_of_log)
     return {
         "events": table("events", reader.events),
         "devices": table("devices", reader.devices),
@@ -101,7 +108,7 @@ class _Reader:
         self._identified: str | None = None
         self._told: set[tuple[str, str]] = set()  # switch and code of SXids; device and function of time-outs
 
-    def read(self, lines: list[dict[str, Any]]) -> None:
+    def read(self, lines: Iterable[dict[str, Any]]) -> None:
         self._lost, self._identified, self._told = None, None, set()
         for row in lines:
             if self._error(row) or self._loss(row) or self._identity(row):
