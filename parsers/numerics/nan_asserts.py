@@ -81,7 +81,7 @@ RULES = (
     ),
     Rule(
         regex(
-            rf"(?<!\w )(?<!\w){_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
+            rf"(?<!\w ){_RANK}[:,] found (?:NaN|Inf)(?:/\w+)? in (?P<place>[^.]{{1,300}})"
             r"(?:\.? Device: (?P<device_index>\d{1,6}))?(?:,? node: (?P<node>[\w.-]{1,253}?)(?=Rank \d|[^\w.-]|$))?"
         ),
         "nan_assert",

@@ -124,7 +124,7 @@ def _nccl_init(run: Run, rank: int) -> Iterator[Line]:
     place = f"cudaDev {local} nvmlDev {local} busId {_BUSES[local % len(_BUSES)]}000 commId {0xF00D + run.seed:#x}"
     who = {
         "rank": rank, "host": job.host(rank), "pid": pid(job, rank), "device_index": local, "pci": f"{pci(local)}.0",
-        "world_size": job.world, "how": "NCCL init",
+        "world_size": job.world, "local_rank": local, "how": "NCCL init",
     }  # fmt: skip
     group = {
         "group": f"{job.host(rank)}:{pid(job, rank)}:{0x55D0_0000_0000 + rank * 4096:#x}", "size": job.world,

@@ -21,7 +21,7 @@ from forensics.words import hardware as words
 
 _FAILED = ("node_failure", "node_fail", "NodeNotReady")
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
-_CITED = 3
+_SHOWN = 3
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -65,7 +65,7 @@ def _lost(case: Case, named: frozenset[str]) -> tuple[frozenset[str], list[Row]]
     known = case.job_hosts | named
     ends = named & {blame.named for blame in blames(case.tables, case.identity, known, broken)}
     telling = broken.filter(pl.col("names_hosts").list.eval(pl.element().is_in(sorted(ends))).list.any())
-    return ends, list(telling.head(_CITED).iter_rows(named=True))
+    return ends, list(telling.head(_SHOWN).iter_rows(named=True))
 
 
 DETECTOR = Detector("node_failure", ("events",), detect, "waiting")
