@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_hosts
+from forensics.model.told import has_kind
 from parsers.tables import TableName
 
 _AT = ["host", "device_index"]
@@ -21,10 +22,12 @@ def with_device_ranks(
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such errors, and of the exceptions in their lines."""
     events = tables["events"]
+    if not identity.height or not has_kind(events, "gpu_oom"):
+        return dict(tables)
     nameless = pl.col("rank").is_null() & pl.col("pid").is_null() & pl.col("local_rank").is_null()
     told = pl.col("host").is_not_null() & pl.col("device_index").is_not_null() & pl.col("line").is_not_null()
     errors = events.filter((pl.col("kind") == "gpu_oom") & nameless & told)
-    if not errors.height or not identity.height:
+    if not errors.height:
         return dict(tables)
     waited = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
     alone = _alone(tables["ranks"], identity).filter(~pl.col("_rank").is_in(waited.drop_nulls().unique().implode()))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
 from parsers.tables import TableName
 
@@ -21,6 +22,8 @@ def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen:
     """Tables of one attempt, ranks global; `job`: its ranks where its size is told, else empty; `seen`: who left a record → for
     each row of `events` whether it is such a line."""
     events = tables["events"].with_row_index("_event")
+    if not tables["ranks"].height and not has_kind(events, "job_end"):  # nobody says who speaks, or that it ended well
+        return pl.repeat(False, events.height, eager=True).alias("hearsay")
     ended = frozenset(events.filter(pl.col("kind") == "job_end")["rank"].drop_nulls().to_list())
     found = [_in_anothers_log(events, tables, job)]
     if ended:

@@ -200,7 +200,9 @@ def _series(rows: pl.DataFrame) -> list[_Series]:
 
 
 def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
-    if quantity == "last_xid" and not any(_is_alone(_last(rows))):
+    last = _last(rows) if quantity == "last_xid" else []
+    alone = _is_alone(last)
+    if quantity == "last_xid" and not any(alone):
         return  # told without a frame for each of many devices
     series = _series(rows)
     if len(series) < _PEERS:
@@ -219,8 +221,7 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
         if _is_few(far, series):
             yield from _told(quantity, effect, series, grown, far)
     elif quantity == "last_xid":
-        last = _last(rows)
-        yield from _told(quantity, "fails", series, last, _is_alone(last))
+        yield from _told(quantity, "fails", series, last, alone)
 
 
 def _last(rows: pl.DataFrame) -> list[float]:
