@@ -27,10 +27,11 @@ from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import is_page, is_text, scan, templates
+from parsers.scan import is_page, is_text, scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
+from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024

@@ -7,10 +7,9 @@ KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the fi
 log tells most.
 """
 
-import codecs
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -27,11 +26,8 @@ from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pieces import Pieces, Segment, has_only_lines, is_cut, joined
-from parsers.prefixes import strip
-from parsers.secrets import mask
+from parsers.windows import encoding, windows
 
-WINDOW = 16 << 20
-_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
@@ -40,19 +36,16 @@ ENDS_BYTES = 1 << 16
 _FEW_LINES = 200
 
 _CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
-_BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
-_DIGITS = regex(r"\d+")
 _PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
 
 
 def is_text(head: bytes) -> bool:
     """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
     that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
-    if _encoding(head):
+    if encoding(head):
         return True
     whole = head.lstrip(b"\x00")
     written = whole.rstrip(b"\x00")
@@ -66,90 +59,18 @@ def is_page(head: bytes) -> bool:
     return _PAGE.match(head) is not None
 
 
-def _encoding(head: bytes) -> str | None:
-    """UTF-16 by its byte order mark, where the NULs of plain letters bear it out."""
-    return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
-
-
 def scan(
     stream: BinaryIO, parsers: Sequence[LineParser] | None, dense: DenseReader | None = None, until: float = inf
 ) -> Scanned:
     """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
     sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
-    for block, end in _windows(stream):
+    for block, end in windows(stream):
         scanner.window(block, end)
         if time.monotonic() > until:
             scanner.leave_off()
             break
     return scanner.finish()
-
-
-def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
-    """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    small = min(_SMALL, max(WINDOW // 2, 256))
-    head = stream.read(small)
-    while len(head) < small and (more := stream.read(small - len(head))):
-        head += more
-    if encoding := _encoding(head):
-        yield from _decoded(stream, head, encoding)
-        return
-    if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        if head:
-            yield head, len(head)
-        return
-    buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
-    try:
-        buffer[: len(head)] = head
-        yield from _filled(stream, buffer, len(head))
-    finally:
-        if len(buffer) == WINDOW:
-            _BUFFERS.append(buffer)
-
-
-def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:
-    while True:
-        with memoryview(buffer) as view:
-            got = stream.readinto(view[filled:])  # type: ignore[attr-defined]
-        filled += got
-        if not got:
-            break
-        cut = buffer.rfind(b"\n", 0, filled) + 1
-        if not cut and filled == len(buffer):  # one line, longer than a window: perhaps a progress bar
-            cut = (buffer.rfind(b"\r", 0, filled - 1) + 1) or filled
-        if cut:
-            yield buffer, cut
-            rest = bytes(buffer[cut:filled])
-            filled = len(rest)
-            buffer[:filled] = rest
-    if filled:
-        yield buffer, filled
-
-
-def _decoded(stream: BinaryIO, head: bytes, encoding: str) -> Iterator[tuple[bytes, int]]:
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    buffer = decoder.decode(head[2:]).encode()
-    while chunk := stream.read(WINDOW):
-        buffer += decoder.decode(chunk).encode()
-        cut = (buffer.rfind(b"\n") + 1) or (len(buffer) if len(buffer) >= WINDOW else 0)
-        if cut:
-            yield buffer[:cut], cut
-            buffer = buffer[cut:]
-    if buffer:
-        yield buffer, len(buffer)
-
-
-def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> list[str]:
-    """The commonest unrecognised lines of the sample without decoration, digits as #, as "count × template"."""
-    masked_lines = [(_DIGITS.sub("#", text[:400]), text) for line, text in sample.items() if line not in recognised]
-    raws = Counter(masked for masked, _ in masked_lines)
-    example = dict(masked_lines)
-    counts: Counter[str] = Counter()
-    for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
-            counts[_DIGITS.sub("#", text)[:200]] += count
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [f"{count} × {template}" for template, count in ordered[:most]]
 
 
 class _Following(msgspec.Struct):

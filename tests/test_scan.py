@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import candidates as gathering
-from parsers import gathered, newlines
+from parsers import gathered, newlines, windows
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
@@ -21,8 +21,9 @@ from parsers.gathered import Scanned
 from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser, Source
 from parsers.prefixes import Habits
-from parsers.scan import is_text, scan, templates
+from parsers.scan import is_text, scan
 from parsers.tables import Tables
+from parsers.unknown import templates
 
 
 def _parser(*anchors: bytes, after: int = 0) -> LineParser:
@@ -120,7 +121,7 @@ def test_windows_change_nothing(parts: list[bytes], window: int) -> None:
     parsers = (_parser(b"key"), _parser(b"other", after=3))
     whole = scan(io.BytesIO(data), parsers)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "WINDOW", window)
+        patch.setattr(windows, "WINDOW", window)
         pieces = scan(io.BytesIO(data), parsers)
     if all(len(line) < window for line in data.split(b"\n")):
         assert _listed(pieces) == _listed(whole)
@@ -136,7 +137,7 @@ def test_a_line_that_is_too_long_is_cut_and_listed(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_line_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "WINDOW", 1000)
+    monkeypatch.setattr(windows, "WINDOW", 1000)
     monkeypatch.setattr(scanning, "LINE_BYTES", 100)
     scanned = scan(io.BytesIO(b"x" * 5000 + b"key" + b"y" * 3000 + b"\nkey\n"), (_parser(b"key"),))
     assert _listed(scanned) == [[(2, b"key", True)]]
@@ -155,7 +156,7 @@ def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch:
 @pytest.mark.parametrize("window", [300, 600, 10**6])
 def test_lines_of_spent_anchors_are_the_last_wherever_windows_end(monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
-    monkeypatch.setattr(scanning, "WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     data = b"dense\n" * 60 + b"other dense\n" * 20 + b"dense\n" * 20
     scanned = scan(io.BytesIO(data), (_parser(b"dense"), _parser(b"other"), _parser(b"dense", b"other")))
     dense, other, both = [[line for line, _, _ in one] for one in _listed(scanned)]
@@ -285,7 +286,7 @@ def test_the_lines_that_hold_places(monkeypatch: pytest.MonkeyPatch, few: int) -
 
 def test_lines_that_nobody_gets_any_more_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
-    monkeypatch.setattr(scanning, "WINDOW", 300)
+    monkeypatch.setattr(windows, "WINDOW", 300)
     parsers = (_parser(b"dense", b"rare"), _parser(b"rare", after=1))
     scanned = scan(io.BytesIO(b"dense\n" * 90 + b"rare\nx\n" + b"dense\n" * 90), parsers)
     first, second = _listed(scanned)
