@@ -1,13 +1,12 @@
 """The one pass over bytes: a text file → the lines that hold an anchor of a line parser.
 
 The file is read in windows that end at a line end. Lines are counted by ``\\n``; a ``\\r`` inside a line (a progress
-bar) ends a piece of it, and the piece with the anchor is the candidate. UTF-16 with a byte order mark is decoded,
-invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
+bar) ends a piece of it, and the piece with the anchor is the candidate. Invalid UTF-8 is
+replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
 KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a
 log tells most.
 """
 
-import codecs
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -37,38 +36,12 @@ STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
-_FEW_LINES = 200
 
-_CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
 _BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
 _DIGITS = regex(r"\d+")
-_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
-
-
-def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
-    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
-    if _encoding(head):
-        return True
-    whole = head.lstrip(b"\x00")
-    written = whole.rstrip(b"\x00")
-    body = (written if b"\n" in written else whole)[:8192]
-    most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
-    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
-
-
-def is_page(head: bytes) -> bool:
-    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
-    return _PAGE.match(head) is not None
-
-
-def _encoding(head: bytes) -> str | None:
-    """UTF-16 by its byte order mark, where the NULs of plain letters bear it out."""
-    return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
 
 
 def scan(
@@ -91,9 +64,6 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     head = stream.read(small)
     while len(head) < small and (more := stream.read(small - len(head))):
         head += more
-    if encoding := _encoding(head):
-        yield from _decoded(stream, head, encoding)
-        return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
         if head:
             yield head, len(head)
@@ -124,19 +94,6 @@ def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[
             buffer[:filled] = rest
     if filled:
         yield buffer, filled
-
-
-def _decoded(stream: BinaryIO, head: bytes, encoding: str) -> Iterator[tuple[bytes, int]]:
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    buffer = decoder.decode(head[2:]).encode()
-    while chunk := stream.read(WINDOW):
-        buffer += decoder.decode(chunk).encode()
-        cut = (buffer.rfind(b"\n") + 1) or (len(buffer) if len(buffer) >= WINDOW else 0)
-        if cut:
-            yield buffer[:cut], cut
-            buffer = buffer[cut:]
-    if buffer:
-        yield buffer, len(buffer)
 
 
 def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> list[str]:
