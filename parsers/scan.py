@@ -152,8 +152,7 @@ class _Scanner:
         size, last = end, block[end - 1 : end]
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
-            block = self._dense.take(bytes(memoryview(block)[:end]), self._line)
-            end = len(block)
+            block, end = self._dense.take(block, end, self._line)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
         lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
