@@ -30,7 +30,7 @@ from parsers.quantities import with_quantities
 from parsers.scan import is_page, is_text, scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, size_of, spelled, table
 from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -85,7 +85,7 @@ def read_bundle(
             read.add(
                 read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
             )
-            made += _bytes(read.parts[-1])
+            made += size_of(read.parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
@@ -94,11 +94,6 @@ def read_bundle(
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(tables))
-
-
-def _bytes(tables: Tables) -> int:
-    """What tables take in memory."""
-    return sum(int(frame.estimated_size()) for frame in tables.values())
 
 
 def _is_readable(tables: Tables) -> bool:
@@ -167,16 +162,16 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
             reports[-1].lose(f"not read: the tables take more than the limit of {most} bytes", bytes=source.size)
         else:
             reports.append(_read_file(source, reading))
-            made += sum(map(_bytes, reports[-1].parts)) + _bytes(reports[-1].by_columns)
+            made += sum(map(size_of, reports[-1].parts)) + size_of(reports[-1].by_columns)
         if reading.candidates.is_full or source is sources[-1]:
             for name, found in reading.candidates.parse():
-                made += _bytes(found)
+                made += size_of(found)
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
         for owner, waiting in reading.waiting.items():
             if source is sources[-1] or len(waiting) == owner.at_once:
-                made += sum(map(_bytes, _parse_together(owner, waiting)))
+                made += sum(map(size_of, _parse_together(owner, waiting)))
                 waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
