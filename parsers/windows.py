@@ -1,13 +1,16 @@
 """The windows that a text file is scanned in: each ends at a line end; UTF-16 with a byte order mark is decoded."""
 
 import codecs
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import BinaryIO
 
 WINDOW = 16 << 20
 _SMALL = 1 << 16
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
+_BUFFERS: defaultdict[int, list[bytearray]] = defaultdict(
+    list
+)  # by their size, to be used again: fresh memory costs as much as the scan
 
 
 def encoding(head: bytes) -> str | None:
@@ -28,13 +31,15 @@ def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         if head:
             yield head, len(head)
         return
-    buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
+    try:
+        buffer = _BUFFERS[WINDOW].pop()
+    except IndexError:  # of this thread the first, or another has it
+        buffer = bytearray(WINDOW)
     try:
         buffer[: len(head)] = head
         yield from _filled(stream, buffer, len(head))
     finally:
-        if len(buffer) == WINDOW:
-            _BUFFERS.append(buffer)
+        _BUFFERS[len(buffer)].append(buffer)
 
 
 def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:
