@@ -179,10 +179,14 @@ class _Scanner:
     def _pieces(self, block: bytes | bytearray, size: int, ends: Newlines) -> Pieces:
         """The pieces of lines in a window that hold anchors."""
         hits = self._wishes.find(block, size)
-        if hits[0] and not self._inside and has_only_lines(block, size):
+        if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
-            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES and not is_cut(block, size, lines.begins):
-                return self._whole_lines(block, size, lines, hits[1])
+            if (
+                max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES
+                and not is_cut(block, size, lines.begins)
+                and has_only_lines(block, size, lines)
+            ):
+                return self._whole_lines(block, lines, hits[1])
         pieces = Pieces()
         counter = _Counter(ends, self._line)
         found: list[int] = []
@@ -206,11 +210,10 @@ class _Scanner:
             pieces.by_anchors[frozenset(found)].append(len(pieces.lines) - 1)
         return pieces
 
-    def _whole_lines(self, block: bytes | bytearray, size: int, lines: Lines, anchors: list[int]) -> Pieces:
+    def _whole_lines(self, block: bytes | bytearray, lines: Lines, anchors: list[int]) -> Pieces:
         """Where pieces of lines and lines are the same."""
-        numbers, ends = [self._line + number for number in lines.numbers], lines.ends
-        if block.find(b"\r", 0, size) >= 0:
-            ends = [end - (block[end - 1] == _RETURN) for end in ends]
+        numbers = [self._line + number for number in lines.numbers]
+        ends = [end - (block[end - 1] == _RETURN) for end in lines.ends]
         pieces = Pieces(numbers, lines.begins, ends, numbers)
         for at, (begin, end) in enumerate(pairwise([*lines.first, len(anchors)])):
             pieces.by_anchors[frozenset(anchors[begin:end])].append(at)

@@ -1,11 +1,13 @@
 """The windows that a text file is scanned in: each ends at a line end."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import BinaryIO
 
 WINDOW = 16 << 20
 _SMALL = 1 << 16
-_BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
+# By their size, to be used again: fresh memory costs as much as the scan.
+_BUFFERS: defaultdict[int, list[bytearray]] = defaultdict(list)
 
 
 def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
@@ -18,13 +20,15 @@ def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         if head:
             yield head, len(head)
         return
-    buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
+    try:
+        buffer = _BUFFERS[WINDOW].pop()
+    except IndexError:  # of this thread the first, or another has it
+        buffer = bytearray(WINDOW)
     try:
         buffer[: len(head)] = head
         yield from _filled(stream, buffer, len(head))
     finally:
-        if len(buffer) == WINDOW:
-            _BUFFERS.append(buffer)
+        _BUFFERS[len(buffer)].append(buffer)
 
 
 def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:

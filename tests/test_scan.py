@@ -267,7 +267,7 @@ def test_pieces_of_a_kubernetes_line_are_one_line(data: str, expected: list[tupl
 FOLLOWING = LineParser("q", (b"key",), lambda _: {}, after=2, follows=re.compile(rb"a|\d+b"))
 
 
-@given(st.lists(st.sampled_from([b"key", b"a", b"7", b"b", b"other", b"\n", b"\n", b"\r\n"]), max_size=60))
+@given(st.lists(st.sampled_from([b"key", b"a", b"7", b"b", b"other", b"\n", b"\n", b"\r\n", b"\r"]), max_size=60))
 def test_lines_looked_at_together_or_one_by_one(parts: list[bytes]) -> None:
     parsers = (_parser(b"key"), _parser(b"other", after=3), FOLLOWING)
     together = scan(io.BytesIO(b"".join(parts)), parsers)
