@@ -134,8 +134,8 @@ def _steps_after_dumps(tables: Mapping[TableName, pl.DataFrame], opened: pl.Data
     if not done.height:
         return []
     stamps = [pl.col(f"time_{what}_ns") for what in ("created", "started", "completed")]
-    newest = tables["operations"].lazy().group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest"))
-    newest = newest.drop_nulls().collect(engine="streaming")
+    recorded = tables["operations"].lazy().group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest"))
+    newest = recorded.drop_nulls().collect(engine="streaming")
     done = done.with_columns(pl.col("time_ns").diff().over("file", "rank").alias("took")).join(newest, on="rank")
     created = opened["time_created_ns"]
     if not done.height or created.null_count():
