@@ -71,7 +71,7 @@ class DenseReader:
         if forms:
             left.clear()
             for piece in _pieces(block):
-                window = _lines(piece).with_row_index("line", offset=first_line)
+                window = lines_of(piece).with_row_index("line", offset=first_line)
                 left.append(_without(piece, window, pl.concat([form.take(window) for form in forms]) - first_line))
                 first_line += window.height
         return b"".join(left)
@@ -161,7 +161,8 @@ def _without(piece: bytes, window: pl.DataFrame, taken: pl.Series) -> bytes:
     return str(left).encode() + last
 
 
-def _lines(block: bytes) -> pl.DataFrame:
+def lines_of(block: bytes) -> pl.DataFrame:
+    """The lines of a block as the column `text`, invalid bytes replaced."""
     try:
         return pl.read_lines(block, name="text")
     except pl.exceptions.PolarsError:  # invalid UTF-8

@@ -26,6 +26,11 @@ def is_cut(block: bytes | bytearray, size: int, begins: Iterable[int]) -> bool:
     return any(_PARTIAL.search(block, begin, min(begin + _HEAD, size)) for begin in begins)
 
 
+def may_be_cut(block: bytes | bytearray, size: int) -> bool:
+    """Whether anything in a window looks like a line that Kubernetes has cut."""
+    return _PARTIAL.search(block, 0, size) is not None
+
+
 class Segment(msgspec.Struct):
     """A candidate in a window; `text` and `last_line` where it was put together from several lines."""
 
