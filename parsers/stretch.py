@@ -4,7 +4,6 @@ A text that repeats a form needs no search line by line: where its words begin a
 and of lines of equally many words the n-th ones are every so many places apart.
 """
 
-from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import polars as pl
@@ -87,9 +86,11 @@ class Stretch:
         every = len(cuts) + 1
         offsets = _after_zero(begins + skipped.slice(0, len(begins)))
         flat = lent.texts(self.block, self.begin, offsets, is_utf8=True)
-        return flat.to_frame("part").select(
-            pl.col("part").gather_every(every, number).alias(str(number)) for number in range(every)
-        ).get_columns()
+        return (
+            flat.to_frame("part")
+            .select(pl.col("part").gather_every(every, number).alias(str(number)) for number in range(every))
+            .get_columns()
+        )
 
 
 def _after_zero(places: pl.Series) -> pl.Series:
