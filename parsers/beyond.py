@@ -11,12 +11,11 @@ from typing import Self
 import msgspec
 import polars as pl
 
-from parsers import gathered
-from parsers.dense import lines_of
+from parsers import gathered, lent
 from parsers.gathered import Found
 from parsers.newlines import Newlines
 from parsers.parser import LineParser
-from parsers.pieces import has_only_lines, may_be_cut
+from parsers.pieces import ends_lines_alone, may_be_cut
 
 MOST = 40  # anchors of one window that are looked for one after another
 
@@ -33,17 +32,17 @@ class Window(msgspec.Struct):
     @classmethod
     def of(cls, block: bytes | bytearray, size: int, ends: Newlines, first: int, most: int) -> Self | None:
         """None, where pieces of lines and lines are not the same, or one is longer than `most` bytes."""
-        if not has_only_lines(block, size) or may_be_cut(block, size):
+        if not ends_lines_alone(block, size) or may_be_cut(block, size):
             return None
         begins, stops = ends.all()
-        texts = lines_of(bytes(memoryview(block)[:size]))["text"]
-        if len(texts) != len(begins) or not len(texts) or int((stops - begins).max()) > most:  # type: ignore[arg-type]
+        if not len(begins) or int((stops - begins).max()) > most:  # type: ignore[arg-type]
             return None
-        return cls(block, first, begins, stops, texts)
+        borders = pl.concat([begins, pl.Series([size], dtype=pl.Int64)]).cast(pl.UInt32)
+        return cls(block, first, begins, stops, lent.texts(block, 0, borders, is_utf8=False))
 
     def holding(self, anchor: bytes) -> pl.Series:
         """For each line whether it holds the anchor."""
-        return self.texts.str.contains(anchor.decode(), literal=True)
+        return self.texts.bin.contains(anchor)
 
     def wanted(self, hits: pl.Series, parser: LineParser, until: int) -> tuple[pl.Series, int]:
         """Rows of the lines that a parser wants, whose `hits` are told for each line; lines up to number `until` follow a hit

@@ -1,8 +1,8 @@
 """The one pass over bytes: a text file → the lines that hold an anchor of a line parser.
 
 The file is read in windows that end at a line end. Lines are counted by ``\\n``; a ``\\r`` inside a line (a progress
-bar) ends a piece of it, and the piece with the anchor is the candidate. UTF-16 with a byte order mark is decoded,
-invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
+bar) ends a piece of it, and the piece with the anchor is the candidate. Invalid UTF-8 is
+replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
 KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a
 log tells most.
 """
@@ -26,37 +26,17 @@ from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pieces import Pieces, Segment, has_only_lines, is_cut, joined
-from parsers.windows import encoding, windows
+from parsers.windows import windows
 
 LINE_BYTES = 1 << 20
 STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
-_FEW_LINES = 200
 
-_CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
-_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
-
-
-def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
-    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
-    if encoding(head):
-        return True
-    whole = head.lstrip(b"\x00")
-    written = whole.rstrip(b"\x00")
-    body = (written if b"\n" in written else whole)[:8192]
-    most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
-    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
-
-
-def is_page(head: bytes) -> bool:
-    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
-    return _PAGE.match(head) is not None
 
 
 def scan(
@@ -177,8 +157,7 @@ class _Scanner:
         size, last = end, block[end - 1 : end]
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
-            block = self._dense.take(bytes(memoryview(block)[:end]), self._line)
-            end = len(block)
+            block, end = self._dense.take(block, end, self._line)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
         lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
@@ -238,10 +217,14 @@ class _Scanner:
         """The pieces of lines in a window that hold anchors."""
         hits = self._wishes.find(block, size)
         self._hits = len(hits[0])
-        if hits[0] and not self._inside and has_only_lines(block, size):
+        if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
-            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES and not is_cut(block, size, lines.begins):
-                return self._whole_lines(block, size, lines, hits[1])
+            if (
+                max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES
+                and not is_cut(block, size, lines.begins)
+                and has_only_lines(block, size, lines)
+            ):
+                return self._whole_lines(block, lines, hits[1])
         pieces = Pieces()
         counter = _Counter(ends, self._line)
         found: list[int] = []
@@ -265,11 +248,10 @@ class _Scanner:
             pieces.by_anchors[frozenset(found)].append(len(pieces.lines) - 1)
         return pieces
 
-    def _whole_lines(self, block: bytes | bytearray, size: int, lines: Lines, anchors: list[int]) -> Pieces:
+    def _whole_lines(self, block: bytes | bytearray, lines: Lines, anchors: list[int]) -> Pieces:
         """Where pieces of lines and lines are the same."""
-        numbers, ends = [self._line + number for number in lines.numbers], lines.ends
-        if block.find(b"\r", 0, size) >= 0:
-            ends = [end - (block[end - 1] == _RETURN) for end in ends]
+        numbers = [self._line + number for number in lines.numbers]
+        ends = [end - (block[end - 1] == _RETURN) for end in lines.ends]
         pieces = Pieces(numbers, lines.begins, ends, numbers)
         for at, (begin, end) in enumerate(pairwise([*lines.first, len(anchors)])):
             pieces.by_anchors[frozenset(anchors[begin:end])].append(at)
