@@ -30,7 +30,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if any(end.how == "died" for end in case.ends.values()):
         return ()
     begun = case.has_begun
-    if not begun and (refused := _refused(case)).height:
+    is_placed = case.out_of_reach.height > 0  # then where reports meet tells nothing: wrong_interface.py
+    if not begun and not is_placed and (refused := _refused(case)).height:
         return (_connection(case, refused),)
     if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
         return (_members(case, missing, begun),)
