@@ -180,8 +180,11 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     total = len(case.roots.waiters)
     which = words.SOME_OF(number=explained, total=total) if explained < total else words.ALL_OF(total=total)
     text = words.WAIT_FOR[explained == 1](which=which, who=ranks_text(named))
-    vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
-    return Claim(joined((text, words.PEERS_UNKNOWN(who=ranks_text(vague)) if vague else ""), "; "), "for")
+    vague = {rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague"}
+    peerless, recordless = sorted(vague & case.states.blind), sorted(vague - case.states.blind)
+    further = [words.PEERS_UNKNOWN(who=ranks_text(peerless))] if peerless else []
+    further += [words.WAIT_UNRECORDED(who=ranks_text(recordless))] if recordless else []
+    return Claim(joined((text, *further), "; "), "for")
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:
