@@ -78,8 +78,7 @@ class DenseReader:
         if self._habits is None:
             first = (raw.decode("utf-8", "replace") for raw in block[: min(end, NEAR_BYTES)].split(b"\n")[:HEAD_LINES])
             self._habits = prefixes.habits(first, self._year)
-        sample = min(end, SAMPLE_BYTES)
-        forms = [form for form in self._forms if block.count(form.dense.anchor, 0, sample) >= FEWEST]
+        forms = [form for form in self._forms if form.is_dense(block, end)]
         if not forms:
             return block, end
         left: list[Block | memoryview] = []
@@ -142,6 +141,12 @@ class _Form(msgspec.Struct):
     tail_rows: int = 0
     lost: int = 0
 
+    def is_dense(self, block: Block, end: int) -> bool:
+        """Whether a window holds many such lines; of what is left of a dense file, as many for its length."""
+        sample = min(end, SAMPLE_BYTES)
+        found = block.count(self.dense.anchor, 0, sample)
+        return found >= FEWEST or (bool(self.head) and found * SAMPLE_BYTES >= FEWEST * sample)
+
     def take(self, stretch: Stretch, first_line: int) -> pl.Series:
         """Which lines of a stretch that begins with line `first_line` were taken."""
         numbers = pl.int_range(first_line, first_line + stretch.lines, dtype=pl.UInt32, eager=True)
@@ -165,8 +170,7 @@ class _Form(msgspec.Struct):
 
     def _cuts(self, stretch: Stretch) -> Cuts | None:
         """Where the lines of a stretch are cut, as one of the first of them says."""
-        first = (stretch.raw(line).decode("utf-8", "replace") for line in range(min(_TRIED, stretch.lines)))
-        return next(filter(None, map(self.lines.cuts, first)), None)
+        return next(filter(None, map(self.lines.cuts, stretch.first(_TRIED))), None)
 
     def _read(self, stretch: Stretch, cuts: Cuts, numbers: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
         taken, rows = self.lines.read(stretch.as_text().parts(cuts), stretch.is_plain)
@@ -201,6 +205,8 @@ def _pieces(block: Block, size: int) -> Iterator[tuple[int, int]]:
 def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
     """A stretch in pieces, the lines that were taken blanked."""
     view = memoryview(stretch.block)[stretch.begin : stretch.end]
+    if taken.all():
+        return [b"\n" * stretch.lines]
     if not taken.any():
         return [view]
     turns = lent.places((taken != taken.shift(1)).fill_null(True))  # where lines that were taken follow others, or the reverse

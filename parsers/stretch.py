@@ -4,7 +4,7 @@ A text that repeats a form needs no search line by line: where its words begin a
 and of lines of equally many words the n-th ones are every so many places apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 import polars as pl
@@ -62,9 +62,13 @@ class Stretch:
         """Whether each line holds it."""
         return lent.texts(self.block, self.begin, self.begins, is_utf8=False).bin.contains(literal)
 
-    def raw(self, line: int) -> bytes:
-        begin, end = self.begins.slice(line, 2).to_list()
-        return bytes(self.block[self.begin + begin : self.begin + end])
+    def first(self, most: int) -> Iterator[str]:
+        """The first lines, without their ends."""
+        at = self.begin
+        while at < self.end and most:
+            stop = self.block.find(b"\n", at, self.end)
+            yield bytes(self.block[at:stop]).decode("utf-8", "replace")
+            at, most = stop + 1, most - 1
 
     def only(self, mask: pl.Series) -> "Stretch":
         """The lines that are marked, in a block of their own."""

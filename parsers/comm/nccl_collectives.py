@@ -131,9 +131,8 @@ class DenseCollectives:
         heads, is_head = self._heads.numbers(few["head"])
         ends, is_end = self._ends.numbers(few["end"])
         rows = few.select("seq", heads.alias("head"), ends.alias("end"))
-        if is_head.all() and is_end.all():
-            return taken, rows
-        return taken.scatter(places(taken), is_head & is_end), rows.filter(is_head & is_end)
+        known = is_end if is_head is None else is_head if is_end is None else is_head & is_end
+        return (taken, rows) if known is None else (taken.scatter(places(taken), known), rows.filter(known))
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of `operations` that they are, line and seq aside, and which each one is."""
@@ -159,17 +158,18 @@ class _Parts:
         self._understand, self._needed = understand, needed
         self._kind = pl.Categorical(pl.Categories.random())  # of this file alone, so that numbers begin at 0
         self.read = pl.DataFrame()  # what each text says, in the order of their numbers
+        self._says = pl.Series([], dtype=pl.Boolean)  # whether it says what is needed
 
-    def numbers(self, texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-        """The number of each text, and whether it says what is needed."""
+    def numbers(self, texts: pl.Series) -> tuple[pl.Series, pl.Series | None]:
+        """The number of each text, and whether it says what is needed; None: all do."""
         named = texts.cast(self._kind)
         numbers = named.to_physical()
-        known = self.read.height
-        new = named.filter(numbers >= known).unique()
-        if len(new) or not known:
+        if len(texts) and numbers.max() >= self.read.height:  # type: ignore[operator]
+            new = named.filter(numbers >= self.read.height).unique()
             made = self._understand(new.gather(new.to_physical().arg_sort()).cast(pl.String))
-            self.read = pl.concat([self.read, made]) if known else made
-        return numbers, self.read[self._needed].is_not_null().gather(numbers)
+            self.read = pl.concat([self.read, made]) if self.read.height else made
+            self._says = self.read[self._needed].is_not_null()
+        return numbers, None if self._says.all() else self._says.gather(numbers)
 
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
