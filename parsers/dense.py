@@ -209,7 +209,9 @@ def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
         return [b"\n" * stretch.lines]
     if not taken.any():
         return [view]
-    turns = lent.places((taken != taken.shift(1)).fill_null(True))  # where lines that were taken follow others, or the reverse
+    turns = lent.places(
+        (taken != taken.shift(1)).fill_null(True)
+    )  # where lines that were taken follow others, or the reverse
     borders = [*turns.to_list(), stretch.lines]
     places = stretch.begins.gather(borders).to_list()
     runs: list[Block | memoryview] = [view[begin:end] for begin, end in pairwise(places)]

@@ -46,12 +46,23 @@ class Newlines:
         """The lines that end at or behind these places, which are sorted and not 0."""
         if len(places) < FEW:
             return self._one_by_one(places)
-        ends = pl.concat([lent.places(self._are_ends()).cast(pl.Int64), pl.Series([self._size], dtype=pl.Int64)])
+        ends = self._ends()
         of_places = ends.search_sorted(pl.Series(places, dtype=pl.Int64), side="left")
         first = (of_places != of_places.shift(1)).fill_null(True).arg_true()
         numbers = of_places.gather(first)
         begins = (ends + 1).shift(1, fill_value=0).gather(numbers)
         return Lines(numbers.to_list(), begins.to_list(), ends.gather(numbers).to_list(), first.to_list())
+
+    def _ends(self) -> pl.Series:
+        """All line ends, and the end of the block."""
+        return pl.concat([lent.places(self._are_ends()).cast(pl.Int64), pl.Series([self._size], dtype=pl.Int64)])
+
+    def all(self) -> tuple[pl.Series, pl.Series]:
+        """Where each line begins and ends, its line end excluded."""
+        ends = self._ends()
+        begins = (ends + 1).shift(1, fill_value=0)
+        is_line = begins < self._size  # none comes after the last line end
+        return begins.filter(is_line), ends.filter(is_line)
 
     def _one_by_one(self, places: Sequence[int]) -> Lines:
         lines = Lines([], [], [], [])

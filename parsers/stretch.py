@@ -91,9 +91,11 @@ class Stretch:
         every = len(cuts) + 1
         offsets = _after_zero(begins + skipped.slice(0, len(begins)))
         flat = lent.texts(self.block, self.begin, offsets, is_utf8=True)
-        return flat.to_frame("part").select(
-            pl.col("part").gather_every(every, number).alias(str(number)) for number in range(every)
-        ).get_columns()
+        return (
+            flat.to_frame("part")
+            .select(pl.col("part").gather_every(every, number).alias(str(number)) for number in range(every))
+            .get_columns()
+        )
 
 
 def _after_zero(places: pl.Series) -> pl.Series:

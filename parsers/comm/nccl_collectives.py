@@ -126,7 +126,9 @@ class DenseCollectives:
             formed &= pointer.str.len_bytes() > 1 if is_plain else pointer.str.contains(_POINTER)
         cut = pl.DataFrame(parts)
         taken = cut.select(formed.alias("taken"))["taken"]
-        few = cut.select(number.str.to_integer(base=16, strict=False).alias("seq"), head.alias("head"), end.alias("end"))
+        few = cut.select(
+            number.str.to_integer(base=16, strict=False).alias("seq"), head.alias("head"), end.alias("end")
+        )
         few = few if taken.all() else few.filter(taken)
         heads, is_head = self._heads.numbers(few["head"])
         ends, is_end = self._ends.numbers(few["end"])
