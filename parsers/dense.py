@@ -8,7 +8,9 @@ kept, the first and the last half; what is lost has a row of `unread`.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Protocol
 
 import msgspec
@@ -41,8 +43,8 @@ class DenseLines(Protocol):
     def cuts(self, line: str) -> Cuts | None:
         """Where lines like this one are cut; None: it is not of the form."""
 
-    def read(self, parts: list[pl.Series], is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
-        """The parts of lines → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
+    def read(self, parts: pl.DataFrame, is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
+        """Stretch.parts → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of the table that they are, and which of these each one is. What differs from
@@ -85,10 +87,7 @@ class DenseReader:
         for at, stop in _pieces(block, end):
             is_ended = block[stop - 1] == _END
             stretch = Stretch(block, at, stop) if is_ended else Stretch(bytes(block[at:stop]) + b"\n", 0, stop - at + 1)
-            taken = pl.repeat(False, stretch.lines, eager=True)
-            for form in forms:
-                taken |= form.take(stretch, first_line)
-            left += _without(stretch, taken)
+            left += _without(stretch, reduce(or_, [form.take(stretch, first_line) for form in forms]))
             if not is_ended:
                 left[-1] = left[-1][:-1]
             first_line += stretch.lines
