@@ -21,13 +21,14 @@ from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
+from parsers.encodings import in_utf8, is_page, is_text
 from parsers.evidence import Evidence
 from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import is_page, is_text, scan
+from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, size_of, spelled, table
@@ -244,15 +245,14 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
             report.lose(source.read_error)
         return report
     opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
-    source = replace(source, open=opened, lose=opened.lose)
     try:
         with opened() as stream:
-            head = stream.read(HEAD_BYTES)
+            opener, head = in_utf8(opened, stream.read(HEAD_BYTES))
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
-    if len(head) < HEAD_BYTES and not opened.losses():
-        source = replace(source, open=partial(BytesIO, head))
+    is_whole = len(head) < HEAD_BYTES and not opened.losses()
+    source = replace(source, open=partial(BytesIO, head) if is_whole else opener, lose=opened.lose)
     owner = _owner(report, reading, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
@@ -475,7 +475,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(YEAR_BYTES))
+                found |= stamps.years(in_utf8(source.open, stream.read(YEAR_BYTES))[1])
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None

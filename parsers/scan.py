@@ -1,8 +1,8 @@
 """The one pass over bytes: a text file → the lines that hold an anchor of a line parser.
 
 The file is read in windows that end at a line end. Lines are counted by ``\\n``; a ``\\r`` inside a line (a progress
-bar) ends a piece of it, and the piece with the anchor is the candidate. UTF-16 with a byte order mark is decoded,
-invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
+bar) ends a piece of it, and the piece with the anchor is the candidate. Invalid UTF-8 is
+replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
 KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a
 log tells most.
 """
@@ -26,37 +26,17 @@ from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pieces import Pieces, Segment, has_only_lines, is_cut, joined
-from parsers.windows import encoding, windows
+from parsers.windows import windows
 
 LINE_BYTES = 1 << 20
 STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
-_FEW_LINES = 200
 
-_CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
-_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
-
-
-def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
-    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
-    if encoding(head):
-        return True
-    whole = head.lstrip(b"\x00")
-    written = whole.rstrip(b"\x00")
-    body = (written if b"\n" in written else whole)[:8192]
-    most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
-    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
-
-
-def is_page(head: bytes) -> bool:
-    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
-    return _PAGE.match(head) is not None
 
 
 def scan(

@@ -1,21 +1,13 @@
-"""The windows that a text file is scanned in: each ends at a line end; UTF-16 with a byte order mark is decoded."""
+"""The windows that a text file is scanned in: each ends at a line end."""
 
-import codecs
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import BinaryIO
 
 WINDOW = 16 << 20
 _SMALL = 1 << 16
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_BUFFERS: defaultdict[int, list[bytearray]] = defaultdict(
-    list
-)  # by their size, to be used again: fresh memory costs as much as the scan
-
-
-def encoding(head: bytes) -> str | None:
-    """UTF-16 by its byte order mark, where the NULs of plain letters bear it out."""
-    return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
+# By their size, to be used again: fresh memory costs as much as the scan
+_BUFFERS: defaultdict[int, list[bytearray]] = defaultdict(list)
 
 
 def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
@@ -24,9 +16,6 @@ def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
     head = stream.read(small)
     while len(head) < small and (more := stream.read(small - len(head))):
         head += more
-    if form := encoding(head):
-        yield from _decoded(stream, head, form)
-        return
     if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
         if head:
             yield head, len(head)
@@ -59,16 +48,3 @@ def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[
             buffer[:filled] = rest
     if filled:
         yield buffer, filled
-
-
-def _decoded(stream: BinaryIO, head: bytes, form: str) -> Iterator[tuple[bytes, int]]:
-    decoder = codecs.getincrementaldecoder(form)("replace")
-    buffer = decoder.decode(head[2:]).encode()
-    while chunk := stream.read(WINDOW):
-        buffer += decoder.decode(chunk).encode()
-        cut = (buffer.rfind(b"\n") + 1) or (len(buffer) if len(buffer) >= WINDOW else 0)
-        if cut:
-            yield buffer[:cut], cut
-            buffer = buffer[cut:]
-    if buffer:
-        yield buffer, len(buffer)

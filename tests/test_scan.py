@@ -4,6 +4,7 @@ import io
 import random
 import re
 import time
+from array import array
 from collections.abc import Callable
 from functools import partial
 
@@ -17,11 +18,12 @@ from parsers import gathered, newlines, windows
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
+from parsers.encodings import in_utf8, is_text
 from parsers.gathered import Scanned
 from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser, Source
 from parsers.prefixes import Habits
-from parsers.scan import is_text, scan
+from parsers.scan import scan
 from parsers.tables import Tables
 from parsers.unknown import templates
 
@@ -55,14 +57,48 @@ def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
         pytest.param(b"1%\r2% key\r3%\nkey\n", [(1, b"2% key", True), (2, b"key", True)], id="progress bar"),
         pytest.param(b"key key\n", [(1, b"key key", True)], id="twice in a line"),
         pytest.param(b"\xff key \xfe\n", [(1, b"\xff key \xfe", True)], id="not UTF-8"),
-        pytest.param("\ufeffa\nkey é\n".encode("utf-16-le"), [(2, "key é".encode(), True)], id="UTF-16 LE"),
-        pytest.param("\ufeffa\nkey\n".encode("utf-16-be"), [(2, b"key", True)], id="UTF-16 BE"),
         pytest.param(b"\x00" * 9000 + b"a\nkey\n", [(2, b"key", True)], id="hole before the text"),
     ],
 )
 def test_candidates(data: bytes, expected: list[tuple[int, bytes, bool]]) -> None:
     assert is_text(data[:65536])
     assert _lines(data, _parser(b"key")) == [expected]
+
+
+WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize("text", ["a\r\nkey 数 é\r\n", "数数数: 训练已经开始\nkey\n" * 40_000], ids=["short", "long"])
+def test_wide_text_is_read_as_utf_8(text: str, mark: str, encoding: str) -> None:
+    data = (mark + text).encode(encoding)
+    opener, head = in_utf8(lambda: io.BytesIO(data), data[:8192])
+    with opener() as stream:
+        assert stream.read() == text.encode()
+    assert is_text(head) and text.encode().startswith(head)
+
+
+def test_a_wide_text_that_is_cut_in_a_letter_says_so() -> None:
+    data = "line of text\nkey".encode("utf-16-be")[:-1]
+    with in_utf8(lambda: io.BytesIO(data), data)[0]() as stream:
+        assert stream.read() == "line of text\nke\ufffd".encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(array("h", range(4000)).tobytes(), id="small numbers"),
+        pytest.param(array("h", [1, 7, 2, 9] * 999).tobytes(), id="labels"),
+        pytest.param(array("i", range(300)).tobytes(), id="numbers of four bytes"),
+        pytest.param(bytes(8192), id="a hole"),
+        pytest.param(bytes(8192) + b"text\n", id="a hole before text"),
+        pytest.param(b"plain text\n" * 9, id="UTF-8"),
+        pytest.param(b"plain text\n" + bytes(4096), id="a hole behind text"),
+    ],
+)
+def test_nothing_else_is_wide_text(data: bytes) -> None:
+    assert in_utf8(lambda: io.BytesIO(data), data)[1] is data
 
 
 @pytest.mark.parametrize("piece", [b"key other ", b"key \r", b"key\n"], ids=["one line", "carriage returns", "lines"])
