@@ -9,7 +9,7 @@ log tells most.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from parsers import gathered
-from parsers.anchors import Find, finder
+from parsers import beyond, gathered
+from parsers.anchors import Find, finder, occurring
 from parsers.dense import DenseReader
 from parsers.gathered import Found, Kept, Scanned
 from parsers.newlines import Lines, Newlines
@@ -102,10 +102,12 @@ class _LineEnds:
 
 
 class _Wishes(msgspec.Struct, frozen=True):
-    """What parsers ask for, the same for every file: `find`: where all anchors occur; `wanted`: for each the numbers of the
+    """What parsers ask for, the same for every file: `anchors`; `find`: where all anchors occur, `occurring`: which do; `wanted`: for each the numbers of the
     parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
 
+    anchors: tuple[bytes, ...]
     find: Find
+    occurring: Callable[[bytes | bytearray, int], set[int]]
     wanted: list[list[int]]
     skimmed: frozenset[int]
     around: frozenset[int]
@@ -119,7 +121,9 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
             wanted.setdefault(anchor, []).append(number)
     anchors = tuple(sorted(wanted))
     return _Wishes(
+        anchors,
         finder(anchors),
+        lambda block, size: occurring(anchors)(block, size),
         [wanted[anchor] for anchor in anchors],
         frozenset(n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)),
         frozenset(n for n, one in enumerate(parsers) if one.before or one.after),
@@ -138,6 +142,7 @@ class _Scanner:
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
         self._found = Found()
+        self._hits = 0  # of anchors in the window before
         self._let_go = (0, 0)  # rows and bytes that were lost when `_found` was last rid of them
         self._windows = 0
         self._base = 0
@@ -152,8 +157,7 @@ class _Scanner:
         size, last = end, block[end - 1 : end]
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
-            block = self._dense.take(bytes(memoryview(block)[:end]), self._line)
-            end = len(block)
+            block, end = self._dense.take(block, end, self._line)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
         lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
@@ -169,17 +173,50 @@ class _Scanner:
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         ends = Newlines(block, size)
+        lines = self._line + ends.count(0, size)
         self._ends = _LineEnds(block, size)
         if self._windows & (self._windows - 1) == 0:
             counter = _Counter(ends, self._line)
             for at in range(0, size, max(1, size // STRETCHES)):
                 self._sample(block, size, max(0, at - 1), counter)
-        self._deliver(block, size, self._pieces(block, size, ends))
-        return self._line + ends.count(0, size)
+        if not self._put_off(block, size, ends, lines):
+            self._settle()
+            self._deliver(block, size, self._pieces(block, size, ends))
+        return lines
+
+    def _put_off(self, block: bytes | bytearray, size: int, ends: Newlines, after: int) -> bool:
+        """Deliver a window in which many anchors stand, and all of them too often before; False: another one."""
+        if self._hits < gathered.KEPT_HITS // 2 or self._inside:
+            return False
+        anchors = sorted(self._wishes.occurring(block, size))
+        if len(anchors) > beyond.MOST or any(self._counts[anchor] < gathered.KEPT_HITS // 2 for anchor in anchors):
+            return False
+        window = beyond.Window.of(block, size, ends, self._line, LINE_BYTES)
+        if window is None:
+            return False
+        holding = {anchor: window.holding(self._wishes.anchors[anchor]) for anchor in anchors}
+        self._hits = sum(int(one.sum()) for one in holding.values())
+        late = {number for number, kept in self._kept.items() if kept.put_off}
+        for number in late | self._who_wants(frozenset(anchors)):
+            own = (is_in for anchor, is_in in holding.items() if number in self._wishes.wanted[anchor])
+            hits = beyond.any_of(own, len(window.ends))
+            parser, following = self._parsers[number], self._following.get(number, _Following())
+            rows, following.until = window.wanted(hits, parser, following.until)
+            following.line = after + 1  # nothing is left of this window
+            if parser.before or parser.after:
+                self._following[number] = following
+            part = window.last(rows, hits, self._base)
+            self._kept[number].put_last(part, len(rows) - len(part))
+        return True
+
+    def _settle(self) -> None:
+        for kept in self._kept.values():
+            kept.settle(self._found)
 
     def _pieces(self, block: bytes | bytearray, size: int, ends: Newlines) -> Pieces:
         """The pieces of lines in a window that hold anchors."""
         hits = self._wishes.find(block, size)
+        self._hits = len(hits[0])
         if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
             if (
@@ -237,6 +274,7 @@ class _Scanner:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
+        self._settle()
         result.take(self._found, self._kept)
         for number, kept in sorted(self._kept.items()):
             if kept.lost:
@@ -337,13 +375,16 @@ class _Scanner:
         following = self._following.setdefault(number, _Following(line=self._line))
         for at in own:
             line, begin = pieces.lines[at], pieces.begins[at]
+            is_lead = leads is None or leads.search(texts[first + at]) is not None
+            is_followed = parser.after and (is_lead or following.line <= following.until)
+            # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
+            if is_followed and (
+                follows is None or line > following.until + 1 or follows.search(block, following.offset, begin)
+            ):
+                self._follow(block, size, number, following, line)
             if parser.before:
                 self._precede(block, line, begin, number, at not in late)
-            is_lead = leads is None or leads.search(texts[first + at]) is not None
-            if parser.after and (is_lead or following.line <= following.until):
-                # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
-                if follows is None or line > following.until + 1 or follows.search(block, following.offset, begin):
-                    self._follow(block, size, number, following, line)
+            if is_followed:
                 following.line = pieces.last_lines[at] + 1
                 following.until = following.line - 1 + parser.after if is_lead else following.until
                 following.offset = min(self._ends.end(pieces.ends[at]) + 1, size)

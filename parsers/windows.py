@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 WINDOW = 16 << 20
 _SMALL = 1 << 16
-# By their size, to be used again: fresh memory costs as much as the scan
+# By their size, to be used again: fresh memory costs as much as the scan.
 _BUFFERS: defaultdict[int, list[bytearray]] = defaultdict(list)
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import beyond, gathered, newlines, windows
 from parsers import candidates as gathering
-from parsers import gathered, newlines, windows
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
@@ -199,6 +199,55 @@ def test_lines_of_spent_anchors_are_the_last_wherever_windows_end(monkeypatch: p
     assert dense == [*range(1, 6), *range(96, 101)]
     assert other == [*range(61, 66), *range(76, 81)]
     assert both == [*range(1, 6), *range(61, 66), *range(96, 101)]
+
+
+_AROUND = (
+    LineParser("plain", (b"dense", b"rare"), lambda _: {}),
+    LineParser("after", (b"dense", b"other"), lambda _: {}, after=3),
+    LineParser("both", (b"other",), lambda _: {}, after=2, before=True, follows=re.compile(rb"\A\s*\Z|x")),
+    LineParser(
+        "leads", (b"dense",), lambda _: {}, after=4, leads=re.compile(rb"d|\Axdense"), follows=re.compile(rb"x")
+    ),
+)
+_MIXED = [
+    b"dense",
+    b"dense",
+    b"dense",
+    b"xdense other",
+    b"other",
+    b"",
+    b"x",
+    b"foreign",
+    b"\xff\xfe other",
+    b"dense\r",
+    b"d" * 40,
+]
+
+
+def _random_log(seed: int) -> bytes:
+    own = random.Random(seed)
+    kinds = own.sample(_MIXED, own.randint(1, len(_MIXED)))
+    lines = [b"rare" if own.random() < 0.003 else own.choice(kinds) for _ in range(own.choice([100, 400, 900]))]
+    return b"\n".join(lines) + own.choice([b"", b"\n", b"\n\n"])
+
+
+@pytest.mark.parametrize("text", [1 << 20, 300])
+@pytest.mark.parametrize("window", [300, 500, 2000])
+def test_windows_in_which_all_is_late_are_put_off_and_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch, window: int, text: int
+) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    monkeypatch.setattr(gathered, "KEPT_TEXT", text)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    for seed in range(40):
+        data, told = _random_log(seed), []
+        for most in (-1, beyond.MOST):
+            monkeypatch.setattr(beyond, "MOST", most)
+            scanned = scan(io.BytesIO(data), _AROUND)
+            told.append((_listed(scanned), scanned.unread, scanned.lines, scanned.sample, scanned.last))
+            offsets = {row: data.count(b"\n", 0, offset) + 1 for row, offset in enumerate(scanned.found.offsets)}
+            assert all(scanned.found.lines[row] == line for row, line in offsets.items())
+        assert told[0] == told[1], seed
 
 
 @pytest.mark.parametrize(
