@@ -397,7 +397,12 @@ def _growth(
     )
     known = steps.select(*_RANK, pl.col("nth").cast(spans.schema["nth"]), "step")
     wanted = spans.join(known, on=[*_RANK, "nth"]).select(*_RANK, "step", "module").unique()
+    if not wanted.height:
+        return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    past = _numbered(lazy.with_row_index("record").filter(some[0] & some[1]).collect(engine="streaming"), begins)
+    until = begins.filter(begins > begins[wanted["nth_file"].max()]).min()
+    first = begins[wanted["nth_file"].min()]  # no other files are read
+    own = lazy.with_row_index("record").slice(first, None if until is None else until - first)
+    past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
     return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")
