@@ -5,7 +5,7 @@
 #   make check   format, lint, strict types
 #   make bench   speed and memory beside yardsticks (ripgrep and zstd where they are, DUCKDB=an interpreter that has it,
 #                TORCHFRTRACE=the program that comes with PyTorch), a table with what must be reached: half an hour;
-#                PART=0.05 for small inputs, LONG=1 for 10,240 ranks too, ONLY=text for some rows
+#                PART=0.05 for small inputs, LONG=1 for 10,240 ranks and 102 million rows, too, ONLY=text for some rows
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
 #   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)

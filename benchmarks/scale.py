@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,9 +23,8 @@ import click
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import inputs
-from benchmarks.bench_numerics import DUCKDB, DUCKDB_LINES, FIRST, WHOLE
 from benchmarks.cost import ROOT, Cost, cost, least
-from benchmarks.make_tensor_rows import make, make_lines
+from benchmarks.make_tensor_rows import CULPRIT_SHARE, make, make_lines
 
 _FORENSICS = [sys.executable, "-m", "forensics"]
 _ANALYZE = [*_FORENSICS, "analyze", "--json", "-"]
@@ -36,6 +35,34 @@ from concurrent.futures import ThreadPoolExecutor
 import parsers
 with ThreadPoolExecutor(2) as pool:
     parsers.read(sys.argv[1], map=pool.map)
+"""
+
+_DUCKDB = """
+import sys, duckdb
+base = duckdb.connect(); base.execute("SET threads = 2"); base.execute("SET enable_progress_bar = false")
+print(len(base.execute(f'''
+    SELECT rank, min(step * 1099511627776 + file_row_number) FROM read_parquet('{sys.argv[1]}/*.parquet', file_row_number = true)
+    WHERE nan_count > 0 OR inf_count > 0 OR NOT isfinite(absmax) GROUP BY rank
+''').fetchall()))
+"""
+_DUCKDB_LINES = (
+    _DUCKDB.replace("read_parquet", "read_json")
+    .replace("*.parquet', file_row_number = true", "*.jsonl', format = 'newline_delimited'")
+    .replace("file_row_number", "seq")
+)
+_FIRST = """
+import sys
+from pathlib import Path
+import polars as pl
+from parsers.numerics.stats_window import first_bad
+lazy = pl.scan_parquet(sorted(Path(sys.argv[1]).glob("*.parquet")))
+print(first_bad(lazy, lazy.collect_schema()).height)
+"""
+_WHOLE = """
+import sys
+from forensics.analyze import analyze
+report = analyze(sys.argv[1])
+print(*report.incidents[report.primary].verdict.ranks)
 """
 
 
@@ -90,7 +117,9 @@ def _memory(own: Cost, must: float | None = None) -> Figure:
     return Figure(own.peak / 2**20, "MB", must)
 
 
-def _beside(own: Cost, other: Cost, name: str, must: float, wall: float | None = None) -> tuple[str, list[Figure]]:
+def _beside(
+    own: Cost, other: Cost, name: str, must: float | None, wall: float | None = None
+) -> tuple[str, list[Figure]]:
     """(the yardstick with its time, ratios to it)."""
     ratios = [Figure(own.seconds / other.seconds, "×", must)]
     if wall is not None:
@@ -233,23 +262,39 @@ def further_questions(bench: Bench) -> Iterator[Row]:
 
 def tensor_statistics(bench: Bench) -> Iterator[Row]:
     """The first bad row of each rank, and the whole causal answer."""
-    for ranks, first, whole in ((32, 1.2, 4), *(((1024, 0.9, 4),) if bench.long else ((300, 0.9, 4),))):
-        folder = bench.kept / f"tensor_stats_{ranks}"
-        rows = make(folder, ranks, 100, 500, min(ranks, 64))
-        yield from _numbers(bench, f"{rows / 1e6:.1f} M rows in Parquet", folder, DUCKDB, {FIRST: first, WHOLE: whole})
-    folder = bench.kept / "tensor_stats_lines"
-    rows = make_lines(folder, 16, 30, 500)
-    yield from _numbers(bench, f"{rows / 1e6:.1f} M rows in JSON Lines", folder, DUCKDB_LINES, {WHOLE: 1.5})
+    many = [(1024, 100, 500), (10_240, 3, 20)] if bench.long else [(300, 100, 500)]
+    for ranks, steps, modules in ((32, 100, 500), *many):
+        name = f"tensor_stats_{ranks}"
+        rows = make(bench.kept / name, ranks, steps, modules, min(ranks, 64))
+        first = 1.2 if ranks == 32 else 0.9
+        codes = (
+            {_FIRST: (first, ranks), _WHOLE: (4.0, _culprit(ranks))} if steps > 3 else {_WHOLE: (None, _culprit(ranks))}
+        )
+        what = f"{rows / 1e6:.1f} M rows of {ranks} ranks in Parquet"
+        yield from _numbers(bench, what, bench.kept / name, _DUCKDB, codes)
+    folder, ranks = bench.kept / "tensor_stats_lines", 16
+    rows = make_lines(folder, ranks, 30, 500)
+    what = f"{rows / 1e6:.1f} M rows in JSON Lines"
+    yield from _numbers(bench, what, folder, _DUCKDB_LINES, {_WHOLE: (1.5, _culprit(ranks))})
 
 
-def _numbers(bench: Bench, what: str, folder: Path, query: str, codes: dict[str, float]) -> Iterator[Row]:
-    names = {FIRST: "first bad row of each rank", WHOLE: "whole causal answer"}
-    commands = [[sys.executable, "-c", code, str(folder), "2"] for code in codes]
+def _culprit(ranks: int) -> int:
+    return int(CULPRIT_SHARE * ranks)
+
+
+def _numbers(
+    bench: Bench, what: str, folder: Path, query: str, codes: Mapping[str, tuple[float | None, int]]
+) -> Iterator[Row]:
+    """`codes`: what is run → how many times DuckDB's time it may take, and what it has to print."""
+    names = {_FIRST: "first bad row of each rank", _WHOLE: "whole causal answer"}
+    commands = [[sys.executable, "-c", code, str(folder)] for code in codes]
     if bench.duckdb:
-        *own, other = least(*commands, [bench.duckdb, "-c", query, str(folder), "2"], runs=bench.runs)
+        *own, other = least(*commands, [bench.duckdb, "-c", query, str(folder)], runs=bench.runs)
     else:
         own, other = least(*commands, runs=bench.runs), None
-    for cost_of, (code, must) in zip(own, codes.items(), strict=True):
+    for cost_of, (code, (must, answer)) in zip(own, codes.items(), strict=True):
+        if cost_of.output.split() != [str(answer).encode()]:
+            raise SystemExit(f"{names[code]}, {what}: {cost_of.output.decode()}, not {answer}")
         yardstick, figures = _beside(cost_of, other, "DuckDB", must) if other else ("no DuckDB", [])
         yield Row(f"{names[code]}, {what}", yardstick, [*figures, _memory(cost_of)])
 
@@ -270,7 +315,7 @@ ROWS: tuple[Callable[[Bench], Iterator[Row]], ...] = (
 @click.command()
 @click.option("--only", default="", help="Rows of which the function's name holds this.")
 @click.option("--part", default=1.0, help="Share of the whole size.")
-@click.option("--long", is_flag=True, help="Also 10,240 ranks, and 102 million rows.")
+@click.option("--long", is_flag=True, help="Also 10,240 ranks; 102 million rows of 1,024 ranks, in place of 30.")
 @click.option("--runs", default=2, help="Runs of each; the cheapest counts.")
 @click.option("--torchfrtrace", default=shutil.which("torchfrtrace"), help="Comes with PyTorch.")
 @click.option("--duckdb", default=sys.executable, help="Interpreter that has duckdb.")

@@ -15,7 +15,7 @@ import click
 
 # Memory that tables gave back goes back to the system soon: held for half a second, as polars has it, the peak is higher;
 # given back at once, a third of the processor's time may go into getting it again. polars reads it when it is first imported.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:25,muzzy_decay_ms:0")
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:25,muzzy_decay_ms:0,narenas:2")
 
 from forensics import __version__
 from forensics.cli.reading import BUNDLE_HELP

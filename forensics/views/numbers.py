@@ -46,10 +46,9 @@ def _launch(frame: pl.DataFrame) -> pl.DataFrame:
 def _first_bad(frame: pl.DataFrame, anomaly: FirstAnomaly) -> tuple[list[FirstBad], list[str]]:
     """A parameter's gradient counts to its module. Modules in order of the step, and of the program within it."""
     name = pl.col("module").str.replace(r"\.(?:weight|bias)$", "")
-    own = frame.with_columns(
-        (pl.col("place") - pl.col("place").min().over("rank", "step")).alias("way"), name.alias("module")
-    )
-    bad = own.filter(pl.col("bad") & pl.col("module").is_not_null()).sort("place")
+    way = pl.col("place") - pl.col("place").min().over("rank", "step")
+    own = frame.select("rank", "step", "phase", "module", "place", "nan", "bad", way.alias("way"))
+    bad = own.filter(pl.col("bad") & pl.col("module").is_not_null()).with_columns(name.alias("module")).sort("place")
     first = bad.unique(["rank", "module"], keep="first", maintain_order=True)
     order = first.sort("step", "way", "module").unique("module", keep="first", maintain_order=True)
     origin = (anomaly.rank, (anomaly.module or "").removesuffix(".weight").removesuffix(".bias"), anomaly.step)

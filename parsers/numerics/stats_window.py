@@ -269,38 +269,39 @@ def _recomputed(scan: Callable[[], pl.LazyFrame], schema: pl.Schema) -> pl.DataF
 def _with_windows(steps: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     """Adds `nth` (of the rank's steps), `onset`, `near` (some rows are kept), `whole` (all are), else `since` and
     `until`: between these numbers they are."""
-    way = [*_RANK, "launch"]
+    steps = steps.with_columns(_own=pl.struct(_RANK).rle_id(), _way=pl.struct(*_RANK, "launch").rle_id())
     nan, odd, place = pl.col("nan_first").is_not_null(), pl.col("odd"), pl.col("bad_first") - pl.col("first")
     late = nan & (place >= pl.min_horizontal(pl.lit(NEAR), (pl.col("last") - pl.col("first")) // 4))
-    begins = nan & (late | ~nan.shift(1).over(way).fill_null(False))
-    grows = (odd > odd.shift(1).over(way).fill_null(0)) & ~nan
+    begins = nan & (late | ~nan.shift(1).over("_way").fill_null(False))
+    grows = (odd > odd.shift(1).over("_way").fill_null(0)) & ~nan
     steps = steps.with_columns(
-        pl.int_range(pl.len()).over(_RANK).alias("nth"), _few(begins), _few(grows, "grows"),
+        pl.int_range(pl.len()).over("_own").alias("nth"), _few(begins), _few(grows, "grows"),
         late.fill_null(False).alias("late"),
     )  # fmt: skip
     told = more.with_columns(pl.lit(True).alias("told"))
     steps = steps.join(told, on=["rank", "step"], how="left", maintain_order="left")
     steps = steps.with_columns(_few(pl.col("told").fill_null(False), "more"))
     steps = steps.with_columns(pl.any_horizontal("onset", "grows", "more").alias("onset"))
-    after = pl.col("onset").shift(1).over(way).fill_null(False)
-    before = (pl.col("onset") & (place < NEAR).fill_null(True)).shift(-1).over(way).fill_null(False)
-    clean = ~pl.any_horizontal("onset", pl.col("bad_first").is_not_null()).any().over(_RANK)
-    is_last = pl.col("nth") == pl.col("nth").max().over(_RANK)
-    leads_on = pl.col("more").shift(-1).over(way).fill_null(False)
+    after = pl.col("onset").shift(1).over("_way").fill_null(False)
+    before = (pl.col("onset") & (place < NEAR).fill_null(True)).shift(-1).over("_way").fill_null(False)
+    clean = ~pl.any_horizontal("onset", pl.col("bad_first").is_not_null()).any().over("_own")
+    is_last = pl.col("nth") == pl.col("nth").max().over("_own")
+    leads_on = pl.col("more").shift(-1).over("_way").fill_null(False)
     whole = pl.col("onset") | (after & ~nan) | leads_on | (is_last & clean)
     first, last, bad = pl.col("first"), pl.col("last"), pl.col("bad_first")
-    return steps.with_columns(
+    windows = steps.with_columns(
         whole.alias("whole"), (whole | after | before | pl.col("late")).alias("near"),
         pl.when(after).then(first).when(before).then(last - NEAR).when("late").then(bad - NEAR).alias("since"),
         pl.when(after).then(pl.max_horizontal(pl.col("nan_first"), bad) + NEAR).when(before).then(last)
         .when("late").then(bad + NEAR).alias("until"),
     )  # fmt: skip
+    return windows.drop("_own", "_way")
 
 
 def _few(begins: pl.Expr, name: str = "onset") -> pl.Expr:
     """Of the steps marked those of a rank that come first and last."""
-    nth = begins.cum_sum().over(_RANK)
-    return (begins & ((nth <= ONSETS) | (nth > begins.sum().over(_RANK) - ONSETS))).alias(name)
+    nth = begins.cum_sum().over("_own")
+    return (begins & ((nth <= ONSETS) | (nth > begins.sum().over("_own") - ONSETS))).alias(name)
 
 
 def _exactly(
@@ -309,7 +310,7 @@ def _exactly(
     """Of the rows of steps near some rank's onset those that are near its own; (…, calls left out by file)."""
     here = [*_RANK, "step"]
     record, special = pl.col("record"), pl.col("_special")
-    names = [name for name in found.columns if name != "_special"]
+    rows = found.drop("_special")
     brought = _brought(found, schema, steps)
     since = pl.when("brought").then(pl.col("bad_first") - NEAR).otherwise("since")
     until = pl.when("brought").then("last").otherwise("until")
@@ -321,7 +322,8 @@ def _exactly(
         since.min().alias("_since"), pl.col("brought").any().alias("_brought"),
     )  # fmt: skip
     keys = pl.Schema({name: found.schema[name] for name in here})
-    joined = found.join(window.cast(keys), on=here, how="left", maintain_order="left")
+    narrow = found.select(name for name in ("record", *here, "module", "_special") if name in found.columns)
+    joined = narrow.join(window.cast(keys), on=here, how="left", maintain_order="left")
     kept = [steps["bad_first"].drop_nulls(), _alike(joined, schema, steps)]
     if len(brought):
         some = joined.lazy().filter("_brought").unique([*here, "module"], keep="first", maintain_order=True)
@@ -332,13 +334,13 @@ def _exactly(
     far = joined.lazy().filter(special & pl.col("_whole").is_null()).group_by("nth_file").agg(pl.len()).collect()
     many = [at for at, count in far.iter_rows() if count > max(ROWS, SPECIAL_SHARE * sizes[at])]
     if not many:
-        return joined.lazy().filter(told | special).select(names).collect(), {}
+        return rows.filter(joined.select(told | special).to_series()), {}
     places = [place + way for place in steps.filter("near")["nth"].unique() for way in range(-GROWTH, GROWTH + 1)]
     close = steps.filter(pl.col("nth").is_in(places)).select(*here, pl.lit(True).alias("_close"))
     joined = joined.join(close.unique().cast(keys), on=here, how="left", maintain_order="left")
     spared = ~pl.col("nth_file").is_in(many) | pl.col("_close").fill_null(False)
     lost = joined.filter(special & ~told & ~spared).group_by("nth_file").agg(pl.len())
-    return joined.filter(told | (special & spared)).select(names), dict(lost.iter_rows())
+    return rows.filter(joined.select(told | (special & spared)).to_series()), dict(lost.iter_rows())
 
 
 def _alike(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Series:
@@ -395,7 +397,12 @@ def _growth(
     )
     known = steps.select(*_RANK, pl.col("nth").cast(spans.schema["nth"]), "step")
     wanted = spans.join(known, on=[*_RANK, "nth"]).select(*_RANK, "step", "module").unique()
+    if not wanted.height:
+        return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    past = _numbered(lazy.with_row_index("record").filter(some[0] & some[1]).collect(engine="streaming"), begins)
+    until = begins.filter(begins > begins[wanted["nth_file"].max()]).min()
+    first = begins[wanted["nth_file"].min()]  # no other files are read
+    own = lazy.with_row_index("record").slice(first, None if until is None else until - first)
+    past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
     return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")

@@ -55,8 +55,9 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
     if not bad.height:
         return None
     launch = bad["launch"].max()
-    frame = frame.filter(pl.col("launch") == launch)
-    bad = bad.filter(pl.col("launch") == launch)
+    if (frame["launch"] != launch).any():  # of millions of rows none is copied for nothing
+        frame = frame.filter(pl.col("launch") == launch)
+        bad = bad.filter(pl.col("launch") == launch)
     clean = _clean_boundaries(frame)
     first, last = _span(bad, clean)
     ranks = frozenset(frame["rank"].unique().to_list())

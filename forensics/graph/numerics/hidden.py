@@ -139,7 +139,8 @@ def is_sampled(births: Births, roots: Sequence[Root]) -> bool:
     without figures right before it."""
     if births.gapped or _has_holes(births):
         return True
-    roles = set(births.history.filter(pl.col("kind").is_null())["role"].drop_nulls().unique().to_list())
+    local = births.history.select("kind", "role").filter(pl.col("kind").is_null())
+    roles = set(local["role"].drop_nulls().unique().to_list())
     return not {"in", "out"} <= roles or any(_is_dark(births, root) for root in roots)
 
 
@@ -162,7 +163,8 @@ def _is_dark(births: Births, root: Root) -> bool:
 
 def _is_shown(births: Births, step: int) -> bool:
     """Whether some rank shows a call before the last operation of its forward pass."""
-    rows = births.rows.filter((pl.col("step") == step) & pl.col("role").is_not_null())
+    known = births.rows.select("rank", "step", "place", "phase", "kind", "role", "inferred")
+    rows = known.filter((pl.col("step") == step) & pl.col("role").is_not_null())
     forward = pl.col("kind").is_null() & ~pl.col("phase").is_in(_AFTER).fill_null(False)
     called = pl.col("kind").is_not_null() & ~pl.col("inferred") & ~pl.col("phase").is_in(_AFTER).fill_null(False)
     ends = rows.group_by("rank").agg(

@@ -60,8 +60,9 @@ def all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
     rows = frame.lazy().filter(wanted).select(
         *_TENSOR, "rank", "place", "operation", "role", "min", "max", size.alias("size"), state.alias("state")
     )  # fmt: skip
-    usual = pl.col("size").filter(pl.col("size") > 0).min().over(_SERIES)
-    names = rows.filter(pl.col("size") > _REPLICA * usual).select(_SERIES).unique().collect()
+    usual = pl.col("size").filter(pl.col("size") > 0).min()
+    names = rows.group_by(_SERIES).agg(leaps=pl.col("size").nan_max() > _REPLICA * usual)
+    names = names.filter("leaps").select(_SERIES).collect()
     if not names.height:
         return None
     return _leaps(rows.collect().join(names, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))

@@ -80,10 +80,8 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Said, ...]]:
     """Equal rows of a rank in two files count once; of two files that differ the longer is used."""
-    crowded = (
-        frame.group_by("rank", pl.col("attempt").fill_null(0)).agg(pl.col("file").n_unique().alias("files"))
-        .filter(pl.col("files") > 1)["rank"].unique().to_list()
-    )  # fmt: skip
+    files = _files(frame.select("rank", pl.col("attempt").fill_null(0), "file"))
+    crowded = files.group_by("rank", "attempt").len().filter(pl.col("len") > 1)["rank"].unique().to_list()
     if not crowded:
         return frame, ()
     mine = frame.filter(pl.col("rank").is_in(crowded))
@@ -106,6 +104,12 @@ def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Said, ...]]:
     return kept, tuple(sorted(lost))
 
 
+def _files(rows: pl.DataFrame) -> pl.DataFrame:
+    """The distinct ones of rank, attempt and file: of neighbours that are alike, as rows of a file are, only the first is
+    compared."""
+    return rows.filter(~_same(*rows.columns)).unique()
+
+
 def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """Program order per rank: `seq` where it is complete and unique, else files by first step, rows as they stand."""
     frame = frame.with_columns(pl.col("attempt").fill_null(0))
@@ -114,7 +118,8 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
         whole = pl.col("seq").is_not_null().all() & (pl.col("seq").n_unique() == pl.len())
         frame = frame.with_columns(pl.when(whole.over(by)).then(pl.col("seq")).alias("_seq"))
         way = ["_seq", *way]
-    if frame.select(*by, "file").unique().height > frame.select(by).unique().height:
+    files = _files(frame.select(*by, "file"))
+    if files.height > files.select(by).unique().height:
         first = frame.group_by(*by, "file").agg(pl.col("step").min().alias("_first"))
         frame = frame.join(first, on=[*by, "file"], how="left", nulls_equal=True, maintain_order="left")
         way.insert(way.index("file"), "_first")
@@ -195,7 +200,7 @@ def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:
     begins = ~_same("rank", *(name for name in _RUN if frame[name].null_count() < frame.height))
     frame = frame.with_columns((begins.cum_sum().cast(pl.Int64) * _REPEATS).alias("operation"))
     mark = pl.col("operation").cast(pl.UInt64) ^ pl.col("tensor").hash(0)
-    repeated = frame.filter(mark.is_duplicated())["operation"].unique()
+    repeated = frame.select("operation", again=mark.is_duplicated()).filter("again")["operation"].unique()
     if not len(repeated):
         return frame
     some = frame.filter(pl.col("operation").is_in(repeated.implode()))
