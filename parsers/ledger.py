@@ -28,10 +28,11 @@ from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import scan, templates
+from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, size_of, spelled, table
+from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
@@ -85,7 +86,7 @@ def read_bundle(
             read.add(
                 read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
             )
-            made += _bytes(read.parts[-1])
+            made += size_of(read.parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
@@ -94,11 +95,6 @@ def read_bundle(
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(tables))
-
-
-def _bytes(tables: Tables) -> int:
-    """What tables take in memory."""
-    return sum(int(frame.estimated_size()) for frame in tables.values())
 
 
 def _is_readable(tables: Tables) -> bool:
@@ -167,16 +163,16 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
             reports[-1].lose(f"not read: the tables take more than the limit of {most} bytes", bytes=source.size)
         else:
             reports.append(_read_file(source, reading))
-            made += sum(map(_bytes, reports[-1].parts)) + _bytes(reports[-1].by_columns)
+            made += sum(map(size_of, reports[-1].parts)) + size_of(reports[-1].by_columns)
         if reading.candidates.is_full or source is sources[-1]:
             for name, found in reading.candidates.parse():
-                made += _bytes(found)
+                made += size_of(found)
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
         for owner, waiting in reading.waiting.items():
             if source is sources[-1] or len(waiting) == owner.at_once:
-                made += sum(map(_bytes, _parse_together(owner, waiting)))
+                made += sum(map(size_of, _parse_together(owner, waiting)))
                 waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
@@ -451,10 +447,18 @@ def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
 
 
 def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
-    """Neighbours together, until they are many or large."""
+    """First, of a large bundle, some small files from all of it, whose cost tells that of the rest; then neighbours together,
+    until they are many or large."""
+    whole, (least, most) = sum(source.left for source in sources), UNIT_BYTES
+    step = max(-(-whole // least), -(-len(sources) // UNIT_FILES), 2)
+    sample = [source for source in sources[::step] if whole > 2 * least and source.left <= least // 4]
+    if sample:
+        yield tuple(sample)
+        taken = {source.path for source in sample}
+        sources = [source for source in sources if source.path not in taken]
     unit: list[Source] = []
     size = 0
-    enough = min(max(sum(source.left for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
+    enough = min(max(whole // 8, least), most)
     for source in sources:
         if unit and (size + source.left > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
