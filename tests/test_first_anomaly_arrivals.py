@@ -13,11 +13,12 @@ def sized(value: float) -> dict[str, Any]:
 
 
 def pipeline(
-    born: int | None, replicas: int = 8, sent_back: tuple[int, ...] = (0,), grouped: bool = True, last: bool = False
-) -> Job:
+    born: int | None, replicas: int = 8, sent_back: tuple[int, ...] = (0,), grouped: bool = True, last: bool = False,
+    weights: bool = False,
+) -> Job:  # fmt: skip
     """TP4 PP3: rank = 4 * replicas * stage + 4 * replica + peer. In step 1 rank `born` of the middle stage makes NaN of
     clean inputs; the gradients that come back to the first stage are bad in the replicas `sent_back`, with `last` also
-    those that the last stage begins with. No message between stages is recorded."""
+    those that the last stage begins with. With `weights` each peer's are recorded. No message between stages is recorded."""
     job, block = Job(), 4 * replicas
     for step in range(2):
         for rank in range(3 * block):
@@ -27,6 +28,10 @@ def pipeline(
             given = "nan" if spoiled and stage > 1 else "ok"
             made = "nan" if spoiled and (rank == born or stage > 1) else "ok"
             got = "nan" if spoiled and stage > 0 else "ok"
+            if weights:
+                job.row(
+                    rank, "param.weight", sized(1.0 + stage + rank % 4 / 8), module=module, step=step, phase="forward"
+                )
             job.op(rank, module, given, made, step=step)
             tp = {"group": "tp", "group_ranks": str(peers), "call": step, "module": f"{module}.sum"}
             job.row(rank, "input", made, op="all_reduce", step=step, **tp)
@@ -39,10 +44,11 @@ def pipeline(
     return job
 
 
+@pytest.mark.parametrize("weights", [True, False])
 @pytest.mark.parametrize(("replicas", "grouped"), [(8, True), (2, True), (2, False), (1, False)])
-def test_a_forward_birth_explains_the_gradients_that_come_back(replicas: int, grouped: bool) -> None:
+def test_a_forward_birth_explains_the_gradients_that_come_back(replicas: int, grouped: bool, weights: bool) -> None:
     born = 4 * replicas + 3
-    found = answer(pipeline(born, replicas, grouped=grouped))
+    found = answer(pipeline(born, replicas, grouped=grouped, weights=weights))
     assert (found.ranks, found.cause, found.domain) == ((born,), "nan_birth", "unknown")
     assert found.first_anomaly.phase == "forward"
     assert [row.rank for row in found.tensors if row.role == "root"] == [born]
@@ -57,6 +63,13 @@ def test_the_peers_of_one_replica_are_not_the_whole_job() -> None:
 @pytest.mark.parametrize("grouped", [True, False])
 def test_a_birth_in_one_replica_does_not_explain_all_replicas(grouped: bool) -> None:
     found = answer(pipeline(35, sent_back=tuple(range(8)), grouped=grouped, last=True))
+    assert (found.ranks, found.domain) == ((), "workload")
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_nor_does_it_where_equal_weights_alone_tell_the_replicas(grouped: bool) -> None:
+    """What rank 35 made cannot have come to the first stage of another replica before gradients are summed."""
+    found = answer(pipeline(35, sent_back=(0, 1, 2, 3), grouped=grouped, weights=True))
     assert (found.ranks, found.domain) == ((), "workload")
 
 

@@ -8,11 +8,13 @@ on another stage, into which nothing bad came on any rank. What arrives on more 
 explained by it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.hidden import replicas_of
 from forensics.graph.numerics.taint import Root
 from parsers.rank_list import rank_list
 
@@ -97,7 +99,12 @@ def _senders(births: Births, root: Root, sources: Sequence[Root], first: Mapping
 
 
 def _most_replicas(births: Births, found: Sequence[Root]) -> int:
-    """On how many replicas of one part of the module these stand; 1 where no group tells."""
-    groups = gradient_groups(births, births.ops["module"][found[0].at])
+    """On how many replicas of one part of the module these stand: by the groups that sum its gradient; where none is stated, by
+    equal parameters, if ranks hold other parts of it, or all of them hold the same; 1 where neither tells."""
+    step, module = (births.ops[name][found[0].at] for name in ("step", "module"))
+    groups = gradient_groups(births, module)
     ranks = {root.rank for root in found if root.rank is not None}
-    return max((len(groups[rank] & ranks) for rank in ranks if rank in groups), default=1)
+    if groups.keys() & ranks:
+        return max(len(groups[rank] & ranks) for rank in ranks if rank in groups)
+    parts = replicas_of(births, module, step)
+    return max(Counter(parts[rank] for rank in ranks if rank in parts).values(), default=1)

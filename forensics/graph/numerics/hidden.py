@@ -85,6 +85,11 @@ def whole_parts(births: Births, step: int) -> Mapping[int, int]:
     return _parts(shared.filter(pl.col("module").is_in(several)), step)
 
 
+def replicas_of(births: Births, module: str | None, step: int) -> Mapping[int, int]:
+    """Rank → number of its part of a module: ranks whose parameters of it are equal in every figure hold the same."""
+    return _parts(births.rows.filter(pl.col("module").eq_missing(pl.lit(module))), step)
+
+
 def has_parts(parts: Mapping[int, int]) -> bool:
     """Whether some ranks hold other figures than others."""
     return len(set(parts.values())) > 1
