@@ -95,11 +95,13 @@ class DenseReader:
         return window, len(window)
 
     def tables(self, tasks_are_ranks: bool = False) -> Tables:
-        """What was read, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/tasks.py)."""
+        """What was read, and is held no longer, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/tasks.py)."""
         made: dict[TableName, pl.DataFrame] = {}
         for form in self._forms:
             if form.head:
                 kept = pl.concat([*form.head, *form.tail], rechunk=True)
+                form.head.clear()
+                form.tail.clear()
                 different, which = form.lines.rows(kept, tasks_are_ranks)
                 schema = SCHEMAS[form.dense.name]
                 different = different.with_columns(file=pl.lit(self._path["file"]))
@@ -116,7 +118,7 @@ class DenseReader:
 
     def parsers(self) -> set[str]:
         """Names of the line parsers in whose place lines were read."""
-        return {form.dense.parser for form in self._forms if form.head}
+        return {form.dense.parser for form in self._forms if form.head_rows}
 
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
         habits = self._habits or prefixes.Habits()
@@ -144,7 +146,7 @@ class _Form(msgspec.Struct):
         """Whether a window holds many such lines; of what is left of a dense file, as many for its length."""
         sample = min(end, SAMPLE_BYTES)
         found = block.count(self.dense.anchor, 0, sample)
-        return found >= FEWEST or (bool(self.head) and found * SAMPLE_BYTES >= FEWEST * sample)
+        return found >= FEWEST or (bool(self.head_rows) and found * SAMPLE_BYTES >= FEWEST * sample)
 
     def take(self, stretch: Stretch, first_line: int) -> pl.Series:
         """Which lines of a stretch that begins with line `first_line` were taken."""

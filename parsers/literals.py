@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-CHUNK = 1 << 16  # rows
+CHUNK = 1 << 15  # rows
 Schema = Mapping[str, pl.DataType]
 
 

@@ -101,6 +101,7 @@ _TOKEN_ALONE = regex(
     r"token(?![a-uw-z0-9])"
 )  # nor with the `value` of an entry behind it: no tokenizer, no tokens a second
 _FEW = 1000  # texts that are asked at less cost in one piece than by polars, which first compiles its question
+_AT_ONCE = 1 << 18  # rows of a table that are asked at a time: their different texts take memory
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
@@ -190,7 +191,9 @@ def _may_hold(frame: pl.DataFrame, columns: list[str]) -> Sequence[bool]:
     if frame.height <= _FEW:
         return [_is_hinted(frame[name].to_list()) for name in columns]
     said = pl.col(columns).unique().cast(pl.String)
-    return frame.select(_hinted(said).any()).row(0)
+    may = _hinted(said).any()
+    parts = (frame.slice(at, _AT_ONCE).select(may).row(0) for at in range(0, frame.height, _AT_ONCE))
+    return [any(said) for said in zip(*parts, strict=True)]
 
 
 def _hinted(texts: pl.Expr) -> pl.Expr:
