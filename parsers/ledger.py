@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from typing import Any, BinaryIO
 
 import msgspec
@@ -24,13 +25,14 @@ from parsers.dense import Dense, DenseReader
 from parsers.evidence import Evidence
 from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
+from parsers.merging import merge, taken
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import is_page, is_text, scan, templates
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, spelled, table
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
@@ -88,7 +90,8 @@ def read_bundle(
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
-        tables = merge([{"unread": table("unread", bundle.unread)}, *read.parts, *read.left_out()])
+        left_out = [*read.left_out()]
+        tables = merge(chain([{"unread": table("unread", bundle.unread)}], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
@@ -133,8 +136,8 @@ def read_unit(
     reports, parts = _read_files(sources, _Reading(owners, by_magic, candidates, forms, year, budget or Budget()))
     parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
-        parts.extend(report.parts)
-    tables = merge(parts)
+        parts.extend(taken(report.parts))
+    tables = merge(taken(parts))
     lines = _lines(tables)
     if by_columns := [report.by_columns for report in reports if report.by_columns]:
         tables = merge([tables, *by_columns])

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 # Memory that tables gave back goes back to the system at once: a fifth less at the peak, for no time that can be measured.
-# polars reads it when it is first imported.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+# polars reads it when it is first imported; a process that imports polars leaves its own wishes there for those that it starts.
+os.environ["_RJEM_MALLOC_CONF"] = f"{os.environ.get('_RJEM_MALLOC_CONF', '')},dirty_decay_ms:0,muzzy_decay_ms:0".lstrip(
+    ","
+)
 
 from forensics import __version__
 from forensics.cli import history, keeping, questions, redaction

@@ -1,0 +1,70 @@
+"""Tables put together, in order of place.
+
+A table of a large log is most of what a bundle takes in memory. To sort it takes as much again: so its columns are put in
+order one after another, and of the parts that it came from nothing is kept.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import polars as pl
+
+from parsers.literals import slim
+from parsers.tables import TABLE_NAMES, TableName, Tables, empty
+
+_PLACE, _ROW = ("file", "line", "record"), "_row"
+_MANY = 10_000  # rows of which columns of one value are worth finding
+
+
+def merge(parts: Iterable[Tables]) -> dict[TableName, pl.DataFrame]:
+    """All tables of all parts, each sorted by place so that the order of files never matters. Where nobody else holds the
+    parts, a table is in memory once, but for a column."""
+    found: dict[TableName, list[pl.DataFrame]] = {name: [] for name in TABLE_NAMES}
+    for part in parts:
+        for name, frame in part.items():
+            if frame.height:
+                found[name].append(frame)
+    part = {}
+    return {name: _by_place(name, found.pop(name)) for name in TABLE_NAMES}
+
+
+def taken(parts: list[Tables]) -> Iterator[Tables]:
+    """Each of them in turn, until none is left."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of `frames`, of which nothing is left."""
+    if not frames:
+        return empty(name)
+    for at, frame in enumerate(frames):
+        frames[at] = frame = frame.rechunk()  # else each choice of columns does it again
+    keys = pl.concat([frame.select(key for key in _PLACE if key in frame.columns) for frame in frames])
+    if not (names := _out_of_order(keys, keys.columns)):
+        return pl.concat(frames)
+    order = keys.with_row_index(_ROW).sort(names, maintain_order=True, nulls_last=True)[_ROW]
+    parts = [[frame.select(column) for frame in frames] for column in frame.columns]
+    frames.clear()
+    del frame, keys
+    made = pl.concat([pl.concat(parts.pop(0))[order] for _ in range(len(parts))], how="horizontal")
+    return slim(made) if made.height > _MANY else made
+
+
+def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
+    sort is dear."""
+    names = _out_of_order(frame, keys)
+    return frame.sort(names, maintain_order=True, nulls_last=True) if names else frame
+
+
+def _out_of_order(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """The keys by which it is to be sorted: none, where it stands so."""
+    names = [name for name in keys if frame[name].null_count() < frame.height]
+    fine = pl.lit(True)
+    for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
+        here, before = pl.col(name), pl.col(name).shift(1)
+        rises = (here > before).fill_null(here.is_null() & before.is_not_null())
+        fine = rises | (here.eq_missing(before) & fine)
+    is_sorted = frame.height < 2 or not names or frame.select(fine.slice(1).all()).item()
+    return [] if is_sorted else names
