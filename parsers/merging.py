@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import polars as pl
 
 from parsers.literals import slim
-from parsers.tables import TABLE_NAMES, TableName, Tables, empty
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, empty
 
-_PLACE, _ROW = ("file", "line", "record"), "_row"
-_MANY = 10_000  # rows of which columns of one value are worth finding
+_ROW = "_row"
+_MANY = 10_000  # rows: to look for columns of one value pays
 
 
 def merge(parts: Iterable[Tables]) -> dict[TableName, pl.DataFrame]:
@@ -34,21 +34,30 @@ def taken(parts: list[Tables]) -> Iterator[Tables]:
         yield parts.pop()
 
 
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in one piece, columns of one value as literals, where they are many: else each choice of some of the
+    columns puts the pieces of all together."""
+    return slim(frame.rechunk()) if frame.height > _MANY else frame
+
+
 def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
     """The rows of `frames`, of which nothing is left."""
     if not frames:
         return empty(name)
-    for at, frame in enumerate(frames):
-        frames[at] = frame = frame.rechunk()  # else each choice of columns does it again
-    keys = pl.concat([frame.select(key for key in _PLACE if key in frame.columns) for frame in frames])
-    if not (names := _out_of_order(keys, keys.columns)):
+    places = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
+    keys = pl.DataFrame([pl.concat([frame[key] for frame in frames]) for key in places])
+    if not (names := _out_of_order(keys, places)):
         return pl.concat(frames)
     order = keys.with_row_index(_ROW).sort(names, maintain_order=True, nulls_last=True)[_ROW]
-    parts = [[frame.select(column) for frame in frames] for column in frame.columns]
+    del keys
+    for at, frame in enumerate(frames):
+        frames[at] = compact(frame)
+    columns = [[frame.select(column) for frame in frames] for column in SCHEMAS[name]]
     frames.clear()
-    del frame, keys
-    made = pl.concat([pl.concat(parts.pop(0))[order] for _ in range(len(parts))], how="horizontal")
-    return slim(made) if made.height > _MANY else made
+    del frame
+    # Of texts in several pieces each would be copied.
+    sorted_columns = [pl.concat(columns.pop(0)).rechunk()[order] for _ in SCHEMAS[name]]
+    return pl.concat(sorted_columns, how="horizontal")
 
 
 def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -60,6 +69,7 @@ def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def _out_of_order(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """The keys by which it is to be sorted: none, where it stands so."""
+    frame = pl.DataFrame([frame[key] for key in keys])  # of a frame in pieces each question costs all columns
     names = [name for name in keys if frame[name].null_count() < frame.height]
     fine = pl.lit(True)
     for name in reversed(names):  # lexicographic: more, or the same and the rest is in order

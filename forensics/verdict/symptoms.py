@@ -108,20 +108,30 @@ def _timed_out(case: Case, observers: Observers) -> Iterator[Symptom]:
     key, place = pl.format("timeout in {} {} of {}", *words), pl.coalesce("line", "record")
     found = rows.select(key.alias("key"), rank.alias("rank"), "file", place.alias("line"), "text")
     found = found.filter(~pl.col("rank").is_in(list(_held(case))).fill_null(False))
-    lines = found.filter(pl.int_range(pl.len()).over("key") < _REFS)
-    for ranks, count, keys in _alike(found, lines, observers).iter_rows():
+    alike = _alike(found, observers)
+    lines = _first_lines(found, alike["key"].explode())
+    for ranks, count, keys in alike.iter_rows():
         cited = lines.filter(pl.col("key").is_in(keys)).sort("key", maintain_order=True)
         refs = tuple(map(reference, cited.iter_rows(named=True)))
         yield Symptom("waiting", keys[0], frozenset(ranks), refs, count=count, keys=tuple(keys) if count > 1 else ())
 
 
-def _alike(found: pl.DataFrame, lines: pl.DataFrame, observers: Observers) -> pl.DataFrame:
-    """Lines by `key` → a row for each operation, or for all that the same ranks show where no finding cites their `lines`:
-    ranks, how many, and the first names."""
+def _first_lines(found: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
+    """The first lines of each of these operations."""
+    own = found.filter(pl.col("key").is_in(keys.implode()))
+    return own.filter(pl.int_range(pl.len()).over("key") < _REFS)
+
+
+def _alike(found: pl.DataFrame, observers: Observers) -> pl.DataFrame:
+    """Lines by `key` → a row for each operation, or for all that the same ranks show where no finding cites one of the first
+    lines: ranks, how many, and the first names."""
     cited = pl.DataFrame(list(observers.cited), schema={"file": pl.String, "line": pl.Int64}, orient="row")
-    alone = lines.join(cited, on=["file", "line"], how="semi")["key"].unique()
-    ranks = pl.col("rank").drop_nulls().unique().sort()
-    keys = found.group_by("key").agg(ranks, ranks.cast(pl.String).str.join(" ").alias("who")).sort("key")
+    told = found.join(cited, on=["file", "line"], how="semi")["key"].unique()
+    alone = _first_lines(found, told).join(cited, on=["file", "line"], how="semi")["key"].unique()
+    # A row for each rank of an operation: what a log says of a hundred thousand is not sorted operation by operation.
+    shown = found.select("key", "rank").unique().sort("key", "rank")
+    keys = shown.group_by("key", maintain_order=True).agg("rank").with_columns(pl.col("rank").list.drop_nulls())
+    keys = keys.with_columns(who=pl.col("rank").cast(pl.List(pl.String)).list.join(" "))
     is_alone = pl.col("key").is_in(alone.implode())
     is_few = pl.len().over("who", is_alone) <= SHOWN
     keys = keys.with_columns(pl.when(is_alone | is_few).then("key").alias("apart"))

@@ -46,7 +46,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         ]
         complained.append(complaints(_without_setup(rest, reader)))
         connected.append(rest.filter(is_link() | names_communicator()))
-        claimed.append(rest.filter(pl.col("library").is_not_null()).select("file", "line").unique(maintain_order=True))
+        claimed.append(rest.filter(pl.col("library").is_not_null()).select("file", "line"))
     said = table("events", reader.events)
     return {
         "operations": pl.concat(calls),
@@ -56,7 +56,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         "events": sort_if_needed(pl.concat([said, *complained]), ("file", "line")),
         "settings": table("settings", reader.settings),
         "timings": table("timings", reader.timings),
-        "claimed": pl.concat(claimed).unique(maintain_order=True),
+        "claimed": pl.concat(claimed, rechunk=True).filter(pl.struct("file", "line").rle_id().diff().ne_missing(0)),
     }
 
 
