@@ -163,7 +163,7 @@ def _cut(raw: pl.Series, raws: Sequence[str], texts: Sequence[str]) -> pl.Series
 def _parse(parser: LineParser, frame: pl.DataFrame, lost: list[dict[str, Any]]) -> Iterator[Tables]:
     """What the parser reads; the lines on which it fails go to `lost`, as rows of `unread`."""
     try:
-        yield {name: compact(found) for name, found in checked(parser.parse(frame)).items()}
+        yield checked({name: compact(found) for name, found in parser.parse(frame).items()})
     except DEFECTS as error:
         parts = frame.partition_by("file", maintain_order=True)
         if len(parts) == 1 and frame.height > 1 and len(lost) < FAILURES and not isinstance(error, WrongTable):
