@@ -37,7 +37,10 @@ def taken(parts: list[Tables]) -> Iterator[Tables]:
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """The same rows in one piece, columns of one value as literals, where they are many: else each choice of some of the
     columns puts the pieces of all together."""
-    return slim(frame.rechunk()) if frame.height > _MANY else frame
+    if frame.height <= _MANY:
+        return frame
+    columns = [slim(frame.get_column(name).rechunk().to_frame()) for name in frame.columns]
+    return pl.concat(columns, how="horizontal")
 
 
 def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
