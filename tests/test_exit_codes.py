@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics.cli import detailed_code
+from forensics.cli.analysis import detailed_code
 from forensics.model.incident import Verdict
 from forensics.model.names import Reason, Status
 

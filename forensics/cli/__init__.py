@@ -4,64 +4,61 @@ Imports are made where they are used: `forensics --help` must not pay for polars
 """
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from importlib import import_module
 from io import StringIO
-from math import prod
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
-# Memory that tables gave back goes back to the system at once: a fifth less at the peak, for no time that can be measured.
-# polars reads it when it is first imported; a process that imports polars leaves its own wishes there for those that it starts.
-os.environ["_RJEM_MALLOC_CONF"] = f"{os.environ.get('_RJEM_MALLOC_CONF', '')},dirty_decay_ms:0,muzzy_decay_ms:0".lstrip(
-    ","
+# Memory that tables gave back goes back to the system soon: held for half a second, as polars has it, the peak is higher;
+# given back at once, a third of the processor's time may go into getting it again. polars reads it when it is first imported,
+# and leaves its own wishes there for processes that are started then: the last one counts.
+os.environ["_RJEM_MALLOC_CONF"] = (
+    f"{os.environ.get('_RJEM_MALLOC_CONF', '')},dirty_decay_ms:25,muzzy_decay_ms:0".removeprefix(",")
 )
 
 from forensics import __version__
-from forensics.cli import history, keeping, questions, redaction
-from forensics.cli.reading import (
-    BUNDLE_HELP,
-    ENGINE,
-    EXPECT,
-    LIMIT,
-    TOLERANCE,
-    expected_of,
-    loading,
-    read_bundle,
-    report_of,
-    told,
-    tolerances_of,
-)
+from forensics.cli.reading import BUNDLE_HELP
 from reports import outputs
 
-if TYPE_CHECKING:
-    from forensics.model.incident import Incident, Report, Verdict
-    from reports.language import Language
-
 EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
-_DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
-_AXES = ("tp", "cp", "ep", "dp", "pp")
 
-
-_TASKS = {  # the commands, by what a person wants
-    "What happened": ("analyze", "explain", "diff"),
-    "Over months": ("history",),
-    "Look closer": ("show", "stacks", "events", "inspect", "parse"),
-    "Hand on": ("redact", "schema"),
+# The commands, by what a person wants, and the module of each.
+_TASKS: Mapping[str, Mapping[str, str]] = {
+    "What happened": {"analyze": "analysis", "explain": "questions", "diff": "questions"},
+    "Over months": {"history": "history"},
+    "Look closer": {
+        "show": "questions",
+        "stacks": "questions",
+        "events": "questions",
+        "inspect": "analysis",
+        "parse": "keeping",
+    },
+    "Hand on": {"redact": "redaction", "schema": "analysis"},
 }
+_HOMES = {name: home for homes in _TASKS.values() for name, home in homes.items()}
 
 
 class _Grouped(click.Group):
-    """Help lists the commands by task."""
+    """A command is loaded when it is asked for; help lists them by task."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        return sorted(_HOMES)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _HOMES:
+            for known in _HOMES:  # so that click can say which was meant
+                self.get_command(context, known)
+        elif name not in self.commands:
+            self.add_command(getattr(import_module(f"forensics.cli.{_HOMES[name]}"), name))
+        return self.commands.get(name)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         for task, names in _TASKS.items():
-            found = [(name, self.commands[name]) for name in names]
+            found = [(name, command) for name in names if (command := self.get_command(context, name))]
             with formatter.section(task):
                 formatter.write_dl([(name, command.get_short_help_str(100)) for name, command in found])
 
@@ -140,274 +137,3 @@ def _shown(text: str) -> str:
 def _is_defect(error: BaseException) -> bool:
     """An error of the program; a panic of polars is one, though none by its class."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
-
-
-def _parse_topology(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, int] | None:
-    """tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp] → sizes, in order of rank numbering (the first runs fastest)."""
-    if text is None:
-        return None
-    pairs = dict(part.partition("=")[::2] for part in text.split(","))
-    order = pairs.pop("order", "-".join(_AXES)).split("-")
-    if set(pairs) - set(_AXES) or set(order) - set(_AXES) or not set(pairs) <= set(order):
-        raise click.BadParameter(f"use {', '.join(f'{axis}=N' for axis in _AXES)} and order=tp-cp-ep-dp-pp")
-    try:
-        sizes = {axis: int(pairs.get(axis, 1)) for axis in order}
-    except ValueError as error:
-        raise click.BadParameter(f"sizes are whole numbers: {text}") from error
-    if min(sizes.values()) < 1:
-        raise click.BadParameter(f"sizes are at least 1: {text}")
-    _of_bearable_size(context, option, prod(size for axis, size in sizes.items() if axis != "ep"))
-    return sizes
-
-
-def _of_bearable_size(_: click.Context, __: click.Parameter, ranks: int | None) -> int | None:
-    if ranks is None:
-        return None
-    from parsers.rank_list import RANKS
-
-    if ranks > RANKS:
-        raise click.BadParameter(f"a job has at most {RANKS:,} ranks")
-    return ranks
-
-
-def _stamp() -> str | None:
-    """Time of generation for the page's footer, fixed by SOURCE_DATE_EPOCH."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    is_time = epoch.isascii() and epoch.isdigit() and len(epoch) < 12  # a year of four digits
-    moment = datetime.fromtimestamp(int(epoch), UTC) if is_time else datetime.now(UTC)
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def detailed_code(verdict: "Verdict") -> int:
-    """What `--detailed-exitcode` says: 12 where nothing was found, or nobody could be named for a stated reason."""
-    if verdict.kind == "healthy":
-        return 0
-    is_open = verdict.kind == "unknown" or (verdict.undecided and not (verdict.ranks or verdict.cycle or verdict.hosts))
-    return _DETAILED["unknown" if is_open else verdict.status]
-
-
-def _primary(report: "Report") -> "Incident":
-    return report.incidents[report.primary]
-
-
-@cli.command(
-    epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
-    "forensics analyze bundle/ --hung --known-bad node7"
-)
-@click.argument("bundles", metavar="BUNDLE...", nargs=-1, required=True)
-@click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
-@click.option(
-    "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
-)
-@click.option(
-    "--markdown", metavar="FILE", help='Write the report as Markdown; "-" = standard output, and nothing else there.'
-)
-@click.option(
-    "--trace", metavar="FILE", help='Write the timeline for Perfetto or chrome://tracing; "-" = standard output alone.'
-)
-@click.option(
-    "--expected-ranks",
-    type=click.IntRange(1),
-    callback=_of_bearable_size,
-    metavar="N",
-    help="How many ranks the job has.",
-)
-@click.option("--topology", callback=_parse_topology, metavar="SPEC", help="tp=8,pp=4,dp=16[,order=tp-cp-ep-dp-pp]")
-@click.option("--known-bad", multiple=True, metavar="HOST", help="A host already known to be bad; may be repeated.")
-@click.option(
-    "--history",
-    "kept",
-    metavar="FILE",
-    envvar=history.VARIABLE,
-    help="What earlier incidents say of who is accused now; not with --redact.",
-)
-@click.option("--hung", is_flag=True, help="You know that the job made no progress when this was taken.")
-@TOLERANCE
-@EXPECT
-@LIMIT
-@ENGINE
-@click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
-@click.option(
-    "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
-)
-@questions.language
-@click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
-@click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
-@click.option(
-    "--detailed-exitcode",
-    is_flag=True,
-    help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided.",
-)
-@click.pass_context
-def analyze(
-    context: click.Context,
-    bundles: tuple[str, ...],
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    trace: str | None,
-    expected_ranks: int | None,
-    topology: dict[str, int] | None,
-    known_bad: tuple[str, ...],
-    kept: str | None,
-    hung: bool,
-    tolerances: tuple[str, ...],
-    expectations: tuple[str, ...],
-    limits: tuple[str, ...],
-    engine: str | None,
-    opened: bool,
-    language: "Language",
-    redact: bool,
-    profile: bool,
-    tables: str | None,
-    detailed_exitcode: bool,
-) -> None:
-    """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, URL, or "-") and show why.
-
-    Several are read as one, the files of each below its name: what every node of a job has kept with `parse`.
-    """
-    if opened and html == "-":
-        raise click.UsageError("--open needs a file: it cannot show standard output")
-    if redact and len(bundles) > 1:
-        raise click.UsageError("--redact takes one bundle: `forensics redact` each, then analyze what it wrote")
-    if redact and "-" in bundles:
-        raise click.UsageError(
-            "--redact reads the bundle twice, and standard input can be read once: save it to a file"
-        )
-    if redact and tables:
-        raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
-    if opened and html is None:
-        html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
-    targets = [target for target in (html, json_file, markdown, trace) if target]
-    if targets.count("-") > 1:
-        raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
-    files = [target for target in targets if target != "-"]
-    for bundle in bundles:
-        if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
-            raise click.UsageError(why)
-    allowed, wanted = tolerances_of(tolerances), expected_of(expectations)
-    outputs.check(files)
-    with loading():
-        from forensics.analyze import conclude_evidence
-        from forensics.model.past import Past
-        from forensics.model.steps import Steps
-
-    past = history.past_of(kept) if kept and not redact else Past()  # names of other bundles are not redacted
-    steps = Steps()
-    with steps("read"):
-        evidence = read_bundle(*bundles, limits=limits, engine=engine)
-    report = conclude_evidence(
-        evidence,
-        expected=expected_ranks,
-        known_bad=frozenset(known_bad),
-        topology=topology,
-        hung=hung,
-        tolerances=allowed,
-        wanted=wanted,
-        past=past,
-        step=told(steps),
-    )
-    if redact:
-        with steps("redact"):
-            report = redaction.redacted_report(bundles[0], evidence, report)
-    with told(steps)("outputs"):
-        wrote = _outputs(report, html, json_file, markdown, trace, language)
-        if tables:
-            wrote += keeping.write_tables(evidence, tables)
-    if "-" not in targets:
-        from reports import terminal
-
-        shown = terminal.render(
-            report, color=_has_color(), width=_width(), language=language, links=_links(report, bundle)
-        )
-        click.echo(shown, nl=False)
-    if opened and html:
-        questions.open_page(html)
-    if wrote and not context.find_root().params["quiet"]:
-        click.echo("wrote " + " · ".join(wrote), err=True)
-    for line in steps.lines if profile else ():
-        click.echo(line, err=True)
-    if detailed_exitcode:
-        context.exit(detailed_code(_primary(report).verdict))
-
-
-def _width() -> int | None:
-    """Columns of the terminal; none where nobody looks at one: what reads a pipe breaks lines itself."""
-    return max(40, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
-
-
-def _has_color() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _links(report: "Report", bundle: str) -> dict[str, str]:
-    """Of a folder that lies here, in a terminal that shows links."""
-    from reports import links
-
-    is_shown = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and links.can(os.environ)
-    return links.of_evidence(report, Path(bundle)) if is_shown and Path(bundle).is_dir() else {}
-
-
-def _outputs(
-    report: "Report",
-    html: str | None,
-    json_file: str | None,
-    markdown: str | None,
-    trace: str | None,
-    language: "Language",
-) -> list[str]:
-    """Write what was asked for; the names of the files written."""
-    wrote = []
-    if html:
-        from reports import html as page
-
-        outputs.write(html, page.render(report, generated=_stamp(), language=language).encode())
-        wrote.append(html)
-    if json_file:
-        from reports import json
-
-        outputs.write(json_file, json.render(report))
-        wrote.append(json_file)
-    if markdown:
-        from reports import markdown as text
-
-        outputs.write(markdown, text.render(report, language).encode())
-        wrote.append(markdown)
-    if trace:
-        from reports import trace as events
-
-        outputs.write(trace, events.render(report))
-        wrote.append(trace)
-    return [name for name in wrote if name != "-"]
-
-
-@cli.command(epilog="Example: forensics inspect bundle/")
-@click.argument("bundle")
-def inspect(bundle: str) -> None:
-    """Say what is in BUNDLE and how it was read; no verdict."""
-    from reports import inspection
-
-    click.echo(inspection.render(report_of(bundle)), nl=False)
-
-
-@cli.command(epilog="Example: forensics schema > incident.schema.json")
-def schema() -> None:
-    """Print the JSON Schema of incident.json."""
-    import json
-
-    from forensics.model.incident import schema as incident_schema
-
-    click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
-
-
-for _command in (
-    questions.show,
-    questions.events,
-    questions.stacks,
-    questions.diff,
-    questions.explain,
-    history.history,
-    redaction.redact,
-    keeping.parse,
-):
-    cli.add_command(_command)

@@ -10,13 +10,12 @@ from urllib.parse import quote
 
 import click
 
-from forensics.cli.reading import report_of
+from forensics.cli.reading import HISTORY, report_of
 
 if TYPE_CHECKING:
     from forensics.model.incident import Report
     from forensics.model.past import Past, PastIncident
 
-VARIABLE = "FORENSICS_HISTORY"
 _TEXT, _HOSTS = 60, 12  # characters of a summary, hosts of a week
 
 
@@ -27,9 +26,9 @@ def default_file() -> str:
 
 
 def _file(command: Callable[..., Any]) -> Callable[..., Any]:
-    where = f"The history; else ${VARIABLE}, else {Path('~/.local/share/forensics/history.sqlite')}."
+    where = f"The history; else ${HISTORY}, else {Path('~/.local/share/forensics/history.sqlite')}."
     return click.option(
-        "--file", "--history", "file", metavar="FILE", envvar=VARIABLE, default=default_file, help=where
+        "--file", "--history", "file", metavar="FILE", envvar=HISTORY, default=default_file, help=where
     )(command)
 
 

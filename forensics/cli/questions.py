@@ -1,6 +1,5 @@
 """Commands that ask a bundle: show, events, stacks, diff, explain."""
 
-import os
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
@@ -8,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forensics.cli.reading import cases_of, read_bundle, report_of
-from forensics.model.said import encoded
+from forensics.cli.reading import LANGUAGE, cases_of, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -24,19 +22,6 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 10
 _FORMATS = ("table", "csv", "jsonl", "parquet")
-
-
-def language(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option that chooses the language; without it the environment does."""
-
-    def chosen(_: click.Context, __: click.Parameter, name: str | None) -> str:
-        from reports.language import of_environment
-
-        return name or of_environment(os.environ)
-
-    return click.option(
-        "--lang", "language", type=click.Choice(["en", "zh"]), callback=chosen, help="Language; else as LANG says."
-    )(command)
 
 
 def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -235,6 +220,7 @@ def _compared(source: str) -> "Compared":
     import msgspec
 
     from forensics.analyze import conclude_evidence
+    from forensics.model.said import encoded
     from forensics.views.compare import NotAnIncident, compared
     from forensics.views.environment import settings_of
 
@@ -252,7 +238,7 @@ def _compared(source: str) -> "Compared":
 
 @click.command(epilog="Examples: forensics explain rank 5 bundle/ · forensics explain rank_absent")
 @click.argument("topic", nargs=-1, required=True, metavar="WORD | rank R BUNDLE")
-@language
+@LANGUAGE
 def explain(topic: tuple[str, ...], language: "Language") -> None:
     """What a word of the verdict means, and what looks alike; or why rank R is, or is not, at fault."""
     from reports import explanations
@@ -276,11 +262,3 @@ def _has(report: "Report", rank: int) -> bool:
 
     whole = (*report.coverage.ranks_seen, *report.coverage.ranks_missing)
     return any(first <= rank <= last for first, last in spans(",".join(whole)))
-
-
-def open_page(place: str) -> None:
-    """In the browser of whoever sits here."""
-    import webbrowser
-
-    if not webbrowser.open(Path(place).resolve().as_uri()):
-        click.echo(f"no browser could be started; the page is {place}", err=True)

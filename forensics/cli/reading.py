@@ -1,6 +1,7 @@
 """What every command does first: read the bundle, with a bar while a person looks at it."""
 
 import gc
+import os
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _Made = TypeVar("_Made")
 EXIT_UNREADABLE = 3
+HISTORY = "FORENSICS_HISTORY"  # the environment's word for the file of a history
 BUNDLE_HELP = (
     "BUNDLE is a folder, .tar, .tar.gz, .tar.zst, .zip, one file, - for a tar on standard input, a URL such as s3://…, or what "
     "`parse` kept."
@@ -58,6 +60,17 @@ ENGINE = click.option(
     "--engine",
     metavar="dask://HOST:PORT",
     help="Read on the workers of a Dask cluster that see the bundle at the same path or URL.",
+)
+
+
+def _language(_: click.Context, __: click.Parameter, name: str | None) -> str:
+    from reports.language import of_environment
+
+    return name or of_environment(os.environ)
+
+
+LANGUAGE = click.option(
+    "--lang", "language", type=click.Choice(["en", "zh"]), callback=_language, help="Language; else as LANG says."
 )
 
 
