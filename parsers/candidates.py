@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from msgspec.structs import astuple
 
-from parsers import prefixes, tasks
+from parsers import prefixes, tasks, windows
 from parsers.bounds import bounded
 from parsers.gathered import Found, Scanned
 from parsers.literals import slim
@@ -121,6 +121,8 @@ class Candidates:
         """(name of the parser, what it read), and no line is left."""
         if not self._lines:
             return
+        if self._lines > AT_ONCE:
+            windows.let_go()
         self._flush()
         whole = pl.concat(self._frames, rechunk=True)
         rows, hits = self._rows, self._hits
