@@ -17,13 +17,12 @@ from parsers import prefixes, tasks, windows
 from parsers.bounds import bounded
 from parsers.gathered import Found, Scanned
 from parsers.literals import slim
-from parsers.merging import compact
+from parsers.merging import compact, places
 from parsers.parser import LINES, LineParser, Source
 from parsers.tables import SCHEMAS, Tables, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
-_LINES_OF_FILE = 1 << 31  # more than any has
 _PLACES = 64  # at which texts begin in their lines
 AT_ONCE = 8192  # lines that are objects at a time; then they are rows of a frame
 FAILURES = 50  # lines looked for one by one on which a parser fails; beyond these, a stretch is lost whole
@@ -134,20 +133,14 @@ class Candidates:
                 continue
             chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
             if parser.leftover:
-                chosen = chosen.filter(~_places(whole)[chosen["at"]].is_in(pl.concat(known).implode()))
+                chosen = chosen.filter(~places(whole)[chosen["at"]].is_in(pl.concat(known).implode()))
             frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean)).select(list(LINES))
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost) if frame.height else ():
-                known += [_places(part).drop_nulls() for part in found.values() if part.height]
+                known += [places(part).drop_nulls() for part in found.values() if part.height]
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}
-
-
-def _places(frame: pl.DataFrame) -> pl.Series:
-    """File and line of each row as one number, in a quarter of their memory; null where a row has none."""
-    file = pl.col("file").cast(pl.Categorical).to_physical().cast(pl.Int64)
-    return frame.select(file * _LINES_OF_FILE + pl.col("line")).to_series()
 
 
 def _cut(raw: pl.Series, raws: Sequence[str], texts: Sequence[str]) -> pl.Series:

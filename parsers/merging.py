@@ -12,6 +12,8 @@ from parsers.literals import slim
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, empty
 
 _ROW = "_row"
+_LINES_OF_FILE = 1 << 31  # more than any has
+_OF_LINES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
 _MANY = 10_000  # rows: to look for columns of one value pays
 
 
@@ -63,21 +65,35 @@ def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(sorted_columns, how="horizontal")
 
 
-def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
-    sort is dear."""
-    names = _out_of_order(frame, keys)
-    return frame.sort(names, maintain_order=True, nulls_last=True) if names else frame
+def lines_of(tables: Tables) -> pl.DataFrame:
+    """File, as a category, and line of what has a row of its own or is claimed, each once."""
+    file = pl.col("file").cast(pl.Categorical)
+    found = [tables[name].select(file, "line").drop_nulls() for name in _OF_LINES if name in tables]
+    whole = pl.concat(found or [empty("claimed").select(file, "line")])
+    return whole.filter(places(whole).is_first_distinct())
 
 
-def _out_of_order(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+def places(frame: pl.DataFrame) -> pl.Series:
+    """File and line of each row as one number, in a quarter of their memory; null where a row has none."""
+    file = pl.col("file").cast(pl.Categorical).to_physical().cast(pl.Int64)
+    return frame.select(file * _LINES_OF_FILE + pl.col("line")).to_series()
+
+
+def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str], nulls_last: bool = True) -> pl.DataFrame:
+    """Sorted by `keys`, rows that are alike in order; left as it is where it stands so: of many columns a sort is dear."""
+    names = _out_of_order(frame, keys, nulls_last)
+    return frame.sort(names, maintain_order=True, nulls_last=nulls_last) if names else frame
+
+
+def _out_of_order(frame: pl.DataFrame, keys: Sequence[str], nulls_last: bool = True) -> list[str]:
     """The keys by which it is to be sorted: none, where it stands so."""
     frame = pl.DataFrame([frame[key] for key in keys])  # of a frame in pieces each question costs all columns
     names = [name for name in keys if frame[name].null_count() < frame.height]
     fine = pl.lit(True)
     for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
         here, before = pl.col(name), pl.col(name).shift(1)
-        rises = (here > before).fill_null(here.is_null() & before.is_not_null())
+        late, early = (here, before) if nulls_last else (before, here)
+        rises = (here > before).fill_null(late.is_null() & early.is_not_null())
         fine = rises | (here.eq_missing(before) & fine)
     is_sorted = frame.height < 2 or not names or frame.select(fine.slice(1).all()).item()
     return [] if is_sorted else names

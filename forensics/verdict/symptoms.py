@@ -21,6 +21,7 @@ from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
+from parsers.merging import sort_if_needed
 
 _REFS = 3  # lines that a symptom cites
 SHOWN = 20  # rows of symptoms in the document
@@ -101,7 +102,8 @@ def _held(case: Case) -> frozenset[int]:
 
 def _timed_out(case: Case, observers: Observers) -> Iterator[Symptom]:
     """Operations that watchdogs gave up, of ranks whose records do not show them in one."""
-    rows = case.events.filter(pl.col("kind") == "collective_timeout").sort("file", "line")
+    asked = case.events.select("kind", "rank", "rank_space", "op", "seq", "group", "file", "line", "record", "text")
+    rows = _placed(asked.filter(pl.col("kind") == "collective_timeout"))
     rank = pl.when(pl.col("rank_space") == "global").then("rank")
     op = pl.when(pl.col("op") != "").then("op").otherwise(pl.lit("a collective"))
     words = (op, pl.col("seq").cast(pl.String).fill_null("None"), pl.col("group").fill_null("None"))
@@ -138,6 +140,10 @@ def _alike(found: pl.DataFrame, observers: Observers) -> pl.DataFrame:
     return keys.group_by("who", "apart", maintain_order=True).agg(
         pl.col("rank").first(), pl.len().alias("count"), pl.col("key").head(SHOWN)
     ).drop("who", "apart")  # fmt: skip
+
+
+def _placed(rows: pl.DataFrame) -> pl.DataFrame:
+    return sort_if_needed(rows, ("file", "line"), nulls_last=False)
 
 
 def _victims(case: Case) -> Iterator[Symptom]:
@@ -197,11 +203,12 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
 
 def _connections(case: Case) -> Iterator[Symptom]:
     """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
-    rows = case.events.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
+    rows = case.events.select("kind", "severity", "detail", "file", "line", "record", "text")
+    rows = rows.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
     rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
     rows = rows.filter((pl.col("kind") != "port_error") | pl.col("detail").fill_null("").str.contains('"library"'))
     if rows.height:
-        refs = tuple(reference(row) for row in rows.sort("file", "line").head(3).iter_rows(named=True))
+        refs = tuple(reference(row) for row in _placed(rows).head(3).iter_rows(named=True))
         yield Symptom("ended", "connections", frozenset(), refs)
 
 
@@ -210,7 +217,7 @@ def _ended(case: Case) -> Iterator[Symptom]:
     (taxonomy.CONSEQUENCES)."""
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
-    said = set(case.events.filter(own).select("rank", "kind").unique().iter_rows())
+    said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
     held = _held(case)
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
