@@ -32,6 +32,7 @@ _FORM = (
     rf"T(?:ensorShape=(?P<shape>\[[0-9, ]*\]), T)?imeout\(ms\)=(?P<timeout_ms>{_N})\) "
     rf"ran for (?P<value>{_N}) milliseconds before timing out\.[ ]*$"
 )
+_DETAIL = ("numel_in", "numel_out", "timeout_ms", "shape", "op_type")
 _NUMBERS = ("seq", "numel_in", "numel_out", "timeout_ms", "value")
 _MORE = regex(
     r"CCL(?:\(| error)|completed|ran for|what\(\):|\n"
@@ -108,9 +109,13 @@ def _member(who: str) -> tuple[str, str | None, int | None, str | None]:
 def _events(rows: pl.DataFrame) -> pl.DataFrame:
     """Lines with the groups of the form and of `_MEMBER` → rows of `events`."""
     own = pl.coalesce("rank", "path_rank")
-    detail = [*map(_field, _NUMBERS[1:4]), _field("shape", '"'), _field("op_type", '"'), pl.lit('"unit": "ms"}')]
+    parts = [*map(_field, _NUMBERS[1:4]), _field("shape", '"'), _field("op_type", '"'), pl.lit('"unit": "ms"}')]
+    rows = rows.with_columns(pl.col(_NUMBERS).cast(pl.Int64))
+    alike = rows.select(_DETAIL).unique()  # a text of each, of which most reports have the same
+    detail = alike.with_columns(detail=pl.concat_str(pl.lit("{"), *parts))
+    rows = rows.join(detail, on=_DETAIL, how="left", nulls_equal=True, maintain_order="left")
     names = rows["op_type"].unique().to_list()
-    made = rows.with_columns(pl.col(_NUMBERS).cast(pl.Int64)).select(
+    made = rows.select(
         "file", "line", "time_ns", "time_basis", "attempt", "group", "seq",
         rank=pl.coalesce(own, "number"),
         rank_space=pl.when(own.is_not_null()).then(pl.lit("global")).otherwise("space"),
@@ -120,7 +125,7 @@ def _events(rows: pl.DataFrame) -> pl.DataFrame:
         op=pl.col("op_type").replace_strict(names, list(map(operation, names)), return_dtype=pl.String),
         value=pl.col("value").cast(pl.Float64),
         text=pl.col("text").str.slice(0, TEXT_CHARACTERS),
-        detail=pl.concat_str(pl.lit("{"), *detail),
+        detail="detail",
         kind=pl.lit("collective_timeout"),
         severity=pl.lit("error"),
     )  # fmt: skip
