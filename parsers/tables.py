@@ -16,7 +16,6 @@ import msgspec
 import polars as pl
 
 from parsers.literals import only_values
-from parsers.order import sort_if_needed
 
 TableName = Literal[
     "files",
@@ -455,17 +454,6 @@ def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
         pl.col(key).cast(dtype) if key in told else pl.lit(only.get(key), dtype=dtype).alias(key)
         for key, dtype in schema.items()
     )
-
-
-def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
-    """All tables of all parts, each sorted by place so that the order of files never matters."""
-    merged: dict[TableName, pl.DataFrame] = {}
-    for name in TABLE_NAMES:
-        frames = [part[name] for part in parts if name in part and part[name].height]
-        whole = pl.concat(frames) if frames else empty(name)
-        order = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
-        merged[name] = sort_if_needed(whole, order)
-    return merged
 
 
 def size_of(tables: Tables) -> int:

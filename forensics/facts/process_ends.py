@@ -23,6 +23,7 @@ from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
+from parsers.order import sort_if_needed
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
@@ -132,7 +133,7 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
     error of a collective library), and without tracebacks whose exception was cut off. `wanted`: no others than these."""
     wanted = pl.lit(True) if wanted is None else wanted
     if not has_kind(events, "exception"):
-        return events.filter(wanted).sort("file", "line", "record", maintain_order=True)
+        return sort_if_needed(events.filter(wanted), ("file", "line", "record"), nulls_last=False)
     wide = events  # rows are many and wide: they are put in order by their places, and copied once
     own = ("file", "line", "record", "kind", "code", "text")
     events = wide.select(*own, wanted.alias("_wanted")).with_row_index("_at")
@@ -162,14 +163,15 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     out."""
     closing = events.filter(pl.col("kind") == "closing_signal")
     stopped = set(closing["rank"].drop_nulls().to_list())
-    own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
+    own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     gone = set(own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))["rank"].to_list())
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
-    told = _decisive(told.sort("rank", "file", "line"))
+    told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
         if (end := _from_lines(rank, list(rows))) is not None:

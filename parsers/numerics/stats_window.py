@@ -400,9 +400,9 @@ def _growth(
     if not wanted.height:
         return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    until = begins.filter(begins > begins[wanted["nth_file"].max()]).min()
+    later = begins.filter(begins > begins[wanted["nth_file"].max()]).sort()
     first = begins[wanted["nth_file"].min()]  # no other files are read
-    own = lazy.with_row_index("record").slice(first, None if until is None else until - first)
+    own = lazy.with_row_index("record").slice(first, later[0] - first if len(later) else None)
     past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
     return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")
