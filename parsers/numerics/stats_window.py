@@ -401,7 +401,7 @@ def _growth(
         return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
     later = begins.filter(begins > begins[wanted["nth_file"].max()]).sort()
-    first = begins[wanted["nth_file"].min()]  # no other files are read
+    first = int(begins.gather(wanted["nth_file"]).sort()[0])  # no other files are read
     own = lazy.with_row_index("record").slice(first, later[0] - first if len(later) else None)
     past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
