@@ -139,6 +139,8 @@ def _without_measure(stream: BinaryIO) -> str | None:
 
 def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
     """What the table holds that no parser delivers; None where it is as one was written."""
+    if not frame.height:
+        return None
     if bounded({name: frame})[name] is not frame:
         return "it has ranks, sizes or times beyond all measure"
     if name != "unread" and any(frame[column].null_count() for column in ("file", *_ALWAYS.get(name, ()))):

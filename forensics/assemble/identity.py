@@ -71,8 +71,11 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     if not claims.height:
         return pl.DataFrame(schema=SCHEMA)
     claims = _with_short_hosts(claims).with_columns(pl.col("pci").str.to_lowercase())
-    result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort()).sort("rank")
-    for column in COLUMNS:
+    smallest, largest = pl.col(COLUMNS).min(), pl.col(COLUMNS).max().name.suffix("_largest")
+    result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort(), smallest, largest).sort("rank")
+    contested = result.select((pl.col(column) != pl.col(f"{column}_largest")).any() for column in COLUMNS).row(0)
+    result = result.select("rank", "how", *COLUMNS)
+    for column in (column for column, is_contested in zip(COLUMNS, contested, strict=True) if is_contested):
         votes = (
             claims.filter(pl.col(column).is_not_null())
             .group_by("rank", column)
@@ -80,7 +83,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             .sort("rank", "len", column, descending=[False, True, False])
             .unique("rank", keep="first", maintain_order=True)
         )
-        result = result.join(votes.select("rank", column), on="rank", how="left")
+        result = result.drop(column).join(votes.select("rank", column), on="rank", how="left")
     return result.select(SCHEMA.keys()).sort("rank")
 
 
