@@ -15,7 +15,6 @@ from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks,
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
-from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.tables import TableName
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from forensics.facts.time_witness import TimeWitness
     from forensics.graph.hang.roots import Roots
     from forensics.graph.hang.waits import Waits
+    from forensics.model.finding import Finding
 
 
 class Case(msgspec.Struct, frozen=True, dict=True):
@@ -149,7 +149,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """Rank → host, of the ranks whose host is known."""
         return hosts_of_ranks(self.identity)
 
-    def hosts_of(self, finding: Finding) -> frozenset[str]:
+    def hosts_of(self, finding: "Finding") -> frozenset[str]:
         """The hosts that a finding is about: as it says, else those of its ranks."""
         place = self.host_of_rank
         return finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
@@ -363,5 +363,5 @@ class Detector(msgspec.Struct, frozen=True):
 
     name: str  # the fault in plain words: "never_entered", "deadlock_cycle"
     needs: tuple[TableName, ...]  # without rows in all of them it is reported as not run
-    detect: Callable[[Case], tuple[Finding, ...]]
+    detect: "Callable[[Case], tuple[Finding, ...]]"
     about: SymptomKind | None = None  # the question; None: a hint that explains nothing

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
-from parsers.bundle import BundleError
 from parsers.tables import TableName, Tables, conform, merge
+
+
+class BundleError(Exception):
+    """The path does not exist, cannot be read at all, or holds nothing."""
 
 
 class Evidence(msgspec.Struct, frozen=True):

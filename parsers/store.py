@@ -17,8 +17,7 @@ import msgspec
 import polars as pl
 
 from parsers.bounds import bounded
-from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
-from parsers.evidence import Evidence
+from parsers.evidence import BundleError, Evidence
 from parsers.limits import Limits
 from parsers.literals import slim
 from parsers.rank_list import RANKS
@@ -67,6 +66,8 @@ def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None 
 
 
 def _digests(path: str, limits: Limits | None) -> Iterator[tuple[str, str]]:
+    from parsers.bundle import STREAM_ERRORS, open_bundle
+
     with open_bundle(path, limits) as bundle:
         shown = mask_paths(source.path for source in bundle.sources)
         for source in bundle.sources:
