@@ -30,8 +30,9 @@ def main() -> None:
 
 def _leave(status: int) -> None:
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # its descriptor was closed before the start
+            stream.flush()
     os._exit(status)
 
 

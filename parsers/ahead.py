@@ -14,10 +14,11 @@ import msgspec
 from parsers import stamps
 from parsers.candidates import DEFECTS, path_columns
 from parsers.dense import Dense, DenseReader
+from parsers.encodings import is_page, is_text
 from parsers.gathered import Scanned
 from parsers.members import Passing
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
-from parsers.scan import is_page, is_text, scan
+from parsers.scan import scan
 
 KEPT_BYTES = 64 << 20
 LEAST_BYTES = 256 << 10  # of a log: of a smaller one, what the scan gives takes as much memory

@@ -15,9 +15,9 @@ from parsers.bundle import STREAM_ERRORS
 from parsers.evidence import BundleError
 from parsers.ledger import Map
 from parsers.literals import Packed, packed, unpacked
-from parsers.sharing import Unit, Work
 from parsers.store import layout
 from parsers.tables import TableName, Tables
+from parsers.threads import Unit, Work
 
 SCHEME = "dask://"
 _AHEAD = 2  # units per thread

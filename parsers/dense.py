@@ -1,28 +1,35 @@
 """The way for files that are one line form a million times over: columns by expressions, no call per line.
 
 The scan calls back for each anchored line, which suits lines that are rare. Where a window of a file holds many lines of
-one form, `DenseReader.take` reads them with that form's expressions and gives back the window with the lines it took blanked:
-line numbers stay as they are, and the scan goes over what is left. Of a file, at most ROWS rows are kept, the first and
-the last half; what is lost has a row of `unread`.
+one form, `DenseReader.take` reads them as columns, lines of as many words together (stretch.py), and gives back the window with
+the lines it took blanked: line numbers stay as they are, and the scan goes over what is left. Of a file, at most ROWS rows are
+kept, the first and the last half; what is lost has a row of `unread`.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Protocol
 
 import msgspec
 import polars as pl
 
-from parsers import prefixes
+from parsers import lent, prefixes
+from parsers.lent import Block
+from parsers.literals import spread
 from parsers.parser import LINES
-from parsers.tables import TableName, Tables, conform, table
+from parsers.stretch import Cuts, Stretch
+from parsers.tables import SCHEMAS, TableName, Tables, table
 
 ROWS = 4_000_000
 SAMPLE_BYTES = 1 << 20
 NEAR_BYTES = 1 << 16
 FEWEST = 500  # lines of a form in the sample: less is no density
+ALIKE = 64  # lines of a form with as many words, in a piece: fewer cost less one by one
 PIECE = 4 << 20  # bytes that are columns at a time
 HEAD_LINES = 24
+_END = ord("\n")
+_TRIED = 8  # lines that may tell where lines like them are cut
 
 # Prefixes of lines (what stands before the form's own words), one per row → a frame of schema LINES, line = row number.
 Decorate = Callable[[pl.Series], pl.DataFrame]
@@ -31,11 +38,15 @@ Decorate = Callable[[pl.Series], pl.DataFrame]
 class DenseLines(Protocol):
     """Reads one form in one file; what repeats from line to line (prefixes) is read once and remembered."""
 
-    def read(self, window: pl.DataFrame) -> pl.DataFrame:
-        """Columns line and text → a narrow row, `line` in it, per line that is taken, in order."""
+    def cuts(self, line: str) -> Cuts | None:
+        """Where lines like this one are cut; None: it is not of the form."""
 
-    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
-        """Narrow rows → rows of the table, without `file`."""
+    def read(self, parts: list[pl.Series], is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
+        """The parts of lines → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
+
+    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
+        """Narrow rows → the different rows of the table that they are, and which of these each one is. What differs from
+        row to row, `line` included, is a column of the narrow rows already, and `file` is added."""
 
 
 class Dense(msgspec.Struct, frozen=True):
@@ -61,28 +72,41 @@ class DenseReader:
         """Whether the window `block[:end]` may be dense: a look at its beginning, far cheaper than `take`."""
         return any(block.find(form.dense.anchor, 0, min(end, NEAR_BYTES)) >= 0 for form in self._forms)
 
-    def take(self, block: bytes, first_line: int) -> bytes:
-        """A window that begins with line `first_line` → the window that is left for the scan, with as many lines."""
+    def take(self, block: Block, end: int, first_line: int) -> tuple[Block, int]:
+        """A window `block[:end]` that begins with line `first_line` → the window that is left for the scan, with as many
+        lines."""
         if self._habits is None:
-            first = (raw.decode("utf-8", "replace") for raw in block[: 64 * 1024].split(b"\n")[:HEAD_LINES])
+            first = (raw.decode("utf-8", "replace") for raw in block[: min(end, NEAR_BYTES)].split(b"\n")[:HEAD_LINES])
             self._habits = prefixes.habits(first, self._year)
-        forms = [form for form in self._forms if block.count(form.dense.anchor, 0, SAMPLE_BYTES) >= FEWEST]
-        left = [block]
-        if forms:
-            left.clear()
-            for piece in _pieces(block):
-                window = _lines(piece).with_row_index("line", offset=first_line)
-                left.append(_without(piece, window, pl.concat([form.take(window) for form in forms]) - first_line))
-                first_line += window.height
-        return b"".join(left)
+        sample = min(end, SAMPLE_BYTES)
+        forms = [form for form in self._forms if block.count(form.dense.anchor, 0, sample) >= FEWEST]
+        if not forms:
+            return block, end
+        left: list[Block | memoryview] = []
+        for at, stop in _pieces(block, end):
+            is_ended = block[stop - 1] == _END
+            stretch = Stretch(block, at, stop) if is_ended else Stretch(bytes(block[at:stop]) + b"\n", 0, stop - at + 1)
+            taken = pl.repeat(False, stretch.lines, eager=True)
+            for form in forms:
+                taken |= form.take(stretch, first_line)
+            left += _without(stretch, taken)
+            if not is_ended:
+                left[-1] = left[-1][:-1]
+            first_line += stretch.lines
+        window = b"".join(left)
+        return window, len(window)
 
     def tables(self, tasks_are_ranks: bool = False) -> Tables:
         """What was read, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/tasks.py)."""
         made: dict[TableName, pl.DataFrame] = {}
         for form in self._forms:
             if form.head:
-                rows = form.lines.rows(pl.concat([*form.head, *form.tail], rechunk=True), tasks_are_ranks)
-                made[form.dense.name] = conform(form.dense.name, rows.with_columns(file=pl.lit(self._path["file"])))
+                kept = pl.concat([*form.head, *form.tail], rechunk=True)
+                different, which = form.lines.rows(kept, tasks_are_ranks)
+                schema = SCHEMAS[form.dense.name]
+                different = different.with_columns(file=pl.lit(self._path["file"]))
+                own = kept.select(name for name in kept.columns if name in schema)
+                made[form.dense.name] = spread(schema, different, which, own)
             if form.lost:
                 reason = f"{form.lost} lines of {form.dense.parser} beyond the limit of {ROWS} rows were not kept"
                 made["unread"] = table("unread", [{"file": self._path["file"], "reason": reason}])
@@ -118,12 +142,36 @@ class _Form(msgspec.Struct):
     tail_rows: int = 0
     lost: int = 0
 
-    def take(self, window: pl.DataFrame) -> pl.Series:
-        """Columns line and text → the lines that were taken."""
-        has_anchor = window["text"].str.contains(self.dense.anchor.decode(), literal=True)
-        kept = self.lines.read(window if has_anchor.all() else window.filter(has_anchor))
-        self._keep(kept)
-        return kept["line"]
+    def take(self, stretch: Stretch, first_line: int) -> pl.Series:
+        """Which lines of a stretch that begins with line `first_line` were taken."""
+        numbers = pl.int_range(first_line, first_line + stretch.lines, dtype=pl.UInt32, eager=True)
+        if stretch.alike and (cuts := self._cuts(stretch)):
+            taken, rows = self._read(stretch, cuts, numbers)
+            self._keep(rows)
+            return taken
+        own, words = stretch.having(self.dense.anchor), stretch.words
+        taken = pl.repeat(False, stretch.lines, eager=True)
+        found: list[pl.DataFrame] = []
+        for count, lines in words.filter(own).value_counts().iter_rows():
+            mask = own & (words == count)
+            some = stretch.only(mask) if lines >= ALIKE else None
+            if some is not None and (cuts := self._cuts(some)):
+                is_taken, rows = self._read(some, cuts, numbers.filter(mask))
+                found.append(rows)
+                taken = taken.scatter(lent.places(mask).filter(is_taken), True)
+        if found:
+            self._keep(pl.concat(found).sort("line") if len(found) > 1 else found[0])
+        return taken
+
+    def _cuts(self, stretch: Stretch) -> Cuts | None:
+        """Where the lines of a stretch are cut, as one of the first of them says."""
+        first = (stretch.raw(line).decode("utf-8", "replace") for line in range(min(_TRIED, stretch.lines)))
+        return next(filter(None, map(self.lines.cuts, first)), None)
+
+    def _read(self, stretch: Stretch, cuts: Cuts, numbers: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
+        taken, rows = self.lines.read(stretch.as_text().parts(cuts), stretch.is_plain)
+        own = numbers if rows.height == len(numbers) else numbers.filter(taken)
+        return taken, rows.insert_column(0, own.alias("line"))
 
     def _keep(self, rows: pl.DataFrame) -> None:
         if not rows.height:
@@ -140,29 +188,27 @@ class _Form(msgspec.Struct):
             self.lost += lost
 
 
-def _pieces(block: bytes) -> Iterator[bytes]:
-    """A window in parts of whole lines."""
+def _pieces(block: Block, size: int) -> Iterator[tuple[int, int]]:
+    """A window in parts of whole lines: where each begins and ends."""
     at = 0
-    while at < len(block):
-        end = (block.rfind(b"\n", at, at + PIECE) + 1) or (block.find(b"\n", at) + 1) or len(block)
-        yield block[at:end]
+    while at < size:
+        end = (block.rfind(b"\n", at, min(at + PIECE, size)) + 1) or (block.find(b"\n", at, size) + 1) or size
+        end = end if end > at else size
+        yield at, end
         at = end
 
 
-def _without(piece: bytes, window: pl.DataFrame, taken: pl.Series) -> bytes:
-    """A part of a window with the rows `taken` of its lines blanked."""
-    last = b"\n" if piece.endswith(b"\n") else b""
-    if taken.is_empty():
-        return piece
-    if taken.len() == window.height:
-        return b"\n" * (window.height - 1) + last
-    is_taken = pl.repeat(False, window.height, eager=True).scatter(taken, True)
-    left = window.select(pl.when(~is_taken).then("text").otherwise(pl.lit("")).str.join("\n")).item()
-    return str(left).encode() + last
-
-
-def _lines(block: bytes) -> pl.DataFrame:
-    try:
-        return pl.read_lines(block, name="text")
-    except pl.exceptions.PolarsError:  # invalid UTF-8
-        return pl.read_lines(block.decode("utf-8", "replace").encode(), name="text")
+def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
+    """A stretch in pieces, the lines that were taken blanked."""
+    view = memoryview(stretch.block)[stretch.begin : stretch.end]
+    if not taken.any():
+        return [view]
+    turns = lent.places(
+        (taken != taken.shift(1)).fill_null(True)
+    )  # where lines that were taken follow others, or the reverse
+    borders = [*turns.to_list(), stretch.lines]
+    places = stretch.begins.gather(borders).to_list()
+    runs: list[Block | memoryview] = [view[begin:end] for begin, end in pairwise(places)]
+    first = 0 if taken[0] else 1
+    runs[first::2] = [b"\n" * (after - line) for line, after in pairwise(borders)][first::2]
+    return runs

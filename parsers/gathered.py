@@ -53,6 +53,7 @@ class Kept(msgspec.Struct):
     tail_bytes: int = 0
     lost: int = 0
     lost_bytes: int = 0
+    put_off: deque[tuple[Found, int]] = msgspec.field(default_factory=deque)  # behind `tail`: parts and bytes
 
     def add(self, row: int, texts: Sequence[bytes], is_early: bool) -> None:
         if is_early and self.head_bytes < KEPT_TEXT // 2:
@@ -66,6 +67,32 @@ class Kept(msgspec.Struct):
             self.tail_bytes -= size
             self.lost_bytes += size
             self.lost += 1
+
+    def put_last(self, part: Found, more: int) -> None:
+        """The last lines of a window, which come to the tail unless as many come after them; `more` before them are lost."""
+        self.lost += more
+        self.put_off.append((part, sum(map(len, part.texts))))
+        rows, size = (sum(column) for column in zip(*((len(one), size) for one, size in self.put_off), strict=True))
+        if rows >= KEPT_HITS // 2 or size > KEPT_TEXT // 2:
+            self.lost += len(self.tail)
+            self.lost_bytes += self.tail_bytes
+            self.tail.clear()
+            self.tail_bytes = 0
+        for one, own in list(self.put_off)[:-1]:
+            rows, size = rows - len(one), size - own
+            if rows < KEPT_HITS // 2 and size <= KEPT_TEXT // 2:
+                break
+            self.lost += len(one)
+            self.put_off.popleft()
+
+    def settle(self, found: Found) -> None:
+        """What was put off comes to the tail."""
+        while self.put_off:
+            part, _ = self.put_off.popleft()
+            for place in zip(part.lines, part.offsets, part.texts, part.hits, strict=True):
+                row = found.add(*place[:3])
+                found.hits[row] = place[3]
+                self.add(row, found.texts, False)
 
 
 class Scanned(msgspec.Struct):

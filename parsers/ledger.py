@@ -21,16 +21,18 @@ from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
+from parsers.encodings import in_utf8, is_page, is_text
 from parsers.evidence import BundleError, Evidence
 from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
-from parsers.scan import is_page, is_text, scan, templates
+from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, spelled, table
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, size_of, spelled, table
+from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
@@ -84,7 +86,7 @@ def read_bundle(
             read.add(
                 read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
             )
-            made += _bytes(read.parts[-1])
+            made += size_of(read.parts[-1])
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
@@ -93,11 +95,6 @@ def read_bundle(
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(tables))
-
-
-def _bytes(tables: Tables) -> int:
-    """What tables take in memory."""
-    return sum(int(frame.estimated_size()) for frame in tables.values())
 
 
 def _is_readable(tables: Tables) -> bool:
@@ -166,16 +163,16 @@ def _read_files(sources: Sequence[Source], reading: "_Reading") -> tuple[list["_
             reports[-1].lose(f"not read: the tables take more than the limit of {most} bytes", bytes=source.size)
         else:
             reports.append(_read_file(source, reading))
-            made += sum(map(_bytes, reports[-1].parts)) + _bytes(reports[-1].by_columns)
+            made += sum(map(size_of, reports[-1].parts)) + size_of(reports[-1].by_columns)
         if reading.candidates.is_full or source is sources[-1]:
             for name, found in reading.candidates.parse():
-                made += _bytes(found)
+                made += size_of(found)
                 parts.append(found)
                 for file in _files(found):
                     recognisers.setdefault(file, set()).add(name)
         for owner, waiting in reading.waiting.items():
             if source is sources[-1] or len(waiting) == owner.at_once:
-                made += sum(map(_bytes, _parse_together(owner, waiting)))
+                made += sum(map(size_of, _parse_together(owner, waiting)))
                 waiting.clear()
     for report in reports:
         report.parsers |= recognisers.get(report.source.path, set())
@@ -248,15 +245,14 @@ def _read_file(source: Source, reading: _Reading) -> _Report:
             report.lose(source.read_error)
         return report
     opened = _Opened(source.open, time.monotonic() + reading.budget.limits.seconds)
-    source = replace(source, open=opened, lose=opened.lose)
     try:
         with opened() as stream:
-            head = stream.read(HEAD_BYTES)
+            opener, head = in_utf8(opened, stream.read(HEAD_BYTES))
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return report
-    if len(head) < HEAD_BYTES and not opened.losses():
-        source = replace(source, open=partial(BytesIO, head))
+    is_whole = len(head) < HEAD_BYTES and not opened.losses()
+    source = replace(source, open=partial(BytesIO, head) if is_whole else opener, lose=opened.lose)
     owner = _owner(report, reading, head)
     waits = owner is not None and owner.together is not None
     if owner is not None:
@@ -451,10 +447,18 @@ def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
 
 
 def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
-    """Neighbours together, until they are many or large."""
+    """First, of a large bundle, some small files from all of it, whose cost tells that of the rest; then neighbours together,
+    until they are many or large."""
+    whole, (least, most) = sum(source.left for source in sources), UNIT_BYTES
+    step = max(-(-whole // least), -(-len(sources) // UNIT_FILES), 2)
+    sample = [source for source in sources[::step] if whole > 2 * least and source.left <= least // 4]
+    if sample:
+        yield tuple(sample)
+        taken = {source.path for source in sample}
+        sources = [source for source in sources if source.path not in taken]
     unit: list[Source] = []
     size = 0
-    enough = min(max(sum(source.left for source in sources) // 8, UNIT_BYTES[0]), UNIT_BYTES[1])
+    enough = min(max(whole // 8, least), most)
     for source in sources:
         if unit and (size + source.left > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
@@ -471,7 +475,7 @@ def _year(sources: Sequence[Source]) -> int | None:
     for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
         try:
             with source.open() as stream:
-                found |= stamps.years(stream.read(YEAR_BYTES))
+                found |= stamps.years(in_utf8(source.open, stream.read(YEAR_BYTES))[1])
         except STREAM_ERRORS:
             continue
     return found.pop() if len(found) == 1 else None

@@ -1,56 +1,17 @@
 """Line ends in a block, counted and looked up by vector operations: `bytes.count` stops at each of them, and takes eight times
-as long.
-
-The bytes are lent to polars where they lie, by Arrow's C data interface
-(https://arrow.apache.org/docs/format/CDataInterface.html); what polars makes of them, a bit per byte, is its own.
+as long. The bytes stay where they lie (lent.py); what polars makes of them is a bit per byte.
 """
 
-import ctypes
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
+
+from parsers import lent
 
 SHORT = 1 << 14  # bytes that `bytes.count` counts sooner than a vector operation begins
 
 FEW = 300  # lines that are looked up one by one sooner
-
-_VOID = ctypes.c_void_p
-_Release = ctypes.CFUNCTYPE(None, _VOID)
-_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, _VOID, ctypes.c_char_p, _VOID)(("PyCapsule_New", ctypes.pythonapi))
-
-
-class _Schema(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_char_p) for name in ("format", "name", "metadata")),
-        *((name, ctypes.c_int64) for name in ("flags", "n_children")),
-        *(("children", _VOID), ("dictionary", _VOID), ("release", _Release), ("private_data", _VOID)),
-    )
-
-
-class _Array(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
-        *(("buffers", _VOID), ("children", _VOID), ("dictionary", _VOID), ("release", _Release), ("private_data", _VOID)),
-    )  # fmt: skip
-
-
-_nothing = _Release(lambda _lent: None)  # what is lent belongs to the lender all the time
-
-
-class _Lent:
-    """The first `size` bytes of a block as an array of Arrow; alive as long as what was made of it is read."""
-
-    def __init__(self, block: bytes | bytearray, size: int) -> None:
-        begin = (ctypes.c_char * size).from_buffer(block) if isinstance(block, bytearray) else ctypes.c_char_p(block)
-        self._buffers = (_VOID * 2)(None, ctypes.cast(begin, _VOID))
-        self._keep = begin
-        self._schema = _Schema(format=b"C", name=b"", release=_nothing)
-        self._array = _Array(length=size, n_buffers=2, buffers=ctypes.addressof(self._buffers), release=_nothing)
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
-        schema = _capsule(ctypes.addressof(self._schema), b"arrow_schema", None)
-        return schema, _capsule(ctypes.addressof(self._array), b"arrow_array", None)
 
 
 class Lines(NamedTuple):
@@ -72,7 +33,7 @@ class Newlines:
 
     def _are_ends(self) -> pl.Series:
         if self._known is None:
-            self._known = pl.Series(_Lent(self._block, self._size)) == ord("\n")
+            self._known = lent.numbers(self._block, 0, self._size) == ord("\n")
         return self._known
 
     def count(self, begin: int, end: int) -> int:
@@ -85,12 +46,23 @@ class Newlines:
         """The lines that end at or behind these places, which are sorted and not 0."""
         if len(places) < FEW:
             return self._one_by_one(places)
-        ends = pl.concat([self._are_ends().arg_true().cast(pl.Int64), pl.Series([self._size], dtype=pl.Int64)])
+        ends = self._ends()
         of_places = ends.search_sorted(pl.Series(places, dtype=pl.Int64), side="left")
         first = (of_places != of_places.shift(1)).fill_null(True).arg_true()
         numbers = of_places.gather(first)
         begins = (ends + 1).shift(1, fill_value=0).gather(numbers)
         return Lines(numbers.to_list(), begins.to_list(), ends.gather(numbers).to_list(), first.to_list())
+
+    def _ends(self) -> pl.Series:
+        """All line ends, and the end of the block."""
+        return pl.concat([lent.places(self._are_ends()).cast(pl.Int64), pl.Series([self._size], dtype=pl.Int64)])
+
+    def all(self) -> tuple[pl.Series, pl.Series]:
+        """Where each line begins and ends, its line end excluded."""
+        ends = self._ends()
+        begins = (ends + 1).shift(1, fill_value=0)
+        is_line = begins < self._size  # none comes after the last line end
+        return begins.filter(is_line), ends.filter(is_line)
 
     def _one_by_one(self, places: Sequence[int]) -> Lines:
         lines = Lines([], [], [], [])

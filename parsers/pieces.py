@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from parsers.newlines import FEW, Lines
 from parsers.patterns import regex
 
 _PARTIAL = regex(rb" std(?:out|err) [PF] ")
@@ -14,16 +15,27 @@ _HEAD = 64  # bytes of a line that hold its header
 _CRI = regex(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF]) ")
 
 
-def has_only_lines(block: bytes | bytearray, size: int) -> bool:
-    """Whether a carriage return, where a window has any, stands before a line end: no progress bar."""
-    if block.find(b"\r", 0, size) < 0:  # a twentieth of counting
+def has_only_lines(block: bytes | bytearray, size: int, lines: Lines) -> bool:
+    """Whether a carriage return, where these lines of a window have any, stands at their end: no progress bar."""
+    if len(lines.ends) > FEW and block.find(b"\r", 0, size) < 0:
         return True
-    return block.count(b"\r", 0, size) == block.count(b"\r\n", 0, size)
+    return not any(block.find(b"\r", begin, end - 1) >= 0 for begin, end in zip(lines.begins, lines.ends, strict=True))
+
+
+def ends_lines_alone(block: bytes | bytearray, size: int) -> bool:
+    """The same of a whole window."""
+    returns = block.count(b"\r", 0, size)
+    return not returns or returns == block.count(b"\r\n", 0, size)
 
 
 def is_cut(block: bytes | bytearray, size: int, begins: Iterable[int]) -> bool:
     """Whether one of the lines that begin there is a piece of a line as Kubernetes cuts them."""
     return any(_PARTIAL.search(block, begin, min(begin + _HEAD, size)) for begin in begins)
+
+
+def may_be_cut(block: bytes | bytearray, size: int) -> bool:
+    """Whether anything in a window looks like a line that Kubernetes has cut."""
+    return _PARTIAL.search(block, 0, size) is not None
 
 
 class Segment(msgspec.Struct):

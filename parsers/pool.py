@@ -18,8 +18,8 @@ from multiprocessing.process import BaseProcess
 import polars as pl
 
 from parsers.literals import Packed, packed, unpacked
-from parsers.sharing import Unit, Work
 from parsers.tables import TableName, Tables
+from parsers.threads import Unit, Work
 
 _AHEAD = 2  # units per process
 _THREADS = "POLARS_MAX_THREADS"

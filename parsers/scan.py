@@ -1,16 +1,15 @@
 """The one pass over bytes: a text file → the lines that hold an anchor of a line parser.
 
 The file is read in windows that end at a line end. Lines are counted by ``\\n``; a ``\\r`` inside a line (a progress
-bar) ends a piece of it, and the piece with the anchor is the candidate. UTF-16 with a byte order mark is decoded,
-invalid UTF-8 replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
+bar) ends a piece of it, and the piece with the anchor is the candidate. Invalid UTF-8 is
+replaced. Limits, each with a row of `unread` where it bites: LINE_BYTES of a line; and of gathered.py
 KEPT_HITS per anchor and file, KEPT_TEXT per parser and file. Beyond them the first and the last hits are kept: the end of a
 log tells most.
 """
 
-import codecs
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -19,56 +18,25 @@ from typing import BinaryIO
 
 import msgspec
 
-from parsers import gathered
-from parsers.anchors import Find, finder
+from parsers import beyond, gathered
+from parsers.anchors import Find, finder, occurring
 from parsers.dense import DenseReader
 from parsers.gathered import Found, Kept, Scanned
 from parsers.newlines import Lines, Newlines
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pieces import Pieces, Segment, has_only_lines, is_cut, joined
-from parsers.prefixes import strip
-from parsers.secrets import mask
+from parsers.windows import windows
 
-WINDOW = 16 << 20
-_SMALL = 1 << 16
 LINE_BYTES = 1 << 20
 STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
-_FEW_LINES = 200
 
-_CONTROL = bytes({*range(0x20)} - {*b"\a\b\t\n\v\f\r\x1b"})
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
-_BUFFERS: list[bytearray] = []  # of size WINDOW, to be used again: fresh memory costs as much as the scan
 _BORDER = regex(rb"[$^]|\(\?[<=!]|\\[AZ]")  # of a pattern that asks where a line begins or ends
-_DIGITS = regex(r"\d+")
-_PAGE = regex(rb"(?i)[\s\xef\xbb\xbf]*(?:<!--.{0,2000}?-->\s*){0,3}<(?:!doctype html|html)\b")
-
-
-def is_text(head: bytes) -> bool:
-    """Whether the first bytes of a file look like lines. A hole of NULs before them (a truncated log) or behind them (a host
-    that went down before it wrote) is allowed, and that a line or two hold a few control characters."""
-    if _encoding(head):
-        return True
-    whole = head.lstrip(b"\x00")
-    written = whole.rstrip(b"\x00")
-    body = (written if b"\n" in written else whole)[:8192]
-    most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
-    return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
-
-
-def is_page(head: bytes) -> bool:
-    """Whether a file begins as an HTML page does: no process of a job prints one, it quotes what others printed."""
-    return _PAGE.match(head) is not None
-
-
-def _encoding(head: bytes) -> str | None:
-    """UTF-16 by its byte order mark, where the NULs of plain letters bear it out."""
-    return _UTF16.get(head[:2]) if b"\x00" in head[2:256] else None
 
 
 def scan(
@@ -77,79 +45,12 @@ def scan(
     """All candidate lines of one file; what `dense` takes is none. Without parsers (None) lines are counted alone, and no
     sample is taken. `until`: when to leave off, by time.monotonic(). Errors of the stream (OSError) go to the caller."""
     scanner = _Scanner(parsers, dense)
-    for block, end in _windows(stream):
+    for block, end in windows(stream):
         scanner.window(block, end)
         if time.monotonic() > until:
             scanner.leave_off()
             break
     return scanner.finish()
-
-
-def _windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
-    """(block, end) again and again: the window is `block[:end]`, and gone with the next one."""
-    small = min(_SMALL, max(WINDOW // 2, 256))
-    head = stream.read(small)
-    while len(head) < small and (more := stream.read(small - len(head))):
-        head += more
-    if encoding := _encoding(head):
-        yield from _decoded(stream, head, encoding)
-        return
-    if len(head) < small:  # most files are: fresh memory for a window costs more than all else of them
-        if head:
-            yield head, len(head)
-        return
-    buffer = _BUFFERS.pop() if _BUFFERS and len(_BUFFERS[-1]) == WINDOW else bytearray(WINDOW)
-    try:
-        buffer[: len(head)] = head
-        yield from _filled(stream, buffer, len(head))
-    finally:
-        if len(buffer) == WINDOW:
-            _BUFFERS.append(buffer)
-
-
-def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:
-    while True:
-        with memoryview(buffer) as view:
-            got = stream.readinto(view[filled:])  # type: ignore[attr-defined]
-        filled += got
-        if not got:
-            break
-        cut = buffer.rfind(b"\n", 0, filled) + 1
-        if not cut and filled == len(buffer):  # one line, longer than a window: perhaps a progress bar
-            cut = (buffer.rfind(b"\r", 0, filled - 1) + 1) or filled
-        if cut:
-            yield buffer, cut
-            rest = bytes(buffer[cut:filled])
-            filled = len(rest)
-            buffer[:filled] = rest
-    if filled:
-        yield buffer, filled
-
-
-def _decoded(stream: BinaryIO, head: bytes, encoding: str) -> Iterator[tuple[bytes, int]]:
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    buffer = decoder.decode(head[2:]).encode()
-    while chunk := stream.read(WINDOW):
-        buffer += decoder.decode(chunk).encode()
-        cut = (buffer.rfind(b"\n") + 1) or (len(buffer) if len(buffer) >= WINDOW else 0)
-        if cut:
-            yield buffer[:cut], cut
-            buffer = buffer[cut:]
-    if buffer:
-        yield buffer, len(buffer)
-
-
-def templates(sample: dict[int, str], recognised: set[int], most: int = 5) -> list[str]:
-    """The commonest unrecognised lines of the sample without decoration, digits as #, as "count × template"."""
-    masked_lines = [(_DIGITS.sub("#", text[:400]), text) for line, text in sample.items() if line not in recognised]
-    raws = Counter(masked for masked, _ in masked_lines)
-    example = dict(masked_lines)
-    counts: Counter[str] = Counter()
-    for masked, count in sorted(raws.items(), key=lambda item: (-item[1], item[0]))[: 6 * most]:
-        if text := mask(strip(example[masked]).text.strip()):  # before its digits go: a form of secrets has them
-            counts[_DIGITS.sub("#", text)[:200]] += count
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [f"{count} × {template}" for template, count in ordered[:most]]
 
 
 class _Following(msgspec.Struct):
@@ -201,10 +102,12 @@ class _LineEnds:
 
 
 class _Wishes(msgspec.Struct, frozen=True):
-    """What parsers ask for, the same for every file: `find`: where all anchors occur; `wanted`: for each the numbers of the
+    """What parsers ask for, the same for every file: `anchors`; `find`: where all anchors occur, `occurring`: which do; `wanted`: for each the numbers of the
     parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
 
+    anchors: tuple[bytes, ...]
     find: Find
+    occurring: Callable[[bytes | bytearray, int], set[int]]
     wanted: list[list[int]]
     skimmed: frozenset[int]
     around: frozenset[int]
@@ -218,7 +121,9 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
             wanted.setdefault(anchor, []).append(number)
     anchors = tuple(sorted(wanted))
     return _Wishes(
+        anchors,
         finder(anchors),
+        lambda block, size: occurring(anchors)(block, size),
         [wanted[anchor] for anchor in anchors],
         frozenset(n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)),
         frozenset(n for n, one in enumerate(parsers) if one.before or one.after),
@@ -237,6 +142,7 @@ class _Scanner:
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
         self._found = Found()
+        self._hits = 0  # of anchors in the window before
         self._let_go = (0, 0)  # rows and bytes that were lost when `_found` was last rid of them
         self._windows = 0
         self._base = 0
@@ -251,8 +157,7 @@ class _Scanner:
         size, last = end, block[end - 1 : end]
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
-            block = self._dense.take(bytes(memoryview(block)[:end]), self._line)
-            end = len(block)
+            block, end = self._dense.take(block, end, self._line)
         for following in self._following.values():
             following.offset, following.line = 0, self._line
         lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
@@ -268,21 +173,58 @@ class _Scanner:
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         ends = Newlines(block, size)
+        lines = self._line + ends.count(0, size)
         self._ends = _LineEnds(block, size)
         if self._windows & (self._windows - 1) == 0:
             counter = _Counter(ends, self._line)
             for at in range(0, size, max(1, size // STRETCHES)):
                 self._sample(block, size, max(0, at - 1), counter)
-        self._deliver(block, size, self._pieces(block, size, ends))
-        return self._line + ends.count(0, size)
+        if not self._put_off(block, size, ends, lines):
+            self._settle()
+            self._deliver(block, size, self._pieces(block, size, ends))
+        return lines
+
+    def _put_off(self, block: bytes | bytearray, size: int, ends: Newlines, after: int) -> bool:
+        """Deliver a window in which many anchors stand, and all of them too often before; False: another one."""
+        if self._hits < gathered.KEPT_HITS // 2 or self._inside:
+            return False
+        anchors = sorted(self._wishes.occurring(block, size))
+        if len(anchors) > beyond.MOST or any(self._counts[anchor] < gathered.KEPT_HITS // 2 for anchor in anchors):
+            return False
+        window = beyond.Window.of(block, size, ends, self._line, LINE_BYTES)
+        if window is None:
+            return False
+        holding = {anchor: window.holding(self._wishes.anchors[anchor]) for anchor in anchors}
+        self._hits = sum(int(one.sum()) for one in holding.values())
+        late = {number for number, kept in self._kept.items() if kept.put_off}
+        for number in late | self._who_wants(frozenset(anchors)):
+            own = (is_in for anchor, is_in in holding.items() if number in self._wishes.wanted[anchor])
+            hits = beyond.any_of(own, len(window.ends))
+            parser, following = self._parsers[number], self._following.get(number, _Following())
+            rows, following.until = window.wanted(hits, parser, following.until)
+            following.line = after + 1  # nothing is left of this window
+            if parser.before or parser.after:
+                self._following[number] = following
+            part = window.last(rows, hits, self._base)
+            self._kept[number].put_last(part, len(rows) - len(part))
+        return True
+
+    def _settle(self) -> None:
+        for kept in self._kept.values():
+            kept.settle(self._found)
 
     def _pieces(self, block: bytes | bytearray, size: int, ends: Newlines) -> Pieces:
         """The pieces of lines in a window that hold anchors."""
         hits = self._wishes.find(block, size)
-        if hits[0] and not self._inside and has_only_lines(block, size):
+        self._hits = len(hits[0])
+        if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
-            if max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES and not is_cut(block, size, lines.begins):
-                return self._whole_lines(block, size, lines, hits[1])
+            if (
+                max(map(sub, lines.ends, lines.begins)) <= LINE_BYTES
+                and not is_cut(block, size, lines.begins)
+                and has_only_lines(block, size, lines)
+            ):
+                return self._whole_lines(block, lines, hits[1])
         pieces = Pieces()
         counter = _Counter(ends, self._line)
         found: list[int] = []
@@ -306,11 +248,10 @@ class _Scanner:
             pieces.by_anchors[frozenset(found)].append(len(pieces.lines) - 1)
         return pieces
 
-    def _whole_lines(self, block: bytes | bytearray, size: int, lines: Lines, anchors: list[int]) -> Pieces:
+    def _whole_lines(self, block: bytes | bytearray, lines: Lines, anchors: list[int]) -> Pieces:
         """Where pieces of lines and lines are the same."""
-        numbers, ends = [self._line + number for number in lines.numbers], lines.ends
-        if block.find(b"\r", 0, size) >= 0:
-            ends = [end - (block[end - 1] == _RETURN) for end in ends]
+        numbers = [self._line + number for number in lines.numbers]
+        ends = [end - (block[end - 1] == _RETURN) for end in lines.ends]
         pieces = Pieces(numbers, lines.begins, ends, numbers)
         for at, (begin, end) in enumerate(pairwise([*lines.first, len(anchors)])):
             pieces.by_anchors[frozenset(anchors[begin:end])].append(at)
@@ -333,6 +274,7 @@ class _Scanner:
         result = self._result
         result.lines = self._line - 1 + self._unfinished
         result.last = [_text(raw) for raw in self._tail.split(b"\n")[-ENDS:]]
+        self._settle()
         result.take(self._found, self._kept)
         for number, kept in sorted(self._kept.items()):
             if kept.lost:
@@ -433,13 +375,16 @@ class _Scanner:
         following = self._following.setdefault(number, _Following(line=self._line))
         for at in own:
             line, begin = pieces.lines[at], pieces.begins[at]
+            is_lead = leads is None or leads.search(texts[first + at]) is not None
+            is_followed = parser.after and (is_lead or following.line <= following.until)
+            # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
+            if is_followed and (
+                follows is None or line > following.until + 1 or follows.search(block, following.offset, begin)
+            ):
+                self._follow(block, size, number, following, line)
             if parser.before:
                 self._precede(block, line, begin, number, at not in late)
-            is_lead = leads is None or leads.search(texts[first + at]) is not None
-            if parser.after and (is_lead or following.line <= following.until):
-                # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
-                if follows is None or line > following.until + 1 or follows.search(block, following.offset, begin):
-                    self._follow(block, size, number, following, line)
+            if is_followed:
                 following.line = pieces.last_lines[at] + 1
                 following.until = following.line - 1 + parser.after if is_lead else following.until
                 following.offset = min(self._ends.end(pieces.ends[at]) + 1, size)

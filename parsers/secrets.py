@@ -11,7 +11,7 @@ docker, RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -97,25 +97,37 @@ _HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
 # A text without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
 _FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
+_TOKEN_ALONE = regex(
+    r"token(?![a-uw-z0-9])"
+)  # nor with the `value` of an entry behind it: no tokenizer, no tokens a second
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
 
-def mask(text: str) -> str:
-    """The text with every secret in it replaced; the same object where it holds none."""
+def mask(text: str, hints: Sequence[str] = _HINTS) -> str:
+    """The text with every secret in it replaced; the same object where it holds none. `hints`: those that it may hold."""
     if is_veiled(text):
-        text = _mask_veiled(text)
-    for pattern in _likely(text):
+        text, hints = _mask_veiled(text), _HINTS
+    for pattern in _likely(text, hints):
         text = pattern.sub(rf"\g<1>{MASK}", text)
     return text
 
 
-def _likely(text: str) -> list[re.Pattern[str]]:
+def mask_all(texts: Sequence[str]) -> list[str]:
+    """Each of some texts masked: of the hints, most stand in none of them, which is told at one look."""
+    low = "\n".join(texts).lower()
+    hints = [word for word in _HINTS if word in low]
+    return [mask(text, hints) for text in texts]
+
+
+def _likely(text: str, hints: Sequence[str] = _HINTS) -> list[re.Pattern[str]]:
     """The patterns that may find something in it."""
     if not text.isascii():  # whose letters of another case are more than one
         return list(_COMPILED) if _HINTED.search(text) else []
     low = text.lower()
-    held = {word for word in _HINTS if word in low}
+    held = {word for word in hints if word in low}
+    if "token" in held and not _TOKEN_ALONE.search(low):
+        held.remove("token")
     return (
         [found for found, (words, _) in zip(_COMPILED, _PATTERNS, strict=True) if not held.isdisjoint(words)]
         if held

@@ -460,6 +460,11 @@ def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
     return merged
 
 
+def size_of(tables: Tables) -> int:
+    """Bytes that tables take in memory."""
+    return sum(int(frame.estimated_size()) for frame in tables.values())
+
+
 def spelled(frame: pl.DataFrame) -> pl.DataFrame:
     """Texts in place of categories: what was narrowed, to stand beside other tables."""
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))

@@ -28,6 +28,7 @@ _IGNORED = regex(f"[{_UNSEEN}\x1b]")
 VEILED = (
     rf"[\x1b{_UNSEEN}]|\\[uxe0]|%[0-9A-Fa-f][0-9A-Fa-f]|&#"  # in a text without it nothing is veiled; for polars, too
 )
+_WRITTEN_BEGINS = ("\\", "%", "&#")
 _ANY = regex(VEILED)
 
 
@@ -71,7 +72,8 @@ class Unveiled:
 
 def is_veiled(text: str) -> bool:
     """May some of the text be seen otherwise than it stands there?"""
-    return _ANY.search(text) is not None
+    is_plain = text.isascii() and text.isprintable() and not any(begin in text for begin in _WRITTEN_BEGINS)
+    return not is_plain and _ANY.search(text) is not None
 
 
 def _seen(veil: "re.Match[str] | None") -> str:

@@ -153,7 +153,7 @@ def test_a_log_that_is_cut_is_read_as_far_as_it_goes(tmp_path: Path, kept: float
 
 
 def test_a_log_has_its_time_and_those_behind_it_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.scan.WINDOW", 1 << 17)
+    monkeypatch.setattr("parsers.windows.WINDOW", 1 << 17)
     path = _folded(tmp_path / "x", [("a.log", LOG), ("small.log", FAULT)])
     moments = iter((0.0, 9.0, *[20.0] * 99))
     monkeypatch.setattr("parsers.ahead.time.monotonic", lambda: next(moments))

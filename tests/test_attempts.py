@@ -396,3 +396,23 @@ def test_statistics_of_two_launches_come_apart() -> None:
     told = {at: tables["tensors"]["step"].to_list() for at, tables in found.tables.items()}
     assert told == {0: [0, 1, 2, 0, 1], 1: [0, 1, 0]}
     assert found.doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("bars_in", "expected"),
+    [
+        pytest.param("train.log", {0: [None, 1200, None, 1201, None, 1202]}, id="the log prints steps itself"),
+        pytest.param("bars.log", {0: [1200, 1201, 1202, 276, 297, 299]}, id="a log of bars alone"),
+    ],
+)
+def test_a_bar_counts_no_steps_where_its_log_prints_them(bars_in: str, expected: dict[int, list[int | None]]) -> None:
+    """A bar drawn before each line, of another loop; its loss stays."""
+    bundle = Bundle().file("train.log").file(bars_in)
+    for at, count in enumerate((276, 297, 299)):
+        bundle.step("train.log", 2 * at + 2, 1200 + at, rank=0)
+        bundle.add("steps", bars_in, 2 * at + 1, None, step=count, phase="train", framework="tqdm", loss=2.5)
+    attempts = attempts_of(
+        {**bundle.tables(), "steps": bundle.tables()["steps"].sort("file", "line", descending=[True, False])}
+    )
+    assert _steps(attempts) == expected
+    assert attempts.tables[0]["steps"]["loss"].drop_nulls().len() == 3

@@ -163,6 +163,7 @@ def test_nobody_is_asked_for_the_stack_of_a_process_that_has_ended() -> None:
         return [action.target for action in actions_of(finding, "supported", known) if "stack" in action.target]
 
     assert asked(both, Known(places, gone=frozenset([0]))) == ["the stack of rank 1 on n0 (pid 101) while the job runs"]
-    assert asked(both, Known(places, is_over=True)) == asked(well, Known(places)) == []
+    all_gone = Known(places, gone=frozenset([0, 1]))
+    assert asked(both, all_gone) == asked(well, Known(places)) == []
     next_time = "the stack of rank 0 when it hangs the next time, before the watchdog ends the job"
-    assert asked(named, Known(places, is_over=True)) == [next_time]
+    assert asked(named, all_gone) == [next_time]

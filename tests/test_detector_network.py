@@ -64,6 +64,32 @@ def test_several_hosts_whose_ports_report_themselves_are_the_suspects() -> None:
     assert (found.hosts, found.suspect_hosts, found.finding.links) == ((), ("n5", "n6"), ())
 
 
+def rack(**where: str) -> list[dict[str, Any]]:
+    return [{"host": host, "sort": "switch", "name": name} for host, name in where.items()]
+
+
+def test_hosts_whose_ports_went_down_together_are_named_with_what_they_share() -> None:
+    pairs = [failed("n1", "n5"), failed("n2", "n6"), failed("n6", "n3"), failed("n5", "n4")]
+    places = rack(**{f"n{at}": "leaf1" if at < 5 else "leaf2" for at in range(1, 7)})
+    lives = [{"host": f"n{at}", "rank": at, "how": "NCCL init"} for at in range(1, 7)]
+    found = judged(case([port("n5"), port("n6"), *pairs], ranks=lives, locations=places), DETECTOR)
+    assert (found.hosts, found.suspect_hosts, found.is_proven) == (("n5", "n6"), (), True)
+
+
+def test_a_host_whose_port_flapped_beside_them_is_not_named() -> None:
+    """No transfer with n4 failed. n3 is the last of the chain, whose port says nothing."""
+    pairs = [failed("n1", "n5"), failed("n2", "n6"), failed("n6", "n3"), failed("n5", "n2")]
+    found = judged(case([port("n4"), port("n5"), port("n6"), *pairs]), DETECTOR)
+    assert (found.hosts, found.suspect_hosts) == ((), ("n3", "n4", "n5", "n6"))
+
+
+def test_of_several_ports_that_of_the_host_where_all_reports_meet_is_named_alone() -> None:
+    """n2 lost its port, too, and names n5 as all others do: it may have come back."""
+    pairs = [failed("n1", "n5"), failed("n2", "n5"), failed("n3", "n5")]
+    found = judged(case([port("n2"), port("n5"), *pairs]), DETECTOR)
+    assert found.hosts == ("n5",)
+
+
 def test_with_time_outs_it_is_a_hang() -> None:
     found = judged(case([failed("n1", "n2"), {"kind": "collective_timeout", "rank": 0, "seq": 3}]), DETECTOR)
     assert found.kind == "hang"

@@ -121,12 +121,12 @@ def test_uneven_stages_are_legal() -> None:
 @pytest.mark.parametrize(
     ("topology", "ranks", "suspects"),
     [
-        ({}, (), (4, 5, 6, 7)),
+        ({}, (4, 5, 6, 7), ()),
         ({"dp": 16}, (4, 5, 6, 7), ()),
         ({"dp": 4}, (), (4, 5, 6, 7)),
         ({"dp": 4, "pp": 4}, (), ()),
     ],
-    ids=["may be a stage", "all do the same", "a part of the layout", "a stage"],
+    ids=["of an unknown layout", "all do the same", "a part of the layout", "a stage"],
 )
 def test_all_ranks_of_one_host(topology: dict[str, int], ranks: tuple[int, ...], suspects: tuple[int, ...]) -> None:
     job = Timed(16).by(lambda rank, step, phase: 30 if phase == "data" and rank // 4 == 1 else 1)
@@ -134,6 +134,23 @@ def test_all_ranks_of_one_host(topology: dict[str, int], ranks: tuple[int, ...],
     whole = replace(case(timings=rows, expected=16), topology=topology)
     found, _ = detect(whole, ALL)
     assert [(one.ranks, one.suspect_ranks) for one in found] == ([(ranks, suspects)] if ranks or suspects else [])
+
+
+@pytest.mark.parametrize(
+    ("phase", "slow", "ranks"),
+    [
+        ("data", range(4, 8), (4, 5, 6, 7)),
+        ("forward", range(4, 8), ()),
+        ("data", range(12, 16), ()),
+        ("data", range(4, 12), ()),
+    ],
+    ids=["its host", "a stage has other work", "the last stage reads labels", "two hosts"],
+)
+def test_a_host_in_the_middle_that_keeps_its_devices_waiting(phase: str, slow: range, ranks: tuple[int, ...]) -> None:
+    job = Timed(16).by(lambda rank, step, at: 30 if at == phase and rank in slow else 1)
+    rows = [row | {"host": f"n{row['rank'] // 4}"} for row in job.rows()]
+    found = verdict(case(timings=rows, expected=16))
+    assert (found.ranks, found.status == "hypothesis" or not ranks) == (ranks, True)
 
 
 def test_slow_pairs_at_equal_distances_have_a_task_of_their_own() -> None:

@@ -72,6 +72,9 @@ def verdict(folder: Path, last: str, files: dict[str, str], said: str = "") -> V
         ),
         pytest.param({}, "[rank3]: RuntimeError: simulated", id="a rank that has a log of its own"),
         pytest.param({}, "[rank1] INFO train: loss inf? no, it is 2.9", id="a question"),
+        pytest.param(
+            {"panel.csv": "site,rank,metric,alert\nnorth,2,loss,rank 2 loss is nan\n"}, "", id="a table of another site"
+        ),
     ],
 )
 def test_a_job_that_ended_well_stays_well(tmp_path: Path, files: dict[str, str], said: str) -> None:
@@ -104,6 +107,21 @@ def test_a_job_that_ended_well_stays_well(tmp_path: Path, files: dict[str, str],
 def test_who_timed_out_with_all_others_was_there(tmp_path: Path, files: dict[str, str]) -> None:
     found = verdict(tmp_path, TIMEOUT, files)
     assert (found.kind, found.ranks) == ("hang", [])
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        pytest.param(ENDED, "Loss is nan, stopping training", id="a rank's own log"),
+        pytest.param(
+            "2026-11-20 03:13:10.000 [rank{0}] INFO train: step 1203 loss nan\n" + ENDED, "", id="its last loss"
+        ),
+        pytest.param("", "", id="nobody says that it ended well"),
+    ],
+)
+def test_a_bad_loss_that_the_job_does_not_deny_stands(tmp_path: Path, last: str, said: str) -> None:
+    found = verdict(tmp_path, last, {"notes.csv": "rank,alert\n2,Loss is nan\n"}, said)
+    assert (found.kind, found.ranks) == ("numerics", [])
 
 
 def test_a_page_is_listed_as_unread(tmp_path: Path) -> None:

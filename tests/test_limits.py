@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import parsers
 from forensics.cli import cli
 from forensics.views import coverage
-from parsers import archives, limits, scan, zstd_blocks
+from parsers import archives, limits, scan, windows, zstd_blocks
 from parsers.limits import Limits
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
@@ -130,7 +130,7 @@ def test_tables_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_member_has_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "WINDOW", 900)
+    monkeypatch.setattr(windows, "WINDOW", 900)
     found = scan.scan(io.BytesIO(LINE * 1000), (NEEDLE,), until=0.0)
     assert found.lines == 100
     assert [row["reason"] for row in found.unread] == [

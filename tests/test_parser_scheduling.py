@@ -228,6 +228,9 @@ def test_kubernetes() -> None:
         ("scheduler", "NodeNotReady", "fatal", "gpu-017", 4),
     ]
     assert events["time_ns"].null_count() == 3  # ages
+    bare = KUBECTL.strip().split("\n", 1)[1]
+    assert kubernetes.PARSER.accepts("x", bare.encode()) and kubernetes.PARSER.parse(source(bare))["events"].height == 3
+    assert not kubernetes.PARSER.accepts("x", b"train.py: a Warning was raised\n" + bare.encode())  # a log
     moments = kubernetes.PARSER.parse(source(KUBECTL.replace("5m ", "2026-03-01T10:11:12Z ")))["events"]
     assert moments.select("time_ns", "time_basis").row(0) == (1772359872 * 10**9, "utc")
     item = {"type": "Warning", "reason": "OOMKilling", "message": "m", "involvedObject": {"kind": "Node", "name": "n1"}}

@@ -131,7 +131,7 @@ def test_a_dicts_step_is_that_of_the_bar_which_keeps_step_with_the_epochs(
                      [{"step": 794, "loss": 3.09, "elapsed_ms": 41360.0, "samples": 1_630_000, "framework": "nemo"}],
                      id="nemo"),
         pytest.param("Epoch 3: 100%|██████| 40/40 [00:10<00:00,  4.00it/s, v_num=2, train_loss_step=nan]",
-                     [{"step": 40, "loss": math.nan, "elapsed_ms": 250.0, "framework": "lightning"}], id="lightning"),
+                     [{"step": 40, "loss": math.nan, "elapsed_ms": 250.0, "framework": "tqdm"}], id="lightning"),
         pytest.param("Validation: 10%|█ | 4/40 [00:10<00:00,  4.00it/s, loss=2.0]",
                      [{"step": 4, "phase": "eval"}], id="validation"),
         pytest.param("9%|█ | 4/40 [00:10<00:00, 4.00it/s, loss=2.0]\n9%|█ | 4/40 [00:10<00:00, 4.00it/s, loss=2.0]",

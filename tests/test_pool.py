@@ -1,4 +1,4 @@
-"""Several processes give what one gives; one that dies costs nothing; nobody outlives the reading."""
+"""Several processes or threads give what one gives; one that dies costs nothing; nobody outlives the reading."""
 
 import multiprocessing
 import os
@@ -7,14 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
+from math import inf
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from typing import BinaryIO
 
 import polars as pl
 import pytest
 
 import parsers
-from parsers import pool, sharing
+from parsers import ledger, pool, sharing, threads
 from parsers.parser import Source
 from parsers.tables import Tables, table
 
@@ -40,6 +44,72 @@ def test_the_same_tables_as_in_one_process(tmp_path: Path) -> None:
         assert frame.equals(several.tables[name]), name
 
 
+def test_the_same_tables_as_in_one_thread(tmp_path: Path) -> None:
+    one = parsers.read(bundle(tmp_path))
+    several = parsers.read(str(tmp_path), map=lambda work, units: threads.in_threads(work, units, 2))
+    for name, frame in one.tables.items():
+        assert frame.equals(several.tables[name]), name
+
+
+def test_an_error_in_a_thread_is_one_of_the_reading() -> None:
+    def work(unit: threads.Unit) -> Tables:
+        raise MemoryError(unit[0].path)
+
+    with pytest.raises(MemoryError, match="f0"):
+        list(threads.in_threads(work, [(Source(f"f{number}", 1, open),) for number in range(3)], 2))  # type: ignore[arg-type]
+
+
+def test_whoever_stops_asking_leaves_no_thread() -> None:
+    began, may_go_on, opened = threading.Event(), threading.Event(), list[str]()
+
+    def work(unit: threads.Unit) -> Tables:
+        for source in unit:
+            source.open()
+        return {}
+
+    def opener(name: str) -> BinaryIO:
+        opened.append(name)
+        began.set()
+        may_go_on.wait(30)
+        return BytesIO()
+
+    units = [
+        (),
+        tuple(Source(name, 1, partial(opener, name)) for name in "ab"),
+        (Source("c", 1, partial(opener, "c")),),
+    ]
+    before = threading.active_count()
+    results = threads.in_threads(work, units, 2)
+    assert next(results) == {} and began.wait(30)
+    results.close()  # type: ignore[attr-defined]
+    may_go_on.set()
+    while threading.active_count() > before:
+        time.sleep(0.01)
+    assert "b" not in opened
+
+
+@pytest.mark.parametrize(("cores", "given"), [(1, ["a", "bcdefg"]), (2, ["a", "bcd", "efg"])])
+def test_the_rest_of_plain_logs_is_read_in_few_large_units(
+    monkeypatch: pytest.MonkeyPatch, cores: int, given: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def work(unit: threads.Unit) -> Tables:
+        asked.append("".join(source.path for source in unit))
+        return {}
+
+    monkeypatch.setattr(sharing, "_cores", lambda: cores)
+    assert list(sharing.by_size(work, [(Source(name, 1, open),) for name in "abcdefg"])) == [{}] * 7  # type: ignore[arg-type]
+    assert sorted(asked) == given
+
+
+def test_of_a_large_bundle_a_sample_is_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "UNIT_BYTES", (8, 100))
+    sources = [Source(name, 2, open) for name in "abcdefghijklmnopqr"]  # type: ignore[arg-type]
+    units = ["".join(source.path for source in unit) for unit in ledger._units(sources)]
+    assert units == ["afkp", "bcde", "ghij", "lmno", "qr"]
+
+
 def dies_elsewhere(unit: tuple[Source, ...]) -> Tables:
     if multiprocessing.parent_process() is not None:
         os._exit(9)
@@ -53,7 +123,7 @@ def test_the_unit_of_a_process_that_died_is_read_by_the_parent() -> None:
 
 
 def test_whoever_stops_asking_leaves_no_process(tmp_path: Path) -> None:
-    def stop(work: sharing.Work, units: list[sharing.Unit]) -> object:
+    def stop(work: threads.Work, units: list[threads.Unit]) -> object:
         results = pool.in_processes(work, units, 2)
         yield next(results)
         raise KeyboardInterrupt
@@ -121,14 +191,15 @@ def test_others_are_called_where_the_rest_would_take_long(
 ) -> None:
     clock, given = [0.0], []
 
-    def work(_: sharing.Unit) -> Tables:
+    def work(_: threads.Unit) -> Tables:
         clock[0] += seconds
         return {}
 
-    def in_processes(work: sharing.Work, units: list[sharing.Unit], _: int) -> Iterator[Tables]:
+    def in_processes(work: threads.Work, units: list[threads.Unit], _: int) -> Iterator[Tables]:
         given.extend(units)
         return map(work, units)
 
+    monkeypatch.setattr(sharing, "SPARSE", inf)
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
     monkeypatch.setattr(pool, "in_processes", in_processes)
     units = [(Source(f"f{at}", sharing.LEAST_BYTES, open),) for at in range(4)]  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ import io
 import random
 import re
 import time
+from array import array
 from collections.abc import Callable
 from functools import partial
 
@@ -12,17 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import beyond, gathered, newlines, windows
 from parsers import candidates as gathering
-from parsers import gathered, newlines
 from parsers import scan as scanning
 from parsers.anchors import ENGINES, TOGETHER, finder
 from parsers.candidates import Candidates
+from parsers.encodings import in_utf8, is_text
 from parsers.gathered import Scanned
 from parsers.newlines import SHORT, Newlines
 from parsers.parser import LineParser, Source
 from parsers.prefixes import Habits
-from parsers.scan import is_text, scan, templates
+from parsers.scan import scan
 from parsers.tables import Tables
+from parsers.unknown import templates
 
 
 def _parser(*anchors: bytes, after: int = 0) -> LineParser:
@@ -54,14 +57,48 @@ def _listed(scanned: Scanned) -> list[list[tuple[int, bytes, bool]]]:
         pytest.param(b"1%\r2% key\r3%\nkey\n", [(1, b"2% key", True), (2, b"key", True)], id="progress bar"),
         pytest.param(b"key key\n", [(1, b"key key", True)], id="twice in a line"),
         pytest.param(b"\xff key \xfe\n", [(1, b"\xff key \xfe", True)], id="not UTF-8"),
-        pytest.param("\ufeffa\nkey é\n".encode("utf-16-le"), [(2, "key é".encode(), True)], id="UTF-16 LE"),
-        pytest.param("\ufeffa\nkey\n".encode("utf-16-be"), [(2, b"key", True)], id="UTF-16 BE"),
         pytest.param(b"\x00" * 9000 + b"a\nkey\n", [(2, b"key", True)], id="hole before the text"),
     ],
 )
 def test_candidates(data: bytes, expected: list[tuple[int, bytes, bool]]) -> None:
     assert is_text(data[:65536])
     assert _lines(data, _parser(b"key")) == [expected]
+
+
+WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize("text", ["a\r\nkey 数 é\r\n", "数数数: 训练已经开始\nkey\n" * 40_000], ids=["short", "long"])
+def test_wide_text_is_read_as_utf_8(text: str, mark: str, encoding: str) -> None:
+    data = (mark + text).encode(encoding)
+    opener, head = in_utf8(lambda: io.BytesIO(data), data[:8192])
+    with opener() as stream:
+        assert stream.read() == text.encode()
+    assert is_text(head) and text.encode().startswith(head)
+
+
+def test_a_wide_text_that_is_cut_in_a_letter_says_so() -> None:
+    data = "line of text\nkey".encode("utf-16-be")[:-1]
+    with in_utf8(lambda: io.BytesIO(data), data)[0]() as stream:
+        assert stream.read() == "line of text\nke\ufffd".encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(array("h", range(4000)).tobytes(), id="small numbers"),
+        pytest.param(array("h", [1, 7, 2, 9] * 999).tobytes(), id="labels"),
+        pytest.param(array("i", range(300)).tobytes(), id="numbers of four bytes"),
+        pytest.param(bytes(8192), id="a hole"),
+        pytest.param(bytes(8192) + b"text\n", id="a hole before text"),
+        pytest.param(b"plain text\n" * 9, id="UTF-8"),
+        pytest.param(b"plain text\n" + bytes(4096), id="a hole behind text"),
+    ],
+)
+def test_nothing_else_is_wide_text(data: bytes) -> None:
+    assert in_utf8(lambda: io.BytesIO(data), data)[1] is data
 
 
 @pytest.mark.parametrize("piece", [b"key other ", b"key \r", b"key\n"], ids=["one line", "carriage returns", "lines"])
@@ -120,7 +157,7 @@ def test_windows_change_nothing(parts: list[bytes], window: int) -> None:
     parsers = (_parser(b"key"), _parser(b"other", after=3))
     whole = scan(io.BytesIO(data), parsers)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "WINDOW", window)
+        patch.setattr(windows, "WINDOW", window)
         pieces = scan(io.BytesIO(data), parsers)
     if all(len(line) < window for line in data.split(b"\n")):
         assert _listed(pieces) == _listed(whole)
@@ -136,7 +173,7 @@ def test_a_line_that_is_too_long_is_cut_and_listed(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_line_longer_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanning, "WINDOW", 1000)
+    monkeypatch.setattr(windows, "WINDOW", 1000)
     monkeypatch.setattr(scanning, "LINE_BYTES", 100)
     scanned = scan(io.BytesIO(b"x" * 5000 + b"key" + b"y" * 3000 + b"\nkey\n"), (_parser(b"key"),))
     assert _listed(scanned) == [[(2, b"key", True)]]
@@ -155,13 +192,62 @@ def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch:
 @pytest.mark.parametrize("window", [300, 600, 10**6])
 def test_lines_of_spent_anchors_are_the_last_wherever_windows_end(monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
-    monkeypatch.setattr(scanning, "WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     data = b"dense\n" * 60 + b"other dense\n" * 20 + b"dense\n" * 20
     scanned = scan(io.BytesIO(data), (_parser(b"dense"), _parser(b"other"), _parser(b"dense", b"other")))
     dense, other, both = [[line for line, _, _ in one] for one in _listed(scanned)]
     assert dense == [*range(1, 6), *range(96, 101)]
     assert other == [*range(61, 66), *range(76, 81)]
     assert both == [*range(1, 6), *range(61, 66), *range(96, 101)]
+
+
+_AROUND = (
+    LineParser("plain", (b"dense", b"rare"), lambda _: {}),
+    LineParser("after", (b"dense", b"other"), lambda _: {}, after=3),
+    LineParser("both", (b"other",), lambda _: {}, after=2, before=True, follows=re.compile(rb"\A\s*\Z|x")),
+    LineParser(
+        "leads", (b"dense",), lambda _: {}, after=4, leads=re.compile(rb"d|\Axdense"), follows=re.compile(rb"x")
+    ),
+)
+_MIXED = [
+    b"dense",
+    b"dense",
+    b"dense",
+    b"xdense other",
+    b"other",
+    b"",
+    b"x",
+    b"foreign",
+    b"\xff\xfe other",
+    b"dense\r",
+    b"d" * 40,
+]
+
+
+def _random_log(seed: int) -> bytes:
+    own = random.Random(seed)
+    kinds = own.sample(_MIXED, own.randint(1, len(_MIXED)))
+    lines = [b"rare" if own.random() < 0.003 else own.choice(kinds) for _ in range(own.choice([100, 400, 900]))]
+    return b"\n".join(lines) + own.choice([b"", b"\n", b"\n\n"])
+
+
+@pytest.mark.parametrize("text", [1 << 20, 300])
+@pytest.mark.parametrize("window", [300, 500, 2000])
+def test_windows_in_which_all_is_late_are_put_off_and_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch, window: int, text: int
+) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    monkeypatch.setattr(gathered, "KEPT_TEXT", text)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    for seed in range(40):
+        data, told = _random_log(seed), []
+        for most in (-1, beyond.MOST):
+            monkeypatch.setattr(beyond, "MOST", most)
+            scanned = scan(io.BytesIO(data), _AROUND)
+            told.append((_listed(scanned), scanned.unread, scanned.lines, scanned.sample, scanned.last))
+            offsets = {row: data.count(b"\n", 0, offset) + 1 for row, offset in enumerate(scanned.found.offsets)}
+            assert all(scanned.found.lines[row] == line for row, line in offsets.items())
+        assert told[0] == told[1], seed
 
 
 @pytest.mark.parametrize(
@@ -230,7 +316,7 @@ def test_pieces_of_a_kubernetes_line_are_one_line(data: str, expected: list[tupl
 FOLLOWING = LineParser("q", (b"key",), lambda _: {}, after=2, follows=re.compile(rb"a|\d+b"))
 
 
-@given(st.lists(st.sampled_from([b"key", b"a", b"7", b"b", b"other", b"\n", b"\n", b"\r\n"]), max_size=60))
+@given(st.lists(st.sampled_from([b"key", b"a", b"7", b"b", b"other", b"\n", b"\n", b"\r\n", b"\r"]), max_size=60))
 def test_lines_looked_at_together_or_one_by_one(parts: list[bytes]) -> None:
     parsers = (_parser(b"key"), _parser(b"other", after=3), FOLLOWING)
     together = scan(io.BytesIO(b"".join(parts)), parsers)
@@ -285,7 +371,7 @@ def test_the_lines_that_hold_places(monkeypatch: pytest.MonkeyPatch, few: int) -
 
 def test_lines_that_nobody_gets_any_more_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
-    monkeypatch.setattr(scanning, "WINDOW", 300)
+    monkeypatch.setattr(windows, "WINDOW", 300)
     parsers = (_parser(b"dense", b"rare"), _parser(b"rare", after=1))
     scanned = scan(io.BytesIO(b"dense\n" * 90 + b"rare\nx\n" + b"dense\n" * 90), parsers)
     first, second = _listed(scanned)

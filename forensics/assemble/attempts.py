@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from forensics.assemble.bar_counts import without_bar_counts
 from forensics.assemble.foreign_dumps import without_foreign_dumps
 from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
@@ -62,9 +63,9 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
-    """Evidence tables → attempts, after the names of files told whose host they are from, each without flight records of
-    another launch (foreign_dumps.py)."""
-    found = _told_apart(with_hosts_of_paths(tables))
+    """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
+    (bar_counts.py), each without flight records of another launch (foreign_dumps.py)."""
+    found = _told_apart(without_bar_counts(with_hosts_of_paths(tables)))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
     left_out = tuple(dict.fromkeys(said for _, told in own.values() for said in told))
     return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)

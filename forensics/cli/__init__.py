@@ -13,6 +13,10 @@ from typing import NoReturn
 
 import click
 
+# Memory that tables gave back goes back to the system soon: held for half a second, as polars has it, the peak is higher;
+# given back at once, a third of the processor's time may go into getting it again. polars reads it when it is first imported.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:25,muzzy_decay_ms:0")
+
 from forensics import __version__
 from forensics.cli.reading import BUNDLE_HELP
 from reports import outputs
@@ -32,7 +36,6 @@ _TASKS: Mapping[str, Mapping[str, str]] = {
     },
     "Hand on": {"redact": "redaction", "schema": "analysis"},
 }
-_QUESTIONS = ("show", "stacks", "events")
 _HOMES = {name: home for homes in _TASKS.values() for name, home in homes.items()}
 
 
@@ -67,13 +70,8 @@ class _Grouped(click.Group):
 @click.version_option(__version__, "-V", "--version", prog_name="forensics")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no list of files written.")
 @click.option("-v", "--verbose", is_flag=True, help="A traceback with every internal error.")
-@click.pass_context
-def cli(context: click.Context, quiet: bool, verbose: bool) -> None:
+def cli(quiet: bool, verbose: bool) -> None:
     """Offline postmortem of hangs and NaNs of large training jobs: which rank, which operation, and the proof."""
-    # Memory that tables gave back goes back to the system at once: a fifth less at the peak, for no time that can be measured.
-    # Of a question, most of which is to kept tables, that is a twentieth. polars reads it when it is first imported.
-    decay = 1000 if context.invoked_subcommand in _QUESTIONS else 0
-    os.environ.setdefault("_RJEM_MALLOC_CONF", f"dirty_decay_ms:{decay},muzzy_decay_ms:0")
 
 
 def main() -> NoReturn:

@@ -5,6 +5,8 @@ test or a drill in another rank's log, a report about another job. Marked as err
   init lines, layouts, addresses) is of that rank, and the other has a log of its own, or is none of the job.
 - An exit that is told without a time, where every rank of the job says that it ended well, and a launcher of its workers.
 - An assertion about ranks that all say that they ended well: it would have ended them.
+- A bad loss that a file tells without a time and of no rank, in which no process of the job speaks (an export of a dashboard),
+  where every rank says that it ended well and the last loss of each that prints any is finite: it would have stopped the job.
 """
 
 from collections.abc import Mapping
@@ -28,6 +30,7 @@ def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen:
     found = [_in_anothers_log(events, tables, job)]
     if ended:
         found += [_told_of_the_well(events, ended, job | seen), _asserted_of_the_well(events, ended)]
+        found.append(_bad_loss_of_nobody(events, tables, job | seen <= ended))
     return events["_event"].is_in(pl.concat(found).implode()).alias("hearsay")
 
 
@@ -69,3 +72,14 @@ def _asserted_of_the_well(events: pl.DataFrame, ended: frozenset[int]) -> pl.Ser
     named = events.filter((pl.col("kind") == "nan_assert") & (pl.col("names_ranks").list.len() > 0))
     inside = pl.col("names_ranks").list.eval(pl.element().is_in(sorted(ended))).list.all()
     return named.filter(inside)["_event"]
+
+
+def _bad_loss_of_nobody(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], all_ended: bool) -> pl.Series:
+    told = events.filter((pl.col("kind") == "bad_loss") & pl.all_horizontal(pl.col("time_ns", "rank").is_null()))
+    steps = tables["steps"].filter(pl.col("loss").is_not_null()).sort("file", "line")
+    last = steps.group_by("file").agg(pl.col("loss").last().is_finite())
+    if not all_ended or not told.height or not last.height or not last["loss"].all():
+        return told["_event"].clear()
+    ends = events.filter(pl.col("kind") == "job_end")
+    speaks = pl.concat([frame["file"].cast(pl.String) for frame in (tables["steps"], tables["ranks"], ends)]).unique()
+    return told.filter(~pl.col("file").cast(pl.String).is_in(speaks.implode()))["_event"]

@@ -129,10 +129,13 @@ def _steps_after_dumps(tables: Mapping[TableName, pl.DataFrame], opened: pl.Data
 
     Its own record ends with the others' ones, within a step: so the steps came after the dumps, and by a clock that agrees with
     theirs. No open operation may be older than a step: then the dumps themselves show what does not go on."""
-    stamps = [pl.col(f"time_{what}_ns") for what in ("created", "started", "completed")]
-    newest = tables["operations"].group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest")).drop_nulls()
     done = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot"))
     done = done.drop_nulls(["rank", "step", "time_ns"]).sort("file", "rank", "time_ns", "line")
+    if not done.height:
+        return []
+    stamps = [pl.col(f"time_{what}_ns") for what in ("created", "started", "completed")]
+    recorded = tables["operations"].lazy().group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest"))
+    newest = recorded.drop_nulls().collect(engine="streaming")
     done = done.with_columns(pl.col("time_ns").diff().over("file", "rank").alias("took")).join(newest, on="rank")
     created = opened["time_created_ns"]
     if not done.height or created.null_count():

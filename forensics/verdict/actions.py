@@ -37,8 +37,7 @@ class Known(NamedTuple):
     hosts: int = 0  # of the job, 0 where unknown
     shared: Shared | None = None  # the place that several hosts in question have in common
     seen_twice: frozenset[int] = frozenset()  # whose stacks were taken at two moments
-    gone: frozenset[int] = frozenset()  # processes that have ended, of whatever
-    is_over: bool = False  # the launcher or the scheduler says that the job ended
+    gone: frozenset[int] = frozenset()  # whose processes are known to have ended, of whatever
 
 
 NOTHING = Known()
@@ -155,7 +154,8 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
 def _stacks(finding: Finding, known: Known) -> list[Action]:
     if finding.cause not in _WAITS or finding.code is not None or finding.detector == "health":
         return []
-    if known.is_over:  # no process is left to look at
+    asked = finding.subjects or {place.rank for place in known.places}
+    if asked and known.gone >= asked:  # no process is left to look at
         who = sorted(finding.subjects - known.dead - known.seen_twice)
         next_time = words.STACK_NEXT_TIME(who=ranks_text(who)) if finding.is_named and who else None
         return [Action(kind="collect_more", target=next_time, command=None, reason="")] if next_time else []

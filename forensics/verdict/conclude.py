@@ -37,6 +37,7 @@ from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
 from forensics.verdict.complaints import complaints, hints
+from forensics.verdict.gone import gone
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
@@ -44,10 +45,9 @@ from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
-from forensics.verdict.symptoms import SHOWN, STOPS, Symptom, counted
+from forensics.verdict.symptoms import SHOWN, Symptom, counted
 from forensics.words import verdict as words
 
-_ALIVE = ("gave_up", "followed")  # for all that is known of the process
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 
 
@@ -202,17 +202,8 @@ def _known(case: Case, verdict: Verdict) -> Known:
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
         places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts),
-        frozenset(twice.to_list()), frozenset(rank for rank, end in case.ends.items() if end.how not in _ALIVE), _is_over(case),
+        frozenset(twice.to_list()), gone(case),
     )  # fmt: skip
-
-
-def _is_over(case: Case) -> bool:
-    """Did a launcher see a process of the job end, or stop it, or the scheduler? Then it takes down the others."""
-    stopped = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS)
-    ended = pl.col("kind").is_in(["exit", "first_failure", "closing_signal"]) & (
-        pl.col("severity") != "info"
-    ).fill_null(True)
-    return case.events.filter(stopped | ended).height > 0
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -40,7 +40,7 @@ def _grouped(case: Case, world: int) -> list[MeshAxis]:
     if not case.states.groups.height:
         return []
     groups = case.states.groups.filter(pl.col("whole") & pl.col("desc").is_not_null())
-    calls = dict(case.states.entries.group_by("gid").len().iter_rows())
+    calls = dict(case.states.entries["gid"].value_counts().iter_rows())
     families = []
     for (desc,), rows in groups.sort("gid").group_by("desc", maintain_order=True):
         axis = _axis(_called(str(desc)), [tuple(members) for members in rows["members"].to_list()], world)

@@ -87,6 +87,14 @@ WAY_TO = Form("the way to {host}", "到 {host} 的通路")
 LINK_BETWEEN = Form("the link between {one} and {other}", "{one} 与 {other} 之间的链路")
 RAIL = Form("rail {rail} of many hosts, which share its switch", "多个节点的 rail {rail}，它们共用该 rail 的交换机")
 MANY_PAIRS = Said("many pairs of hosts, with no host in common", "多对节点，没有共同的节点")
+PORTS_OF = Form(
+    "ports of {number} hosts went down: {hosts}; one of them is an end of every report",
+    "{number} 个节点的端口断开：{hosts}；每条报告的一端都在其中",
+)
+PORTS_AT = Form(
+    "{place}: ports of {number} hosts there, of {there}, went down: {hosts}; one of them is an end of every report",
+    "{place}：该处 {there} 个节点中有 {number} 个的端口断开：{hosts}；每条报告的一端都在其中",
+)
 CLOSED = Said(
     "connections were closed by the other end; nothing tells whether its process died or the network broke",
     "连接被对端关闭；无法得知是对端进程退出还是网络中断",

@@ -15,6 +15,8 @@ import polars as pl
 
 from parsers.comm.nccl_records import records
 from parsers.dense import Decorate, Dense
+from parsers.lent import places
+from parsers.stretch import Cuts
 from parsers.tables import conform
 
 COLLECTIVE = (
@@ -84,82 +86,97 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-_BUFFERS = r"^[0-9a-f]{1,15} sendbuff [!-~]+ recvbuff [!-~]+$"
+_OPENING = ": opCount "  # ends what stands before a call's number
+_NUMBER = r"^[0-9a-f]{1,15}$"
+_POINTER = r"^ [!-~]+$"
 _END = (
-    r"^(?P<elements>\d{1,18}) datatype (?P<dtype>\d{1,3}) op \d{1,12} root (?P<root>-?\d{1,9}) "
-    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=\d{1,9}$"
+    r"^ count (?P<elements>[0-9]{1,18}) datatype (?P<dtype>[0-9]{1,3}) op [0-9]{1,12} root (?P<root>-?[0-9]{1,9}) "
+    r"comm (?P<comm>0x[0-9a-f]+|\(nil\)) \[nranks=[0-9]{1,9}\] stream $"
 )
-_STREAM = r"^(?:0x[0-9a-f]+|\(nil\))(?: task \d+ globalrank \d+)?\r?$"
+_STREAM = r"^(?:0x[0-9a-f]+|\(nil\))(?: task [0-9]+ globalrank [0-9]+)?\r?\n$"
 
 
 class DenseCollectives:
     """Reads windows of such lines, as dense.DenseLines says.
 
-    A line is cut in four: `<prefix> <op>`: opCount `<hex> sendbuff <p> recvbuff <p>` count `<n> …`] stream `<p>`. The
-    first and the third part repeat: each becomes a category, and is read once. Only whole lines that hold one record are
-    taken.
+    A line is cut at its spaces: `<prefix> <op>: opCount `, `<hex>`, ` sendbuff`, ` <p>`, ` recvbuff`, ` <p>`, ` count <n> …
+    stream `, `<p>`. The first and the last part but one repeat: each has a number, and is read once. Only whole lines that
+    hold one record are taken.
     """
 
     def __init__(self, decorate: Decorate) -> None:
         self._heads = _Parts(partial(_read_heads, decorate=decorate), "kind")
         self._ends = _Parts(_read_ends, "pointer")
 
-    def read(self, window: pl.DataFrame) -> pl.DataFrame:
-        """Columns line and text → columns line, seq, head, end of the lines that are taken; the last two are categories."""
-        halves = pl.col("text").str.splitn(": opCount ", 2).struct.rename_fields(["head", "rest"])
-        parts = pl.col("rest").str.splitn(" count ", 2).struct.rename_fields(["buffers", "end"])
-        thirds = pl.col("end").str.splitn("] stream ", 2).struct.rename_fields(["end", "stream"])
-        cut = window.select("line", halves).unnest("text").with_columns(parts).unnest("rest")
-        cut = cut.with_columns(thirds).unnest("end")
-        formed = pl.col("buffers").str.contains(_BUFFERS) & pl.col("stream").str.contains(_STREAM)
-        number = pl.col("buffers").str.splitn(" ", 2).struct.field("field_0")
-        read = cut.select(
-            "line",
-            number.str.to_integer(base=16, strict=False).alias("seq"),
-            pl.when(formed).then("head").cast(pl.Categorical).alias("head"),
-            pl.when(formed).then("end").cast(pl.Categorical).alias("end"),
-        )
-        heads, ends = self._heads.with_those(read["head"]), self._ends.with_those(read["end"])
-        known = read.join(heads, on="head", how="semi", maintain_order="left")
-        return known.join(ends, on="end", how="semi", maintain_order="left")
+    def cuts(self, line: str) -> Cuts | None:
+        """Where lines like this one are cut; None: it is no call, or one of another form."""
+        words = line.split(" ")
+        at = words.index("opCount") if "opCount" in words else len(words)
+        if words[at + 2 : at + 7 : 2] != ["sendbuff", "recvbuff", "count"] or "stream" not in words[at:-1]:
+            return None
+        stream = words.index("stream", at)
+        return ((at + 1, True), *((at + word, False) for word in range(2, 7)), (stream + 1, True))
 
-    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> pl.DataFrame:
-        """Narrow rows → columns of `operations`."""
-        whole = kept.join(self._heads.read, on="head", how="left", maintain_order="left")
-        whole = whole.join(self._ends.read, on="end", how="left", maintain_order="left")
-        return whole.select(
+    def read(self, parts: list[pl.Series], is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
+        """The parts of lines → which are taken, and their columns seq, head, end; the last two are numbers of texts."""
+        head, number, sendbuff, sent, recvbuff, received, end, stream = map(pl.col, (part.name for part in parts))
+        formed = (sendbuff == " sendbuff") & (recvbuff == " recvbuff")
+        formed &= number.str.contains(_NUMBER) & stream.str.contains(_STREAM)
+        for pointer in (sent, received):
+            formed &= pointer.str.len_bytes() > 1 if is_plain else pointer.str.contains(_POINTER)
+        cut = pl.DataFrame(parts)
+        taken = cut.select(formed.alias("taken"))["taken"]
+        few = cut.select(
+            number.str.to_integer(base=16, strict=False).alias("seq"), head.alias("head"), end.alias("end")
+        )
+        few = few if taken.all() else few.filter(taken)
+        heads, is_head = self._heads.numbers(few["head"])
+        ends, is_end = self._ends.numbers(few["end"])
+        rows = few.select("seq", heads.alias("head"), ends.alias("end"))
+        if is_head.all() and is_end.all():
+            return taken, rows
+        return taken.scatter(places(taken), is_head & is_end), rows.filter(is_head & is_end)
+
+    def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
+        """Narrow rows → the different rows of `operations` that they are, line and seq aside, and which each one is."""
+        count = self._ends.read.height
+        pairs = kept["head"].cast(pl.UInt64) * count + kept["end"]
+        different = pairs.unique().sort()
+        of_head, of_end = self._heads.read[different // count], self._ends.read[different % count]
+        whole = pl.concat([of_head, of_end], how="horizontal").select(
             "host", "pid", "thread", "backend", "kind", "is_p2p", "time_created_ns", "input_sizes", "input_dtypes",
-            "seq", "line",
             rank=pl.coalesce("rank", "task") if tasks_are_ranks else "rank",
             peer=pl.when("is_p2p").then("end_root"),
             root=pl.when("is_rooted").then("end_root"),
             comm=pl.col("process") + pl.col("pointer"),
             state=pl.lit("scheduled"),
         )  # fmt: skip
+        return whole, different.search_sorted(pairs)
 
 
 class _Parts:
-    """The different texts of a part of lines in one file, each read once."""
+    """The different texts of a part of lines in one file, each numbered and read once."""
 
     def __init__(self, understand: Callable[[pl.Series], pl.DataFrame], needed: str) -> None:
         self._understand, self._needed = understand, needed
-        self._seen: set[str | None] = {None}
-        self.read = pl.DataFrame()  # the texts that say what is needed, as categories, each with all that it says
+        self._kind = pl.Categorical(pl.Categories.random())  # of this file alone, so that numbers begin at 0
+        self.read = pl.DataFrame()  # what each text says, in the order of their numbers
 
-    def with_those(self, parts: pl.Series) -> pl.DataFrame:
-        """All that is known when the texts of `parts` are."""
-        new = [text for text in parts.unique().to_list() if text not in self._seen]
-        if new or not self.read.columns:
-            self._seen.update(new)
-            texts = pl.Series(parts.name, new, dtype=pl.String)
-            made = self._understand(texts).insert_column(0, texts.cast(parts.dtype)).drop_nulls(self._needed)
-            self.read = pl.concat([self.read, made]) if self.read.columns else made
-        return self.read
+    def numbers(self, texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+        """The number of each text, and whether it says what is needed."""
+        named = texts.cast(self._kind)
+        numbers = named.to_physical()
+        known = self.read.height
+        new = named.filter(numbers >= known).unique()
+        if len(new) or not known:
+            made = self._understand(new.gather(new.to_physical().arg_sort()).cast(pl.String))
+            self.read = pl.concat([self.read, made]) if known else made
+        return numbers, self.read[self._needed].is_not_null().gather(numbers)
 
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
     """What the parts before the call say of who printed them, row by row; kind is null where that is not one record."""
-    known = records(decorate(heads))
+    known = records(decorate(heads.str.strip_suffix(_OPENING)))
     is_one = (pl.col("level") == "INFO") & ~pl.col("text").str.contains("\r") & (pl.len().over("line") == 1)
     op = pl.col("message")
     single = known.filter(is_one & op.str.contains(r"^[A-Za-z]\w*$")).select(

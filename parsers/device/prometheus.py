@@ -37,7 +37,7 @@ _ROWS = 5_000_000
 
 def accepts(_path: str, head: bytes) -> bool:
     """By a TYPE line followed by a sample of that name."""
-    return b"# TYPE " in head and _HEAD.search(head) is not None
+    return b"#" in head and b"# TYPE " in head and _HEAD.search(head) is not None
 
 
 def parse(source: Source) -> Tables:

@@ -6,7 +6,8 @@
       "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
 
 `code` is the reason; of `Scheduled` the node that a pod was given is in `detail`. Ages ("5m") are relative to a moment that the
-table does not tell, so such rows have no time; one that was asked for moments (`-o custom-columns`) has them.
+table does not tell, so such rows have no time; one that was asked for moments (`-o custom-columns`) has them. With
+`--no-headers` the table begins with its rows.
 
 Printed by: kubectl get events, with -o wide or -o json.
 Versions: events of core/v1 and of events.k8s.io/v1.
@@ -37,11 +38,12 @@ _BYTES = 256 << 20
 
 
 def accepts(_path: str, head: bytes) -> bool:
-    """By the table's header, or a JSON list whose items are events."""
-    if b"LAST SEEN" not in head[:16384] and b"involvedObject" not in head[:16384]:
+    """By the table's header, by the form of its first rows where it has none, or a JSON list whose items are events."""
+    if not any(word in head[:16384] for word in (b"LAST SEEN", b"involvedObject", b" Normal ", b" Warning ")):
         return False
     start = head[:16384].decode("utf-8", "replace")
-    if any(_HEADER.match(line) for line in start.splitlines()[:3]):
+    first = [line for line in start.splitlines()[:3] if line.strip()]
+    if any(map(_HEADER.match, first)) or (first and all(map(_ROW.match, first))):
         return True
     return start.lstrip()[:1] == "{" and "involvedObject" in start and '"reason"' in start
 

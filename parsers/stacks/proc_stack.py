@@ -40,7 +40,7 @@ _PATH_PID = regex(r"(?:^|[/_.-])(\d{2,10})(?:[/_.-](?:kernel|proc))?[/_.-]stack|
 def accepts(path: str, head: bytes) -> bool:
     """Mostly frames with brackets, no time stamps before them (the kernel's log has those)."""
     del path
-    if b"[<" not in head:
+    if b"<" not in head or b"[<" not in head:
         return False
     filled = [line for line in head.decode("utf-8", "replace").split("\n")[:400] if line.strip()]
     return 2 * sum(map(bool, map(_FRAME.match, filled))) > len(filled)

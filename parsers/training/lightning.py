@@ -3,7 +3,7 @@
     Epoch 0:   1%|     | 795/77225 [9:07:58<878:01:48, 41.36s/it, loss=3.1, reduced_train_loss=3.090, global_step=794.0]
     Epoch 3: 100%|██████| 40/40 [00:10<00:00,  4.00it/s, v_num=2, train_loss_step=nan, train_loss_epoch=2.1]
 
-Step = global_step where it is printed, else the bar's count, which begins anew with each epoch. A bar is drawn again
+Step = global_step where it is printed, else the bar's count (framework `tqdm`), which begins anew with each epoch. A bar is drawn again
 and again: of pieces with the same figures the first counts. elapsed_ms is tqdm's smoothed figure. Bars of validation,
 tests and predictions are phase `eval`.
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from parsers.parser import LineParser
 from parsers.tables import Tables, conform
-from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
+from parsers.training.progress import BAR, COUNT, NUMBER, number, rows, whole, with_reporter
 
 _BAR = rf"[0-9]{{1,3}}%\|[^|]{{0,200}}\|\s*{COUNT}/[0-9]{{1,15}} \[[^\]]{{0,60}}?(?:s/it|it/s|\?it/s), .{{0,2000}}?loss[A-Za-z0-9_]*="
 _LOSSES = ("reduced_train_loss", "train_loss_step", "train_loss", r"(?:train/)?loss")
@@ -28,14 +28,12 @@ def parse(lines: pl.DataFrame) -> Tables:
     text = pl.col("text")
     mine = known.filter(text.str.contains(_BAR))
     loss = pl.coalesce(number(rf"[ ,]{name}={NUMBER}") for name in _LOSSES)
-    counted = pl.coalesce(
-        number(rf"\bglobal_step={NUMBER}").cast(pl.Int64, strict=False),
-        whole(_BAR),
-    )
+    global_step = number(rf"\bglobal_step={NUMBER}").cast(pl.Int64, strict=False)
     per_step = number(r"[ ,]([0-9.]{1,20})s/it")
     per_second = number(r"[ ,]([0-9.]{1,20})it/s")
     framework = (
-        pl.when(text.str.contains("reduced_train_loss=")).then(pl.lit("nemo"))
+        pl.when(global_step.is_null()).then(pl.lit(BAR))
+        .when(text.str.contains("reduced_train_loss=")).then(pl.lit("nemo"))
         .when(text.str.contains("v_num=")).then(pl.lit("lightning"))
     )  # fmt: skip
     is_eval = text.str.contains(r"^\s*(?:Valid|Test|Predict|Sanity)")
@@ -43,7 +41,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         mine,
         framework,
         phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
-        step=counted,
+        step=pl.coalesce(global_step, whole(_BAR)),
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"[ ,]grad(?:ient)?_norm={NUMBER}"),

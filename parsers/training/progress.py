@@ -6,6 +6,7 @@ from parsers.stamps import EARLIEST_NS, LATEST_NS
 from parsers.tables import conform, empty
 
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
+BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar
 COUNT = r"([0-9]{1,15})"
 _INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]"
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"

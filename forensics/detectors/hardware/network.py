@@ -1,7 +1,8 @@
 """Did the network between hosts fail, and where?
 
 An adapter or port that reports itself is a witness of its own. A failed completion (retries exceeded) blames the peer or
-the way to it: the blame graph says host, link, rail or network. A connection that the peer closed is only an echo: the
+the way to it: the blame graph says host, link, rail or network; where ports of several hosts say so themselves and these are
+where all reports meet, all of them. A connection that the peer closed is only an echo: the
 other process died, or the network between broke, and nobody is named for it.
 """
 
@@ -11,8 +12,9 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
+from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
-from forensics.graph.hang.blame import UNKNOWN_HOST, Root, blames, find_root
+from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
@@ -41,9 +43,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = origins if origins.height else failed
     local = _local(case)
     if failed.height:
-        return (_fault(case, find_root(blames(case.tables, case.identity, case.job_hosts, first)), local, first),)
+        return (_fault(case, blames(case.tables, case.identity, case.job_hosts, first), local, first),)
     if [row for row in local if detail(row).get("library")]:
-        return (_fault(case, None, local, failed),)
+        return (_fault(case, (), local, failed),)
     closed = of_kinds(case.events, "peer_closed", "remote_error")
     if case.has_begun:
         refused = of_kinds(case.events, "connect_failed").filter(pl.col("names_hosts").list.len() > 0)
@@ -62,21 +64,27 @@ def _hosts(root: Root | None, own: Sequence[str]) -> tuple[str, ...]:
     """A port that reports itself is surer than what others say of the way to it."""
     if len(own) == 1 or (len(own) == 2 and root is not None and root.where == "link"):
         return tuple(own)
-    if root and root.where == "host" and root.hosts[0] != UNKNOWN_HOST:
+    if root and root.where == "host" and root.hosts[0] != UNKNOWN_HOST and (not own or root.hosts[0] in own):
         return (root.hosts[0],)
     return ()
 
 
-def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: pl.DataFrame) -> Finding:
+def _cut_off(root: Root | None, reports: Sequence[Blame], own: Sequence[str]) -> tuple[str, ...]:
+    """Several hosts whose own ports went down, if these together, and no single host, are where all reports meet: what they
+    share (a switch, its power) failed."""
+    is_one = root is None or root.where in ("link", "reporter") or (root.where == "host" and root.hosts[0] in own)
+    return tuple(own) if len(own) > 1 and not is_one and are_cut_off(own, reports) else ()
+
+
+def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: pl.DataFrame) -> Finding:
+    root = find_root(reports)
     own = _own_hosts(case, local)
-    hosts = _hosts(root, own)
-    ends = (
-        tuple(host for host in root.hosts if host != UNKNOWN_HOST)
-        if root and root.where in ("link", "reporter")
-        else ()
-    )
+    cut_off = _cut_off(root, reports, own)
+    hosts = cut_off or _hosts(root, own)
+    met = tuple(host for host in root.hosts if host != UNKNOWN_HOST) if root else ()
+    ends = met if root and root.where in ("link", "reporter") else ()
     if not ends and 1 < len(own) < len(case.job_hosts):
-        ends = tuple(own)
+        ends = tuple(sorted({*own, *met}))
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
     if failed.height:
@@ -85,7 +93,7 @@ def _fault(case: Case, root: Root | None, local: Sequence[Row], failed: pl.DataF
     if local:
         names = sorted({host_of(case.identity, row) or words.A_HOST for row in local})
         claims.append(Claim(words.PORTS_REPORTED(hosts=joined(names, ", ")), "for", refs(local)))
-    where = hosts[0] if len(hosts) == 1 else _where(root)
+    where = hosts[0] if len(hosts) == 1 else (_together(case, cut_off) if cut_off else _where(root))
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault",
@@ -125,6 +133,14 @@ def _where(root: Root | None) -> Said:
     if root.where == "rail":
         return words.RAIL(rail=root.rail)
     return words.MANY_PAIRS
+
+
+def _together(case: Case, hosts: Sequence[str]) -> Said:
+    """Whose ports went down, and what they share where a map tells."""
+    shared = case.locations.shared(hosts)
+    if shared is None or not shared.is_likely or len(shared.things) < len(hosts):
+        return words.PORTS_OF(number=len(hosts), hosts=listed(hosts))
+    return words.PORTS_AT(number=len(hosts), hosts=listed(hosts), place=shared.name, there=shared.there)
 
 
 def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.DataFrame) -> Finding:

@@ -39,6 +39,11 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
     if case.roles.is_piped:
         return "membership_unknown", words.STAGES_UNKNOWN
     is_block = len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1
+    # A stage in the middle has other work for its device; its hosts have no more to do than those of the others.
+    untold = (
+        not case.topology and not case.roles.coordinates
+    )  # of a layout that is told in part, the rest may be stages
+    is_block &= not (untold and all(one.sort == "host" for one in slow) and is_one_host(case, ranks))
     if ranks[0] == peers[0] or ranks[-1] == peers[-1] or is_block:
         return "membership_unknown", words.MAY_BE_A_STAGE
     return None, None
@@ -51,10 +56,10 @@ def nobody(why: Said | None) -> str:
 
 def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str]:
     """A single rank that is slow from the start, of few whose layout is not known, may be a pipeline stage of its own that
-    has more to do: it is named, as the best explanation only."""
+    has more to do, and so may a whole host be: it is named, as the best explanation only."""
     peers = {rank for one in slow for rank in one.peers}
     is_sure = not all(one.is_always for one in slow) or case.roles.is_known(peers) or len(peers) > _DEEPEST
-    if is_sure or any(one.sort == "host" for one in slow):
+    if is_sure or (any(one.sort == "host" for one in slow) and len({one.rank for one in slow}) == 1):
         return (), ""
     return ("membership_unknown",), words.LAYOUT_UNKNOWN
 

@@ -76,6 +76,12 @@ def find_root(blames: Sequence[Blame]) -> Root | None:
     return Root("network", (), reporters)
 
 
+def are_cut_off(hosts: Collection[str], blames: Iterable[Blame]) -> bool:
+    """Is one of these hosts an end of every report, and each of them an end of one?"""
+    edges = {frozenset((b.reporter, b.named)) for b in blames if b.reporter != b.named}
+    return bool(edges) and all(edge & set(hosts) for edge in edges) and set(hosts) <= frozenset().union(*edges)
+
+
 def _is_sink(graph: Digraph[str], part: Collection[str]) -> bool:
     return all(named in part for node in part for named in graph.successors(node))
 

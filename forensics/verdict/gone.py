@@ -1,0 +1,40 @@
+"""Whose processes are known to have ended, so that nobody is sent to look at them.
+
+A rank's own end is told by itself or by its launcher. A launcher that tells of an end takes down the other processes of its host,
+and of no other host: there they run until they give up themselves. A line of it that tells no host, in a file in which nothing
+does, may be of any. A scheduler stops a job as a whole.
+"""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.facts.event_rows import Row, host_of
+from forensics.verdict.symptoms import STOPS
+
+_ALIVE = ("gave_up", "followed")  # for all that is known of the process
+_TOLD = ("exit", "first_failure", "closing_signal")
+
+
+def gone(case: Case) -> frozenset[int]:
+    """The ranks of whose processes that is known."""
+    everybody = case.seen | case.expected
+    own = {rank for rank, end in case.ends.items() if end.how not in _ALIVE}
+    stopped = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS)
+    told = pl.col("kind").is_in(_TOLD) & (pl.col("severity") != "info").fill_null(True)
+    if case.events.filter(stopped).height:
+        return frozenset(everybody)
+    places = _places(case, case.events.filter(told).iter_rows(named=True))
+    if None in places:
+        return frozenset(everybody)
+    place = case.host_of_rank
+    return frozenset(own | {rank for rank in everybody if places and place.get(rank) in {*places, None}})
+
+
+def _places(case: Case, rows: Iterable[Row]) -> set[str | None]:
+    """The hosts that these rows tell of; null where one tells none and no row of its file does."""
+    by_file: dict[str, set[str | None]] = {}
+    for row in rows:
+        by_file.setdefault(row["file"], set()).add(host_of(case.identity, row))
+    return {host for hosts in by_file.values() for host in (hosts - {None} or hosts)}
