@@ -97,9 +97,8 @@ _HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
 # A text without any of these, in whatever case, holds no secret
 _HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
 _FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
-_TOKEN_ALONE = regex(
-    r"token(?![a-uw-z0-9])"
-)  # nor with the `value` of an entry behind it: no tokenizer, no tokens a second
+# Nor with the `value` of an entry behind it: no tokenizer, no tokens a second
+_TOKEN_ALONE = regex(r"token(?![a-uw-z0-9])")
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
