@@ -289,6 +289,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return apart(self.tables, self.identity, self.roles)
 
     @cached_property
+    def out_of_reach(self) -> pl.DataFrame:
+        """Hosts that listen where no other host can reach them, and where (facts/interfaces.py)."""
+        from forensics.facts.interfaces import out_of_reach
+
+        return out_of_reach(self.tables)
+
+    @cached_property
     def has_begun(self) -> bool:
         """Had the run come past its start (facts/progress.py)?"""
         from forensics.facts.progress import has_begun

@@ -16,8 +16,9 @@ from typing import Any
 
 import polars as pl
 
+from parsers.order import sort_if_needed
 from parsers.patterns import regex
-from parsers.tables import TableName, sort_if_needed
+from parsers.tables import TableName
 from parsers.veils import VEILED, Unveiled, is_veiled
 
 MASK = "[masked]"
@@ -94,11 +95,12 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 _COMPILED = tuple(regex(pattern) for _, pattern in _PATTERNS)
 _HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
-# A text without any of these, in whatever case, holds no secret
-_HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
-_FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
+# Letters that a pattern which asks for no case takes for i, k and s: documentation of `re.IGNORECASE`
+_OTHER_CASES = "\u0130\u0131\u212a\u017f"
+_PLAIN_CASES = str.maketrans(_OTHER_CASES, "iiks")
 # Nor with the `value` of an entry behind it: no tokenizer, no tokens a second
 _TOKEN_ALONE = regex(r"token(?![a-uw-z0-9])")
+_FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
@@ -114,16 +116,14 @@ def mask(text: str, hints: Sequence[str] = _HINTS) -> str:
 
 def mask_all(texts: Sequence[str]) -> list[str]:
     """Each of some texts masked: of the hints, most stand in none of them, which is told at one look."""
-    low = "\n".join(texts).lower()
+    low = _low("\n".join(texts))
     hints = [word for word in _HINTS if word in low]
     return [mask(text, hints) for text in texts]
 
 
 def _likely(text: str, hints: Sequence[str] = _HINTS) -> list[re.Pattern[str]]:
     """The patterns that may find something in it."""
-    if not text.isascii():  # whose letters of another case are more than one
-        return list(_COMPILED) if _HINTED.search(text) else []
-    low = text.lower()
+    low = _low(text)
     held = {word for word in hints if word in low}
     if "token" in held and not _TOKEN_ALONE.search(low):
         held.remove("token")
@@ -196,7 +196,7 @@ def _suspects(tables: Mapping[TableName, pl.DataFrame]) -> _Suspects:
     many = [(name, *one) for name, frame in tables.items() if frame.height > _FEW for one in _distinct(frame)]
     if many:
         whole = pl.concat([texts for *_, texts in many])
-        may = whole.str.contains_any(list(_HINTS), ascii_case_insensitive=True) | whole.str.contains(VEILED)
+        may = _hinted(whole)
         begin = 0
         for name, column, texts in many:
             own, begin = may.slice(begin, len(texts)), begin + len(texts)
@@ -204,6 +204,17 @@ def _suspects(tables: Mapping[TableName, pl.DataFrame]) -> _Suspects:
                 own |= texts.str.contains(_KEY_LINE.pattern)
             found.setdefault((name, column), []).extend(texts.filter(own) if own.any() else ())
     return found
+
+
+def _hinted(texts: pl.Series) -> pl.Series:
+    """As `_is_hinted`, of each text: true of more than those."""
+    plain = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True)
+    return plain | texts.str.contains(f"[{_OTHER_CASES}]") | texts.str.contains(VEILED)
+
+
+def _low(text: str) -> str:
+    """The text in which hints are looked for."""
+    return text.lower() if text.isascii() else text.translate(_PLAIN_CASES).lower()
 
 
 def _distinct(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
@@ -233,8 +244,8 @@ def _may_hold(text: str, column: str) -> bool:
 def _is_hinted(texts: Iterable[str]) -> bool:
     """May one of these texts hold a secret?"""
     whole = "\n".join({*texts})
-    lower = whole.lower()
-    return any(hint in lower for hint in _HINTS) or is_veiled(whole)
+    low = _low(whole)
+    return any(hint in low for hint in _HINTS) or is_veiled(whole)
 
 
 def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
