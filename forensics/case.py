@@ -2,60 +2,50 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 
 from forensics.assemble.aborted import with_aborted
 from forensics.assemble.by_device import with_device_ranks
-from forensics.assemble.clocks import Clocks, clocks_of
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
 from forensics.assemble.launcher_tasks import with_task_exits
-from forensics.assemble.topology import coordinates
-from forensics.facts.anomaly_window import AnomalyWindow
-from forensics.facts.checkpoints import Checkpoints, checkpoints
-from forensics.facts.ended_agents import ended_agents
-from forensics.facts.event_rows import Row
-from forensics.facts.flaps import Flap, flaps
-from forensics.facts.giving_up import giving_up, in_order
-from forensics.facts.hardware import Record, hardware
-from forensics.facts.interfaces import out_of_reach
-from forensics.facts.locations import Locations
-from forensics.facts.memberships import Memberships
-from forensics.facts.outliers import SlowPhases, slow_phases
-from forensics.facts.own_values import is_data_parallel
-from forensics.facts.pace import pace
-from forensics.facts.pair_links import PairLinks
-from forensics.facts.phase_times import phase_times
-from forensics.facts.places import is_only_about_hosts, job_hosts
-from forensics.facts.positions import positions
-from forensics.facts.process_ends import ProcessEnd, process_ends, recorded_waiting, standing
-from forensics.facts.progress import has_begun
-from forensics.facts.recovered_errors import unrecovered, with_recovered
-from forensics.facts.roles import Roles
-from forensics.facts.spent import Spent, spent
-from forensics.facts.stacks import main_stacks
-from forensics.facts.states import States, reconcile
-from forensics.facts.storage_waits import COMPLAINTS
-from forensics.facts.telemetry import Apart, apart
-from forensics.facts.time_witness import TimeWitness, time_witness
-from forensics.facts.waiting import waited_ranks
-from forensics.graph.hang.roots import Roots, find
-from forensics.graph.hang.waits import Waits, build
+from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
-from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.tables import TableName
+
+if TYPE_CHECKING:
+    from forensics.assemble.clocks import Clocks
+    from forensics.facts.anomaly_window import AnomalyWindow
+    from forensics.facts.checkpoints import Checkpoints
+    from forensics.facts.event_rows import Row
+    from forensics.facts.flaps import Flap
+    from forensics.facts.hardware import Record
+    from forensics.facts.locations import Locations
+    from forensics.facts.memberships import Memberships
+    from forensics.facts.outliers import SlowPhases
+    from forensics.facts.pair_links import PairLinks
+    from forensics.facts.process_ends import ProcessEnd
+    from forensics.facts.roles import Roles
+    from forensics.facts.spent import Spent
+    from forensics.facts.states import States
+    from forensics.facts.telemetry import Apart
+    from forensics.facts.time_witness import TimeWitness
+    from forensics.graph.hang.roots import Roots
+    from forensics.graph.hang.waits import Waits
+    from forensics.model.finding import Finding
 
 
 class Case(msgspec.Struct, frozen=True, dict=True):
     """One attempt of the job.
 
     `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
-    Every fact is inferred when it is first asked for: a question about events pays for no graph.
+    Every fact is inferred, and its module loaded, when it is first asked for: a question about events pays for no graph.
     """
 
     tables: Mapping[TableName, pl.DataFrame]
@@ -95,46 +85,63 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def events(self) -> pl.DataFrame:
         """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
+        from forensics.facts.recovered_errors import unrecovered
+
         return unrecovered(self.tables["events"])
 
     @cached_property
-    def clocks(self) -> Clocks:
+    def clocks(self) -> "Clocks":
         """How the clocks of hosts differ (assemble/clocks.py)."""
+        from forensics.assemble.clocks import clocks_of
+
         return clocks_of(self.tables, self.identity)
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
         """Where each process stood (facts/stacks.py)."""
+        from forensics.facts.stacks import main_stacks
+
         return main_stacks(self.tables)
 
     @cached_property
-    def states(self) -> States:
+    def states(self) -> "States":
         """What flight records show of every member of an open operation (facts/states.py)."""
+        from forensics.facts.states import reconcile
+
         return reconcile(self.tables, self.expected)
 
     @cached_property
-    def ends(self) -> Mapping[int, ProcessEnd]:
+    def ends(self) -> "Mapping[int, ProcessEnd]":
         """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py)."""
+        from forensics.facts.giving_up import giving_up, in_order
+        from forensics.facts.process_ends import process_ends, recorded_waiting, standing
+
         order = giving_up(self.events, self.identity, self.clocks)
         said = in_order(standing(process_ends(self.events)), order)
         return recorded_waiting(said, frozenset(self.states.open["rank"].to_list()), self.stacks)
 
     @cached_property
-    def ended_agents(self) -> tuple[Row, ...]:
+    def ended_agents(self) -> "tuple[Row, ...]":
         """The word of every launcher that all its processes ended well (facts/ended_agents.py)."""
+        from forensics.facts.ended_agents import ended_agents
+
         return ended_agents(self.tables, self.events)
 
     @cached_property
-    def waits(self) -> Waits:
+    def waits(self) -> "Waits":
         """The rank-dependency graph (graph/hang/waits.py)."""
+        from forensics.graph.hang.waits import build
+
         gave_up, dead, ended = (
             frozenset(rank for rank, end in self.ends.items() if end.how == how) for how in ("gave_up", "died", "ended")
         )
         return build(self.states, self.stacks, self.expected | self.seen, gave_up, dead, ended)
 
     @cached_property
-    def roots(self) -> Roots:
+    def roots(self) -> "Roots":
         """What everything else in the graph waits for (graph/hang/roots.py)."""
+        from forensics.graph.hang.roots import find
+
         return find(self.waits)
 
     @cached_property
@@ -142,7 +149,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """Rank → host, of the ranks whose host is known."""
         return hosts_of_ranks(self.identity)
 
-    def hosts_of(self, finding: Finding) -> frozenset[str]:
+    def hosts_of(self, finding: "Finding") -> frozenset[str]:
         """The hosts that a finding is about: as it says, else those of its ranks."""
         place = self.host_of_rank
         return finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
@@ -150,107 +157,149 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def job_hosts(self) -> frozenset[str]:
         """Hosts that processes of the job spoke from (facts/places.py)."""
+        from forensics.facts.places import job_hosts
+
         return job_hosts(self.tables, self.identity)
 
     @cached_property
-    def locations(self) -> Locations:
+    def locations(self) -> "Locations":
         """What hosts share: racks, switches (facts/locations.py)."""
+        from forensics.facts.locations import Locations
+
         return Locations(self.tables["locations"], self.job_hosts)
 
     @cached_property
-    def pair_links(self) -> PairLinks:
+    def pair_links(self) -> "PairLinks":
         """How the devices of each host are linked (facts/pair_links.py)."""
+        from forensics.facts.pair_links import PairLinks
+
         return PairLinks(self.tables["devices"])
 
     @cached_property
-    def hardware(self) -> tuple[Record, ...]:
+    def hardware(self) -> "tuple[Record, ...]":
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
+        from forensics.facts.hardware import hardware
+
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
 
     @cached_property
-    def blocked(self) -> tuple[Row, ...]:
+    def blocked(self) -> "tuple[Row, ...]":
         """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
+        from forensics.facts.storage_waits import COMPLAINTS
+
         told = (one for one in self.hardware if one.kind in COMPLAINTS and one.counts)
         return tuple(one.row for one in told if one.severity in ("error", "fatal"))
 
     @cached_property
-    def flaps(self) -> tuple[Flap, ...]:
+    def flaps(self) -> "tuple[Flap, ...]":
         """How often and for how long links were down (facts/flaps.py)."""
+        from forensics.facts.flaps import flaps
+
         return tuple(flaps(self.hardware))
 
     @cached_property
-    def time_witness(self) -> TimeWitness:
+    def time_witness(self) -> "TimeWitness":
         """What shows that the job stood still for long, or that it went on (facts/time_witness.py)."""
+        from forensics.facts.time_witness import time_witness
+
         return time_witness(self.tables, self.events, self.states.open, self.stacks)
 
     @cached_property
-    def anomaly_window(self) -> AnomalyWindow:
+    def anomaly_window(self) -> "AnomalyWindow":
         """When the anomaly began, per clock (facts/anomaly_window.py)."""
+        from forensics.facts.anomaly_window import AnomalyWindow
+
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, self.states.open)
 
     @cached_property
-    def checkpoints(self) -> Checkpoints:
+    def checkpoints(self) -> "Checkpoints":
         """What is said of checkpoints, and which are complete (facts/checkpoints.py)."""
+        from forensics.facts.checkpoints import checkpoints
+
         return checkpoints(self.events)
 
     @cached_property
-    def spent(self) -> Spent:
+    def spent(self) -> "Spent":
         """Where the time went (facts/spent.py)."""
+        from forensics.facts.spent import spent
+
         return spent(self.tables, self.events, self.attempt)
 
     @cached_property
     def pace(self) -> tuple[str, ...]:
         """How long a step takes, beside what it should (facts/pace.py)."""
+        from forensics.facts.pace import pace
+
         return tuple(pace(self.tables, len(self.expected) if self.is_world_told else 0, self.spent, self.wanted))
 
     @cached_property
-    def memberships(self) -> Memberships:
+    def memberships(self) -> "Memberships":
         """Groups, their members, and ranks within them made global (facts/memberships.py)."""
+        from forensics.facts.memberships import Memberships
+
         return Memberships(self.tables, self.expected, self.seen)
 
     @cached_property
     def positions(self) -> pl.DataFrame:
         """Who stands at which call, a row per statement (facts/positions.py)."""
+        from forensics.facts.positions import positions
+
         return positions(self.tables, self.events, self.expected, self.states, self.stacks, self.memberships)
 
     @cached_property
     def coordinates(self) -> Mapping[int, Mapping[str, int]]:
         """Rank → axis → index in the parallel layout (assemble/topology.py)."""
+        from forensics.assemble.topology import coordinates
+
         return coordinates(self.identity, self.expected | self.seen, self.topology)
 
     @cached_property
-    def roles(self) -> Roles:
+    def roles(self) -> "Roles":
         """Which ranks do the same work (facts/roles.py)."""
+        from forensics.facts.roles import Roles
+
         return Roles(self.tables, self.coordinates, self.expected | self.seen)
 
     @cached_property
     def is_data_parallel(self) -> bool:
         """Are the values that a rank computes its own alone, before gradients are averaged?"""
+        from forensics.facts.own_values import is_data_parallel
+
         return is_data_parallel(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:
         """How long each rank took for what in each step (facts/phase_times.py)."""
+        from forensics.facts.phase_times import phase_times
+
         return phase_times(self.tables, self.roles)
 
     @cached_property
-    def slow_phases(self) -> SlowPhases:
+    def slow_phases(self) -> "SlowPhases":
         """Who stands out among its peers, and in what (facts/outliers.py)."""
+        from forensics.facts.outliers import slow_phases
+
         return slow_phases(self.phase_times)
 
     @cached_property
-    def apart(self) -> tuple[Apart, ...]:
+    def apart(self) -> "tuple[Apart, ...]":
         """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
+        from forensics.facts.telemetry import apart
+
         return apart(self.tables, self.identity, self.roles)
 
     @cached_property
     def out_of_reach(self) -> pl.DataFrame:
         """Hosts that listen where no other host can reach them, and where (facts/interfaces.py)."""
+        from forensics.facts.interfaces import out_of_reach
+
         return out_of_reach(self.tables)
 
     @cached_property
     def has_begun(self) -> bool:
         """Had the run come past its start (facts/progress.py)?"""
+        from forensics.facts.progress import has_begun
+
         return has_begun(self.tables, self.events)
 
     @property
@@ -266,6 +315,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def waited_ranks(self) -> frozenset[int]:
         """Ranks whose own watchdog gave up on others."""
+        from forensics.facts.waiting import waited_ranks
+
         return waited_ranks(self.events)
 
     @cached_property
@@ -277,6 +328,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def is_only_about_hosts(self) -> bool:
         """Does every file speak of hosts and devices alone (facts/places.py)?"""
+        from forensics.facts.places import is_only_about_hosts
+
         return is_only_about_hosts(self.tables, self.events, self.seen)
 
 
@@ -317,5 +370,5 @@ class Detector(msgspec.Struct, frozen=True):
 
     name: str  # the fault in plain words: "never_entered", "deadlock_cycle"
     needs: tuple[TableName, ...]  # without rows in all of them it is reported as not run
-    detect: Callable[[Case], tuple[Finding, ...]]
+    detect: "Callable[[Case], tuple[Finding, ...]]"
     about: SymptomKind | None = None  # the question; None: a hint that explains nothing

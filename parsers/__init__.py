@@ -7,8 +7,7 @@ from builtins import map as serial
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsers.bundle import BundleError
-from parsers.evidence import Evidence, joined
+from parsers.evidence import BundleError, Evidence, joined
 from parsers.limits import Limits
 from parsers.store import is_kept, kept
 

@@ -27,6 +27,7 @@ import msgspec
 from msgspec.structs import replace
 
 from parsers import archives, remote
+from parsers.evidence import BundleError
 from parsers.limits import Budget, Limits, Share
 from parsers.members import (
     Going,
@@ -53,10 +54,6 @@ STREAM_ERRORS = (OSError, EOFError, zipfile.BadZipFile, RuntimeError, NotImpleme
 
 _PLAIN = regex(r"(?:\w[\w.-]*/)*\w[\w.-]*", re.ASCII)  # a name that is a path inside the bundle as it stands
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a file of a folder may have become a link since it was listed
-
-
-class BundleError(Exception):
-    """The path does not exist, cannot be read at all, or holds nothing."""
 
 
 class Bundle(msgspec.Struct):

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from parsers.bundle import STREAM_ERRORS, BundleError
+from parsers.bundle import STREAM_ERRORS
+from parsers.evidence import BundleError
 from parsers.ledger import Map
 from parsers.literals import Packed, packed, unpacked
 from parsers.store import layout

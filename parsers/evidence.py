@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
-from parsers.bundle import BundleError
 from parsers.merging import merge
 from parsers.tables import TableName, Tables, conform
+
+
+class BundleError(Exception):
+    """The path does not exist, cannot be read at all, or holds nothing."""
 
 
 class Evidence(msgspec.Struct, frozen=True):

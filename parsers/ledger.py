@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from parsers import prefixes, stamps
 from parsers.ahead import Ahead
 from parsers.archives import loss_of
-from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
+from parsers.bundle import STREAM_ERRORS, open_bundle
 from parsers.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.dense import Dense, DenseReader
 from parsers.encodings import in_utf8, is_page, is_text
-from parsers.evidence import Evidence
+from parsers.evidence import BundleError, Evidence
 from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
 from parsers.merging import lines_of, merge, taken

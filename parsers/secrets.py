@@ -12,6 +12,7 @@ docker, RFC 6265 (cookies), RFC 7519 (JSON Web Token), RFC 7468 (PEM).
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -97,11 +98,10 @@ _HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
 # Letters that a pattern which asks for no case takes for i, k and s: documentation of `re.IGNORECASE`
 _OTHER_CASES = "\u0130\u0131\u212a\u017f"
 _PLAIN_CASES = str.maketrans(_OTHER_CASES, "iiks")
-_TOKEN_ALONE = regex(
-    r"token(?![a-uw-z0-9])"
-)  # nor with the `value` of an entry behind it: no tokenizer, no tokens a second
-_FEW = 1000  # texts that are asked at less cost in one piece than by polars, which first compiles its question
-_AT_ONCE = 1 << 18  # rows of a table that are asked at a time: their different texts take memory
+# Nor with the `value` of an entry behind it: no tokenizer, no tokens a second
+_TOKEN_ALONE = regex(r"token(?![a-uw-z0-9])")
+_FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
+_AT_ONCE = 1 << 16  # rows of a table that are asked at a time: their different texts take memory
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
 _KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
 
@@ -162,12 +162,13 @@ def mask_paths(paths: Iterable[str]) -> dict[str, str]:
 
 def mask_tables(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables none of whose texts holds a secret, those in lists and structures included; rows by place."""
-    paths = {path for frame in tables.values() for path in _suspects(frame, "file")}
+    suspects = _suspects(tables)
+    paths = {path for (_, column), texts in suspects.items() if column == "file" for path in texts}
     places = {path: masked for path, masked in mask_paths(paths).items() if path != masked}
     masked = dict(tables)
     for name, frame in tables.items():
-        for column, kind in _told_at_once(frame, bool(places)).items():
-            if changed := places if column == "file" else _changed(frame, column):
+        for column, kind in frame.schema.items() if frame.height else ():
+            if changed := places if column == "file" else _changed(column, suspects.get((name, column), ())):
                 frame = frame.with_columns(replaced(pl.col(column), kind, changed))
         if places and frame is not tables[name]:
             frame = sort_if_needed(frame, [key for key in ("file", "line", "record") if key in frame.columns])
@@ -176,27 +177,44 @@ def mask_tables(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.
     return masked
 
 
-def _told_at_once(frame: pl.DataFrame, has_places: bool) -> dict[str, pl.DataType]:
-    """Columns with texts that may hold a secret; of plain ones all are asked in one question, and of no rows none."""
-    texts = {name: kind for name, kind in frame.schema.items() if frame.height and has_text(kind)}
-    plain = [name for name, kind in texts.items() if not kind.is_nested() and name != "file"]
-    if plain:
-        asked = dict(zip(plain, _may_hold(frame, plain), strict=True))
-        texts = {name: kind for name, kind in texts.items() if asked.get(name, True)}
-    return {name: kind for name, kind in texts.items() if name != "file" or has_places}
+_Suspects = dict[tuple[TableName, str], list[str]]
 
 
-def _may_hold(frame: pl.DataFrame, columns: list[str]) -> Sequence[bool]:
-    """For each of these columns of plain texts, whether it may hold a secret."""
-    if frame.height <= _FEW:
-        return [_is_hinted(frame[name].to_list()) for name in columns]
-    said = pl.col(columns).unique().cast(pl.String)
-    may = _hinted(said).any()
-    parts = (frame.slice(at, _AT_ONCE).select(may).row(0) for at in range(0, frame.height, _AT_ONCE))
-    return [any(said) for said in zip(*parts, strict=True)]
+def _suspects(tables: Mapping[TableName, pl.DataFrame]) -> _Suspects:
+    """Table and column → the texts in it that may hold a secret. All tables are asked at once, by polars or, if they are
+    small, in one piece: most of such a question is what it costs to put it."""
+    found: _Suspects = {}
+    few = {
+        (name, column): {*_flat(frame[column].to_list())}
+        for name, frame in tables.items()
+        for column, kind in frame.schema.items()
+        if 0 < frame.height <= _FEW and has_text(kind)
+    }
+    is_hinted = _is_hinted(text for texts in few.values() for text in texts)
+    for (name, column), told in few.items():
+        if is_hinted or column == "templates":
+            found[name, column] = [text for text in told if _may_hold(text, column)]
+    several = [(name, frame) for name, frame in tables.items() if _FEW < frame.height <= _AT_ONCE]
+    _ask(found, [(name, *one) for name, frame in several for one in _distinct(frame)])
+    for name, frame in tables.items():
+        for at in range(0, frame.height if frame.height > _AT_ONCE else 0, _AT_ONCE):
+            _ask(found, [(name, *one) for one in _distinct(frame.slice(at, _AT_ONCE))])
+    return found
 
 
-def _hinted(texts: pl.Expr) -> pl.Expr:
+def _ask(found: _Suspects, many: Sequence[tuple[TableName, str, pl.Series]]) -> None:
+    """Add those of some texts, by table and column, that may hold a secret."""
+    if not many:
+        return
+    may, begin = _hinted(pl.concat([texts for *_, texts in many])), 0
+    for name, column, texts in many:
+        own, begin = may.slice(begin, len(texts)), begin + len(texts)
+        if column == "templates":
+            own |= texts.str.contains(_KEY_LINE.pattern)
+        found.setdefault((name, column), []).extend(texts.filter(own) if own.any() else ())
+
+
+def _hinted(texts: pl.Series) -> pl.Series:
     """As `_is_hinted`, of each text: true of more than those."""
     plain = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True)
     return plain | texts.str.contains(f"[{_OTHER_CASES}]") | texts.str.contains(VEILED)
@@ -207,9 +225,33 @@ def _low(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_PLAIN_CASES).lower()
 
 
-def _is_hinted(texts: Iterable[str | None]) -> bool:
+def _distinct(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+    """Column → the different texts in it, wherever they stand."""
+    kinds = {name: kind for name, kind in frame.schema.items() if has_text(kind)}
+    if plain := [name for name, kind in kinds.items() if not kind.is_nested()]:
+        told = frame.select(pl.col(plain).unique().drop_nulls().cast(pl.String).implode())
+        yield from ((column.name, column[0]) for column in told)
+    for name in kinds.keys() - plain:
+        yield from ((name, texts) for texts in texts_of(frame[name]))
+
+
+def _flat(cell: Any) -> Iterator[str]:
+    """The texts in a cell, wherever they stand."""
+    if isinstance(cell, str):
+        yield cell
+    elif isinstance(cell, list | dict):
+        for part in cell.values() if isinstance(cell, dict) else cell:
+            yield from _flat(part)
+
+
+def _may_hold(text: str, column: str) -> bool:
+    is_key = column == "templates" and _KEY_LINE.search(text) is not None
+    return is_key or is_veiled(text) or bool(_likely(text))
+
+
+def _is_hinted(texts: Iterable[str]) -> bool:
     """May one of these texts hold a secret?"""
-    whole = "\n".join(filter(None, {*texts}))
+    whole = "\n".join({*texts})
     low = _low(whole)
     return any(hint in low for hint in _HINTS) or is_veiled(whole)
 
@@ -242,22 +284,10 @@ def texts_of(column: pl.Series) -> Iterator[pl.Series]:
         yield column.unique().drop_nulls().cast(pl.String)
 
 
-def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
-    """The texts of a column that may hold a secret, told at one look."""
-    if column not in frame.columns or not frame.height:
-        return
-    distinct = frame.select(pl.col(column).unique()) if not frame.schema[column].is_nested() else frame.select(column)
-    for texts in filter(len, texts_of(distinct.to_series())):
-        if len(texts) <= _FEW and not _is_hinted(texts.to_list()) and column != "templates":
-            continue
-        may = pl.select(_hinted(pl.lit(texts))).to_series()
-        yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
-
-
-def _changed(frame: pl.DataFrame, column: str) -> dict[str, str]:
+def _changed(column: str, suspects: Iterable[str]) -> dict[str, str]:
     """Text → masked text, of those that hold a secret."""
     hide: Callable[[str], str] = _template if column == "templates" else mask
-    return {text: now for text in set(_suspects(frame, column)) if (now := hide(text)) != text}
+    return {text: now for text in suspects if (now := hide(text)) != text}
 
 
 def _template(text: str) -> str:

@@ -17,8 +17,7 @@ import msgspec
 import polars as pl
 
 from parsers.bounds import bounded
-from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
-from parsers.evidence import Evidence
+from parsers.evidence import BundleError, Evidence
 from parsers.limits import Limits, kept_rows
 from parsers.literals import slim
 from parsers.rank_list import RANKS
@@ -64,6 +63,8 @@ def manifest(evidence: Evidence, path: str, version: str, limits: Limits | None 
 
 
 def _digests(path: str, limits: Limits | None) -> Iterator[tuple[str, str]]:
+    from parsers.bundle import STREAM_ERRORS, open_bundle
+
     with open_bundle(path, limits) as bundle:
         shown = mask_paths(source.path for source in bundle.sources)
         for source in bundle.sources:
@@ -135,6 +136,8 @@ def _without_measure(name: TableName, stream: BinaryIO) -> str | None:
 
 def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
     """What the table holds that no parser delivers; None where it is as one was written."""
+    if not frame.height:
+        return None
     if bounded({name: frame})[name] is not frame:
         return "it has ranks, sizes or times beyond all measure"
     if name != "unread" and any(frame[column].null_count() for column in ("file", *_ALWAYS.get(name, ()))):

@@ -22,7 +22,8 @@ from polars.testing import assert_frame_equal
 
 import parsers
 from parsers import archives, members
-from parsers.bundle import BundleError, open_bundle
+from parsers.bundle import open_bundle
+from parsers.evidence import BundleError
 from parsers.parser import FileParser, LineParser, Source
 from parsers.path_hints import Hints, hints
 from parsers.tables import TABLE_NAMES, Tables, table

@@ -15,7 +15,7 @@ import pytest
 import parsers
 from forensics.analyze import conclude_evidence
 from parsers import dask_engine
-from parsers.bundle import BundleError
+from parsers.evidence import BundleError
 from parsers.ledger import Map
 from parsers.parser import Source
 from parsers.tables import Tables

@@ -12,6 +12,7 @@ shortly before the end of exactly one attempt.
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
@@ -21,11 +22,13 @@ from forensics.assemble.foreign_dumps import without_foreign_dumps
 from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
-from forensics.model.incident import Incident
 from forensics.model.said import Said, joined
 from forensics.model.told import told_by
 from forensics.words import views as words
 from parsers.tables import TableName, spelled
+
+if TYPE_CHECKING:
+    from forensics.model.incident import Incident
 
 Tables = dict[TableName, pl.DataFrame]
 _RESTARTS = 400  # of one log; months of training with several a day
@@ -45,7 +48,7 @@ class Attempts(msgspec.Struct, frozen=True):
         """Sentences for the report's limits."""
         return [*(words.CANNOT_BE_TOLD(what=doubt) for doubt in self.doubts), *self.left_out]
 
-    def mark(self, incident: Incident) -> Incident:
+    def mark(self, incident: "Incident") -> "Incident":
         """An incident with the reason `mixed_attempts`, where the attempts are not told apart for certain."""
         if not self.doubts:
             return incident

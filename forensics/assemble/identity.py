@@ -71,8 +71,11 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     if not claims.height:
         return pl.DataFrame(schema=SCHEMA)
     claims = _with_short_hosts(claims).with_columns(pl.col("pci").str.to_lowercase())
-    result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort()).sort("rank")
-    for column in COLUMNS:
+    smallest, largest = pl.col(COLUMNS).min(), pl.col(COLUMNS).max().name.suffix("_largest")
+    result = claims.group_by("rank").agg(pl.col("how").drop_nulls().unique().sort(), smallest, largest).sort("rank")
+    contested = result.select((pl.col(column) != pl.col(f"{column}_largest")).any() for column in COLUMNS).row(0)
+    result = result.select("rank", "how", *COLUMNS)
+    for column in (column for column, is_contested in zip(COLUMNS, contested, strict=True) if is_contested):
         votes = (
             claims.filter(pl.col(column).is_not_null())
             .group_by("rank", column)
@@ -80,7 +83,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             .sort("rank", "len", column, descending=[False, True, False])
             .unique("rank", keep="first", maintain_order=True)
         )
-        result = result.join(votes.select("rank", column), on="rank", how="left")
+        result = result.drop(column).join(votes.select("rank", column), on="rank", how="left")
     return result.select(SCHEMA.keys()).sort("rank")
 
 
@@ -159,6 +162,17 @@ def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataF
     return placed.join(whose, on="host").select("file", "local_rank", pl.col("_host_local").alias("_file_local"))
 
 
+def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """The frame with the column that `told` tells of its keys, null where it tells nothing."""
+    if not told.height:
+        return frame.with_columns(
+            pl.lit(None, kind).alias(name) for name, kind in told.schema.items() if name not in keys
+        )
+    if other := [pl.col(key).cast(frame.schema[key]) for key in keys if told.schema[key] != frame.schema[key]]:
+        told = told.with_columns(other)
+    return frame.join(told, on=keys, how="left", maintain_order="left")
+
+
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = _rank_of_file(tables)
@@ -190,14 +204,11 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        whose = by_file.with_columns(pl.col("file").cast(frame.schema["file"]))
-        frame = frame.join(whose, on="file", how="left", maintain_order="left")
+        frame = _beside(frame, by_file, "file")
         fills.append("_file")
         if has_process:
-            process = by_host_pid.with_columns(pl.col("host").cast(frame.schema["host"]))
-            frame = frame.join(process, on=["host", "pid"], how="left", maintain_order="left")
-            frame = frame.join(by_pid, on="pid", how="left", maintain_order="left")
-            frame = frame.join(of_no_host, on="pid", how="left", maintain_order="left")
+            for told, keys in ((by_host_pid, ("host", "pid")), (by_pid, ("pid",)), (of_no_host, ("pid",))):
+                frame = _beside(frame, told, *keys)
             # The same number on another host that speaks for itself is another process. So it is in what a kernel says:
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
@@ -210,21 +221,17 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # What the file's own records say outvotes a number printed by a group, which may be stale.
             stale = pl.col("_printed") & pl.col("_file").is_not_null()
             frame = frame.with_columns(pl.when(~stale).then("_own").alias("_own")).drop("_printed")
-            frame = frame.join(by_group, on=["group", "rank"], how="left", maintain_order="left")
+            frame = _beside(frame, by_group, "group", "rank")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
             fills.append("_member")
         if has_process and "local_rank" in frame.columns:
-            place = by_host_local.with_columns(pl.col("host").cast(frame.schema["host"]))
-            frame = frame.join(place, on=["host", "local_rank"], how="left", maintain_order="left")
+            frame = _beside(frame, by_host_local, "host", "local_rank")
             fills.append("_host_local")
         elif "local_rank" in frame.columns:  # rows without a host: their file may be one host's
-            place = _by_file_local(tables["files"], by_host_local).with_columns(
-                pl.col("file").cast(frame.schema["file"])
-            )
-            frame = frame.join(place, on=["file", "local_rank"], how="left", maintain_order="left")
+            frame = _beside(frame, _by_file_local(tables["files"], by_host_local), "file", "local_rank")
             fills.append("_file_local")
         if by_local is not None and "local_rank" in frame.columns:
-            frame = frame.join(by_local, on="local_rank", how="left", maintain_order="left")
+            frame = _beside(frame, by_local, "local_rank")
             fills.append("_local")
         rank = pl.coalesce("_own", *fills)
         if name == "events":

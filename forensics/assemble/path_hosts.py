@@ -32,7 +32,9 @@ def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
     known, result = _known(tables) | _folders(tables["devices"]), dict(tables)
     files = tables["files"].filter(pl.col("host").is_null())["file"].to_list() if known else []
-    found = {file: host for file in files if (host := host_in(file, known)) is not None}
+    begins = {word[0] for host in known if (word := _WORD.match(host))}  # a path without any of these words names none
+    named = [file for file in files if not begins.isdisjoint(_WORD.findall(file))]
+    found = {file: host for file in named if (host := host_in(file, known)) is not None}
     if not found:
         return result
     places = _agreeing(tables, pl.DataFrame({"file": list(found), "_host": list(found.values())}))

@@ -170,10 +170,15 @@ def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     steps = _trained(tables).select(*who, "line", "step").sort("file", "line", maintain_order=True)
     # Where no line says a lower number than the line before it, no printer does.
     down = (pl.col("step").diff() <= 0) & (pl.col("file") == pl.col("file").shift(1))
-    steps = steps.join(steps.filter(down).select("file").unique(), on="file", how="semi", maintain_order="left")
+    fallen = steps.filter(down).select("file").unique()
+    if not fallen.height:
+        return _no_sign()
+    steps = steps.join(fallen, on="file", how="semi", maintain_order="left")
     falls = steps.with_columns(
         pl.col("step").shift(1).over(who).alias("_step"), pl.col("line").shift(1).over(who).alias("after")
     ).filter(pl.col("step") <= pl.col("_step"))
+    if not falls.height:
+        return _no_sign()
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
     strong = pl.concat(
         [part.select("file", "line") for part in (_events(tables, *_BEGINS), queued, _rendezvous(tables))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forensics import __version__
-from forensics.cli.reading import ENGINE, LIMIT, limits_of, read_bundle
+from forensics.cli.reading import ENGINE, LIMIT, limits_of, loading, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def parse(
     """
     if inside := refused(bundle, out):
         raise click.UsageError(inside)
-    from parsers.store import MANIFEST, manifest
+    with loading():
+        from parsers.store import MANIFEST, manifest
 
     evidence = read_bundle(bundle, limits=limits, engine=engine, year=year)
     write_tables(evidence, out)

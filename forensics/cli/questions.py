@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forensics.cli.reading import LANGUAGE, cases_of, read_bundle, report_of
+from forensics.cli.reading import LANGUAGE, cases_of, loading, read_bundle, report_of
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ _Known = Callable[["Case", "pl.DataFrame"], Iterable[Any]]  # a case and its rec
 
 def _ask(bundle: str, options: dict[str, Any], known: _Known, **subject: Any) -> None:
     """The records of one rank, group or host, attempt by attempt. Exit 2 where the bundle knows no such subject."""
-    from forensics.views.records import SHOWN, records, stamped
+    with loading():
+        from forensics.views.records import SHOWN, records, stamped
 
     evidence = read_bundle(bundle)
     [(name, value)] = subject.items()
@@ -125,8 +126,9 @@ def show_host(host: str, bundle: str, **options: Any) -> None:
 @click.argument("bundle")
 def stacks(bundle: str) -> None:
     """Stacks of all ranks, merged: equal ones together, then as one tree."""
-    from forensics.graph.hang.prefix_tree import lines
-    from reports.sanitize import clean
+    with loading():
+        from forensics.graph.hang.prefix_tree import lines
+        from reports.sanitize import clean
 
     for case in cases_of(read_bundle(bundle)):
         for line in lines(case.stacks):
@@ -143,7 +145,8 @@ def stacks(bundle: str) -> None:
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write to FILE.")
 def events(bundle: str, where: str | None, form: str | None, output: str, **options: Any) -> None:
     """Everything that happened, as rows in order of time."""
-    import polars as pl
+    with loading():
+        import polars as pl
 
     if output != "-" and (refused := outputs.refusal(bundle, [output])):
         raise click.UsageError(refused)

@@ -248,7 +248,8 @@ def expected_of(expectations: tuple[str, ...]) -> "Expected":
 
 def report_of(bundle: str) -> "Report":
     """The whole report."""
-    from forensics.analyze import conclude_evidence
+    with loading():
+        from forensics.analyze import conclude_evidence
 
     return conclude_evidence(read_bundle(bundle))
 
