@@ -5,8 +5,6 @@ prints its ranks in others, and who writes `[rank٣]` wants to be taken for rank
 import re
 from typing import Any, AnyStr, cast
 
-from parsers.pattern_codes import compiled
-
 _ASKED = ("finditer", "findall", "flags", "fullmatch", "groupindex", "groups", "match", "scanner", "search", "split", "sub", "subn")  # fmt: skip
 
 
@@ -40,8 +38,8 @@ class _Later:
     def __getattr__(self, name: str) -> Any:
         if name not in _ASKED:
             raise AttributeError(name)
-        made = compiled(self.pattern, int(self._flags), ascii_digits)
-        self.__dict__.update({asked: getattr(made, asked) for asked in _ASKED})
+        compiled = re.compile(ascii_digits(self.pattern), self._flags)
+        self.__dict__.update({asked: getattr(compiled, asked) for asked in _ASKED})
         return self.__dict__[name]
 
     def __reduce__(self) -> tuple[Any, ...]:
