@@ -7,7 +7,7 @@ waits for nobody: threads open no file any more, and end with their process.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import partial
 from threading import Event, Thread
 from typing import BinaryIO
@@ -19,6 +19,7 @@ from parsers.tables import Tables
 
 Unit = tuple[Source, ...]
 Work = Callable[[Unit], Tables]
+_LOOK_S = 0.1
 _Task = tuple["Future[Tables]", Unit]
 
 
@@ -31,6 +32,8 @@ def in_threads(work: Work, units: Iterable[Unit], count: int) -> Iterator[Tables
         Thread(target=_work, args=(work, tasks, over), daemon=True).start()
     try:
         while futures:
+            while not futures[0].done():  # an interrupt that another thread took is seen by whoever does not only wait
+                wait(list(futures)[:1], _LOOK_S)
             yield futures.popleft().result()
     finally:
         over.set()

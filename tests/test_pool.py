@@ -161,12 +161,13 @@ def test_nobody_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
     assert not ending.is_alive()
 
 
-def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["pool.in_processes", "threads.in_threads"])
+def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path, workers: str) -> None:
     program = (
         "import sys, parsers, parsers.ledger\n"
-        "from parsers import pool\n"
+        "from parsers import pool, threads\n"
         "parsers.ledger.UNIT_FILES = 1\n"
-        "several = lambda work, units: pool.in_processes(work, units, 2)\n"
+        f"several = lambda work, units: {workers}(work, units, 2)\n"
         "parsers.read(sys.argv[1], map=several, progress=lambda done, whole: print(done, flush=True))\n"
     )
     command = [sys.executable, "-c", program, bundle(tmp_path, 3000)]
