@@ -16,6 +16,7 @@ import msgspec
 import polars as pl
 
 from parsers.literals import only_values
+from parsers.order import sort_if_needed
 
 TableName = Literal[
     "files",
@@ -37,7 +38,6 @@ TableName = Literal[
     "claimed",
 ]
 _FEW = 64  # rows of a table whose empty columns are shared
-_LOOKED_AT = 1 << 18  # rows at a time whose order is looked at
 _AT_ONCE = 1000  # rows of a table that is made of them as they are
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
 Tables = Mapping[TableName, pl.DataFrame]
@@ -379,17 +379,17 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     listed = list(rows)
     if not listed:
         return empty(name)
+    present: set[str] = set()
     for row in listed:
-        if not row.keys() <= schema.keys():
-            raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
+        if not row.keys() <= present:
+            present |= row.keys()
+    if not present <= schema.keys():
+        raise KeyError(f"{name} has no column {sorted(present - schema.keys())}")
     if len(listed) <= _AT_ONCE and (made := _of_plain(name, listed)) is not None:
         return made
-    columns = {key: [row.get(key) for row in listed] for key in schema}
-    try:
-        return pl.DataFrame([_column(key, values, schema[key]) for key, values in columns.items()])
-    except (TypeError, OverflowError, UnicodeError):
-        fitting = {key: [_fitting(value) for value in values] for key, values in columns.items()}
-        return pl.DataFrame(fitting, schema=dict(schema), strict=True)
+    return pl.DataFrame(
+        [_column(key, listed if key in present else (), kind, len(listed)) for key, kind in schema.items()]
+    )
 
 
 def _of_plain(name: TableName, rows: list[Mapping[str, Any]]) -> pl.DataFrame | None:
@@ -414,11 +414,18 @@ def _plain(name: TableName) -> Mapping[str, tuple[type, ...]]:
     return {key: known.get(type(kind), (none,)) for key, kind in SCHEMAS[name].items()}
 
 
-def _column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
-    """Most columns of most rows hold nothing: such a one is made once for all tables of a few rows."""
-    if len(values) <= _FEW and values.count(None) == len(values):
-        return _nulls(kind, len(values)).alias(name)
-    return pl.Series(name, values, dtype=kind, strict=True)
+def _column(name: str, rows: Sequence[Mapping[str, Any]], kind: pl.DataType, count: int) -> pl.Series:
+    """The column of that many rows, of which no others than `rows` hold anything in it. Most columns of most rows hold nothing:
+    such a one is made once for all tables of a few rows."""
+    values = [row.get(name) for row in rows]
+    if values.count(None) == len(values):
+        return (_nulls(kind, count) if count <= _FEW else pl.Series([None], dtype=kind).new_from_index(0, count)).alias(
+            name
+        )
+    try:
+        return pl.Series(name, values, dtype=kind, strict=True)
+    except (TypeError, OverflowError, UnicodeError):
+        return pl.Series(name, [_fitting(value) for value in values], dtype=kind, strict=True)
 
 
 def _fitting(value: Any) -> Any:
@@ -469,34 +476,3 @@ def size_of(tables: Tables) -> int:
 def spelled(frame: pl.DataFrame) -> pl.DataFrame:
     """Texts in place of categories: what was narrowed, to stand beside other tables."""
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
-    sort is dear."""
-    nulls = frame.select(pl.col(keys).null_count()).row(0, named=True)
-    names = [name for name in keys if nulls[name] < frame.height]
-    if frame.height < 2 or not names:
-        return frame
-    own = frame.select(names)
-    if all(_is_sorted(own.slice(at, _LOOKED_AT + 1)) for at in range(0, frame.height, _LOOKED_AT)):
-        return frame
-    return frame.sort(names, maintain_order=True, nulls_last=True)
-
-
-def _is_sorted(keys: pl.DataFrame) -> bool:
-    """Whether rows are in order of all columns. Texts are compared where they differ, not row by row."""
-    first = keys.to_series(0)
-    same = first.to_physical() if first.dtype == pl.Categorical else first
-    is_new = same.ne_missing(same.shift(1)).scatter(0, True)
-    fine = pl.lit(True)
-    for name in reversed(keys.columns[1:]):  # lexicographic: more, or the same and the rest is in order
-        fine = _rises(name) | (pl.col(name).eq_missing(pl.col(name).shift(1)) & fine)
-    names = first.filter(is_new).to_frame()
-    in_each = keys.select((pl.lit(is_new) | fine).slice(1).all()).item()
-    return bool(in_each) and bool(names.select(_rises(first.name).slice(1).all()).item())
-
-
-def _rises(name: str) -> pl.Expr:
-    here, before = pl.col(name), pl.col(name).shift(1)
-    return (here > before).fill_null(here.is_null() & before.is_not_null())

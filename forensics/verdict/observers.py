@@ -196,7 +196,7 @@ class Observers:
 def _echoes(events: pl.DataFrame) -> set[Place]:
     """Places of exceptions that only repeat what a line says of a wait."""
     raised = pl.col("kind") == "exception"
-    told = without_echoes(events).filter(raised).select("file", "line")
+    told = without_echoes(events, raised).select("file", "line")
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
 
 

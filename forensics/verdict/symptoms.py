@@ -211,9 +211,10 @@ def _ended(case: Case) -> Iterator[Symptom]:
 
 def _unplaced(case: Case) -> Iterator[Symptom]:
     """Failures of processes whose rank is not known; what a kernel says only of hosts that are known to be the job's."""
-    rows = without_echoes(case.events).filter(
+    rows = without_echoes(
+        case.events,
         pl.col("kind").is_in(_UNPLACED) & (pl.col("rank").is_null() | (pl.col("rank_space") != "global"))
-        & pl.col("severity").is_in(["error", "fatal"])
+        & pl.col("severity").is_in(["error", "fatal"]),
     )  # fmt: skip
     seen = set()
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
