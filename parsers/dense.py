@@ -174,7 +174,8 @@ class _Form(msgspec.Struct):
         return next(filter(None, map(self.lines.cuts, stretch.first(_TRIED))), None)
 
     def _read(self, stretch: Stretch, cuts: Cuts, numbers: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
-        taken, rows = self.lines.read(stretch.as_text().parts(cuts), stretch.is_plain)
+        text = stretch.as_text()  # whose bytes the parts are, as long as they are read
+        taken, rows = self.lines.read(text.parts(cuts), stretch.is_plain)
         own = numbers if rows.height == len(numbers) else numbers.filter(taken)
         return taken, rows.insert_column(0, own.alias("line"))
 

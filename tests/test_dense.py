@@ -10,6 +10,7 @@ from parsers import dense, read
 from parsers.comm.nccl import PARSER
 from parsers.comm.nccl_collectives import DENSE
 from parsers.dense import DenseReader
+from parsers.tables import spelled
 from tests.lines import lines
 
 COUNT = 1200
@@ -39,6 +40,39 @@ def test_the_rows_are_those_of_the_line_parser(end: str) -> None:
     left, rows = take("".join(body + end for body in bodies), first=7)
     assert left == b"\n" * COUNT
     assert rows.equals(PARSER.parse(lines("\n".join(bodies), start=7))["operations"])
+
+
+def mangled(body: str, at: int) -> str:
+    """A line with a defect in its call, another one each time."""
+    begin = body.index("opCount")
+    place = begin + at * 37 % (len(body) - begin)
+    return (
+        body[:place] + " " + body[place:],
+        body[:place] + "é" + body[place:],
+        body[:place] + "X" + body[place + 1 :],
+        body.replace("sendbuff", "sendbuf "),
+        body.replace("sendbuff ", "sendbuff  "),
+        body.replace("opCount ", "opCount +"),
+        body.replace("stream 0x9", "stream 0x9g"),
+        body[:place] + "\r" + body[place:],
+    )[at % 8]
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: ", "\t", "2026-01-31T10:11:12.5Z stdout F "], ids=repr)
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_odd_lines_are_the_same_by_columns_and_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str, others: int
+) -> None:
+    bodies = []
+    for at in range(4 * COUNT):
+        bodies.append(line(at, prefix) if at % 50 else mangled(line(at, prefix), at // 50))
+        bodies += [f"step {at} of {number}" for number in range(others)]
+    (tmp_path / "job.log").write_text("\n".join(bodies) + "\n", newline="")
+    monkeypatch.setattr(dense, "PIECE", 1 << 16)  # what a piece has numbered holds for the next one
+    by_columns = read(str(tmp_path)).tables
+    monkeypatch.setattr(dense, "FEWEST", 10**9)
+    by_lines = read(str(tmp_path)).tables
+    assert spelled(by_columns["operations"]).equals(spelled(by_lines["operations"]))
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,9 @@ class _Parts:
 
     def __init__(self, understand: Callable[[pl.Series], pl.DataFrame], needed: str) -> None:
         self._understand, self._needed = understand, needed
-        self._kind = pl.Categorical(pl.Categories.random())  # of this file alone, so that numbers begin at 0
+        # Of this file alone, so that numbers begin at 0; and a column of it, for without any they would begin anew.
+        self._kind = pl.Categorical(pl.Categories.random())
+        self._holds = pl.Series([], dtype=self._kind)
         self.read = pl.DataFrame()  # what each text says, in the order of their numbers
         self._says = pl.Series([], dtype=pl.Boolean)  # whether it says what is needed
 
