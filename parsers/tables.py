@@ -16,6 +16,7 @@ import msgspec
 import polars as pl
 
 from parsers.literals import only_values
+from parsers.order import sort_if_needed
 
 TableName = Literal[
     "files",
@@ -475,17 +476,3 @@ def size_of(tables: Tables) -> int:
 def spelled(frame: pl.DataFrame) -> pl.DataFrame:
     """Texts in place of categories: what was narrowed, to stand beside other tables."""
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
-    sort is dear."""
-    names = [name for name in keys if frame[name].null_count() < frame.height]
-    fine = pl.lit(True)
-    for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
-        here, before = pl.col(name), pl.col(name).shift(1)
-        rises = (here > before).fill_null(here.is_null() & before.is_not_null())
-        fine = rises | (here.eq_missing(before) & fine)
-    if frame.height < 2 or not names or frame.select(fine.slice(1).all()).item():
-        return frame
-    return frame.sort(names, maintain_order=True, nulls_last=True)
