@@ -17,7 +17,8 @@ from parsers.newlines import Newlines
 from parsers.parser import LineParser
 from parsers.pieces import ends_lines_alone, may_be_cut
 
-MOST = 40  # anchors of one window that are looked for one after another
+MOST = 40  # anchors of one window that are looked for one after another …
+EACH = 10_000  # … or as many as the window before had times this many hits: one anchor costs as much as these
 
 
 class Window(msgspec.Struct):

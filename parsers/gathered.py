@@ -55,8 +55,13 @@ class Kept(msgspec.Struct):
     lost_bytes: int = 0
     put_off: deque[tuple[Found, int]] = msgspec.field(default_factory=deque)  # behind `tail`: parts and bytes
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is among the first: of many anchors, each of which is rare, there may be more than of one."""
+        return len(self.head) >= KEPT_HITS or self.head_bytes >= KEPT_TEXT // 2
+
     def add(self, row: int, texts: Sequence[bytes], is_early: bool) -> None:
-        if is_early and self.head_bytes < KEPT_TEXT // 2:
+        if is_early and not self.is_full:
             self.head.append(row)
             self.head_bytes += len(texts[row])
             return

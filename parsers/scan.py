@@ -189,7 +189,7 @@ class _Scanner:
         if self._hits < gathered.KEPT_HITS // 2 or self._inside:
             return False
         anchors = sorted(self._wishes.occurring(block, size))
-        if len(anchors) > beyond.MOST or any(self._counts[anchor] < gathered.KEPT_HITS // 2 for anchor in anchors):
+        if len(anchors) > max(beyond.MOST, self._hits // beyond.EACH) or not all(map(self._is_spent, anchors)):
             return False
         window = beyond.Window.of(block, size, ends, self._line, LINE_BYTES)
         if window is None:
@@ -208,6 +208,11 @@ class _Scanner:
             part = window.last(rows, hits, self._base)
             self._kept[number].put_last(part, len(rows) - len(part))
         return True
+
+    def _is_spent(self, anchor: int) -> bool:
+        """Is no line with it among the first ones of anybody?"""
+        is_frequent = self._counts[anchor] >= gathered.KEPT_HITS // 2
+        return is_frequent or all(self._kept[number].is_full for number in self._wishes.wanted[anchor])
 
     def _settle(self) -> None:
         for kept in self._kept.values():

@@ -189,6 +189,18 @@ def test_too_many_hits_keep_the_first_and_the_last_and_rare_anchors(monkeypatch:
     assert scanned.unread == [{"reason": "90 candidate lines of p beyond the limit were not read"}]
 
 
+def test_of_many_anchors_no_more_lines_are_kept_than_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "KEPT_HITS", 10)
+    anchors = [b"%c%c" % (65 + at, 97 + at) for at in range(20)]
+    data = b"".join(anchor + b"\n" for anchor in anchors * 50)
+    for window in (300, 500, 10**6):
+        monkeypatch.setattr(windows, "WINDOW", window)
+        scanned = scan(io.BytesIO(data), (_parser(*anchors), _parser(anchors[7])))
+        assert [line for line, _, _ in _listed(scanned)[0]] == [*range(1, 11), *range(996, 1001)]
+        assert [line for line, _, _ in _listed(scanned)[1]] == [*range(8, 90, 20), *range(908, 990, 20)]
+        assert [row["reason"].split(" ")[0] for row in scanned.unread] == ["985", "40"]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("window", [300, 600, 10**6])
 def test_lines_of_spent_anchors_are_the_last_wherever_windows_end(monkeypatch: pytest.MonkeyPatch, window: int) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
