@@ -400,8 +400,9 @@ def _growth(
     if not wanted.height:
         return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    until = begins.filter(begins > begins[wanted["nth_file"].max()]).min()
-    first = begins[wanted["nth_file"].min()]  # no other files are read
+    files = wanted["nth_file"].sort().to_list()
+    starts = [*begins.to_list(), None]
+    first, until = starts[files[0]] or 0, starts[files[-1] + 1]  # no other files are read
     own = lazy.with_row_index("record").slice(first, None if until is None else until - first)
     past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})

@@ -61,8 +61,8 @@ def all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
         *_TENSOR, "rank", "place", "operation", "role", "min", "max", size.alias("size"), state.alias("state")
     )  # fmt: skip
     usual = pl.col("size").filter(pl.col("size") > 0).min()
-    names = rows.group_by(_SERIES).agg(leaps=pl.col("size").nan_max() > _REPLICA * usual)
-    names = names.filter("leaps").select(_SERIES).collect()
+    series = rows.group_by(_SERIES).agg(leaps=pl.col("size").nan_max() > _REPLICA * usual)
+    names = series.filter("leaps").select(_SERIES).collect()
     if not names.height:
         return None
     return _leaps(rows.collect().join(names, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))
