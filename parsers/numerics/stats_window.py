@@ -400,9 +400,10 @@ def _growth(
     if not wanted.height:
         return None
     some = [pl.col(name).is_in(wanted[name].unique().implode()) for name in ("step", "module")]
-    later = begins.filter(begins > begins[wanted["nth_file"].max()]).sort()
-    first = int(begins.gather(wanted["nth_file"]).sort()[0])  # no other files are read
-    own = lazy.with_row_index("record").slice(first, later[0] - first if len(later) else None)
+    files = wanted["nth_file"].sort().to_list()
+    starts = [*begins.to_list(), None]
+    first, until = starts[files[0]] or 0, starts[files[-1] + 1]  # no other files are read
+    own = lazy.with_row_index("record").slice(first, None if until is None else until - first)
     past = _numbered(own.filter(some[0] & some[1]).collect(engine="streaming"), begins)
     keys = pl.Schema({name: past.schema[name] for name in wanted.columns})
     return past.join(wanted.cast(keys), on=wanted.columns, how="semi", maintain_order="left")

@@ -62,10 +62,10 @@ def all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
     )  # fmt: skip
     usual = pl.col("size").filter(pl.col("size") > 0).min()
     series = rows.group_by(_SERIES).agg(leaps=pl.col("size").nan_max() > _REPLICA * usual)
-    leaping = series.filter("leaps").select(_SERIES).collect()
-    if not leaping.height:
+    names = series.filter("leaps").select(_SERIES).collect()
+    if not names.height:
         return None
-    return _leaps(rows.collect().join(leaping, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))
+    return _leaps(rows.collect().join(names, on=_SERIES, how="semi", nulls_equal=True, maintain_order="left"))
 
 
 def _leaps(rows: pl.DataFrame) -> pl.DataFrame:
