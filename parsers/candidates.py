@@ -13,12 +13,13 @@ from typing import Any
 import polars as pl
 from msgspec.structs import astuple
 
-from parsers import prefixes, tasks
+from parsers import prefixes, tasks, windows
 from parsers.bounds import bounded
 from parsers.gathered import Found, Scanned
 from parsers.literals import slim
+from parsers.merging import compact, places
 from parsers.parser import LINES, LineParser, Source
-from parsers.tables import SCHEMAS, Tables, spelled, table
+from parsers.tables import SCHEMAS, Tables, table
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
@@ -28,7 +29,7 @@ FAILURES = 50  # lines looked for one by one on which a parser fails; beyond the
 # What a parser with a defect raises; the panic of a library below polars is no Exception.
 DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicException)
 
-_PLACE = ["file", "line"]
+_LINES = [name for name in LINES if name != "hit"]
 _SAID = prefixes.Line.__struct_fields__[:8]  # up to time_basis
 
 
@@ -41,7 +42,9 @@ class Candidates:
 
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
-        self._columns: dict[str, list[Any]] = {name: [] for name in LINES if name != "hit"}
+        self._columns: dict[str, list[Any]] = {name: [] for name in _LINES if name != "line"}  # of different lines
+        self._which: list[int] = []  # of them each line is,
+        self._numbers: list[int] = []  # and its number in its file
         self._rows = [array("I") for _ in self.parsers]
         self._hits = [bytearray() for _ in self.parsers]
         self._lines = self._bytes = 0
@@ -70,28 +73,35 @@ class Candidates:
     def _take(
         self, source: Source, lines: Sequence[int], texts: Sequence[bytes], habits: prefixes.Habits
     ) -> list[prefixes.Line]:
-        """Some lines of a file, their numbers and contents, become rows → those that print a task."""
+        """Some lines of a file, their numbers and contents, become rows → those that print a task. What is said again is
+        stripped once."""
         columns = self._columns
-        raws = [text.decode("utf-8", "replace") for text in texts]
+        first = len(columns["raw"])
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts), first)}
+        raws = [text.decode("utf-8", "replace") for text in numbers]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
         for name, said in zip(_SAID, zip(*map(astuple, stripped), strict=True), strict=False):
             columns[name].extend(said)
-        columns["line"].extend(lines)
         columns["raw"].extend(raws)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
-        if len(columns["line"]) >= AT_ONCE:
+        which = [numbers[text] for text in texts]
+        self._which.extend(which)
+        self._numbers.extend(lines)
+        if len(self._which) >= AT_ONCE:
             self._flush()
-        return [line for line in stripped if line.task is not None]
+        return [line for at in which if (line := stripped[at - first]).task is not None]
 
     def _flush(self) -> None:
         """Rows become a frame, which takes a fourth of their memory, and less where they are many."""
         raws, texts = self._columns["raw"], self._columns["text"]
         raw = pl.Series(raws, dtype=pl.String)
         made = {name: pl.Series(own, dtype=LINES[name]) for name, own in self._columns.items() if own is not texts}
-        made |= {"raw": raw, "text": _cut(raw, raws, texts)}
-        self._frames.append(slim(pl.DataFrame({name: made[name] for name in self._columns})))
-        for values in self._columns.values():
+        frame = pl.DataFrame(made | {"raw": raw, "text": _cut(raw, raws, texts)})
+        if len(self._which) > frame.height:
+            frame = frame[self._which]
+        self._frames.append(slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(_LINES)))
+        for values in (*self._columns.values(), self._which, self._numbers):
             values.clear()
 
     def _rank_by_task(self, source: Source) -> None:
@@ -110,25 +120,24 @@ class Candidates:
         """(name of the parser, what it read), and no line is left."""
         if not self._lines:
             return
+        if self._lines > AT_ONCE:
+            windows.let_go()
         self._flush()
         whole = pl.concat(self._frames, rechunk=True)
         rows, hits = self._rows, self._hits
         self._clear()
-        known = [table("claimed", []).select(_PLACE)]  # lines that somebody has read
+        known = [pl.Series(dtype=pl.Int64)]  # places that somebody has read
         for number in sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover):
             parser, own = self.parsers[number], rows[number]
             if not own:
                 continue
-            frame = (
-                whole[pl.Series(own, dtype=pl.UInt32)]
-                .with_columns(pl.Series("hit", hits[number]).cast(pl.Boolean))
-                .select(list(LINES))
-            )
+            chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
             if parser.leftover:
-                frame = frame.join(pl.concat(known), on=_PLACE, how="anti", maintain_order="left")
+                chosen = chosen.filter(~places(whole)[chosen["at"]].is_in(pl.concat(known).implode()))
+            frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean)).select(list(LINES))
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost) if frame.height else ():
-                known += [spelled(part.select(_PLACE).drop_nulls()) for part in found.values() if part.height]
+                known += [places(part).drop_nulls() for part in found.values() if part.height]
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}
@@ -149,7 +158,7 @@ def _cut(raw: pl.Series, raws: Sequence[str], texts: Sequence[str]) -> pl.Series
 def _parse(parser: LineParser, frame: pl.DataFrame, lost: list[dict[str, Any]]) -> Iterator[Tables]:
     """What the parser reads; the lines on which it fails go to `lost`, as rows of `unread`."""
     try:
-        yield checked(parser.parse(frame))
+        yield checked({name: compact(found) for name, found in parser.parse(frame).items()})
     except DEFECTS as error:
         parts = frame.partition_by("file", maintain_order=True)
         if len(parts) == 1 and frame.height > 1 and len(lost) < FAILURES and not isinstance(error, WrongTable):

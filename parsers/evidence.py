@@ -7,7 +7,8 @@ import msgspec
 import polars as pl
 
 from parsers.bundle import BundleError
-from parsers.tables import TableName, Tables, conform, merge
+from parsers.merging import merge
+from parsers.tables import TableName, Tables, conform
 
 
 class Evidence(msgspec.Struct, frozen=True):

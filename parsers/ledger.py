@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from typing import Any, BinaryIO
 
 import msgspec
@@ -25,20 +26,19 @@ from parsers.encodings import in_utf8, is_page, is_text
 from parsers.evidence import Evidence
 from parsers.gathered import Scanned
 from parsers.limits import Budget, Limits
+from parsers.merging import lines_of, merge, taken
 from parsers.newest import Newest
 from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
 from parsers.stamps import YEAR_BYTES
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, merge, size_of, spelled, table
+from parsers.tables import TABLE_NAMES, TableName, Tables, size_of, spelled, table
 from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
 YEAR_FILES = 200  # heads looked at for the year of stamps that print none
-_ROW_TABLES = tuple(name for name in TABLE_NAMES if name not in ("files", "unread") and "line" in SCHEMAS[name])
-_FILE = pl.col("file").cast(pl.Categorical)
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
@@ -90,7 +90,8 @@ def read_bundle(
             done += sum(source.size for source in unit)
             if progress is not None:
                 progress(done, whole)
-        tables = merge([{"unread": table("unread", bundle.unread)}, *read.parts, *read.left_out()])
+        left_out = [*read.left_out()]
+        tables = merge(chain([{"unread": table("unread", bundle.unread)}], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
@@ -130,9 +131,9 @@ def read_unit(
     reports, parts = _read_files(sources, _Reading(owners, by_magic, candidates, forms, year, budget or Budget()))
     parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
-        parts.extend(report.parts)
-    tables = merge(parts)
-    lines = _lines(tables)
+        parts.extend(taken(report.parts))
+    tables = merge(taken(parts))
+    lines = lines_of(tables)
     if by_columns := [report.by_columns for report in reports if report.by_columns]:
         tables = merge([tables, *by_columns])
     refused = [_still_refused(report, lines) for report in reports if not report.refused.is_empty()]
@@ -315,7 +316,7 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
         report.lose(failed(owner.name, error), bytes=source.size)
         return
     if not report.is_alone and not owner.shared:
-        report.own_lines = _lines(found)
+        report.own_lines = lines_of(found)
         report.refused = found.pop("unread", report.refused)
         if report.refused["line"].count() > report.own_lines.height:  # a log behind a table: they are no broken rows
             report.refused = report.refused.filter(pl.col("line").is_null())
@@ -387,12 +388,6 @@ def _recognised(lines: pl.DataFrame, reports: Sequence[_Report]) -> tuple[dict[s
     known = looked_at.join(lines, on=["file", "line"], how="semi").group_by("file").agg("line")
     counts = dict(lines.group_by("file").len().iter_rows())
     return counts, {file: set(numbers) for file, numbers in known.iter_rows()}
-
-
-def _lines(tables: Tables) -> pl.DataFrame:
-    """File, as a category, and line of what has a row of its own or is claimed."""
-    found = [tables[name].select(_FILE, "line").drop_nulls() for name in _ROW_TABLES if name in tables]
-    return pl.concat(found or [table("claimed", []).select(_FILE, "line")]).unique()
 
 
 def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None]) -> dict[str, Any]:

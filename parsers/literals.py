@@ -11,9 +11,9 @@ Schema = Mapping[str, pl.DataType]
 
 def only_values(frame: pl.DataFrame) -> dict[str, Any]:
     """Column → the one value that all rows have, null included; lists and structures aside."""
-    if frame.height < 2:  # nothing to be saved
-        return {}
     flat = [name for name, kind in frame.schema.items() if not kind.is_nested()]
+    if frame.height < 2 or not flat:  # nothing to be saved
+        return {}
     first = frame.row(0, named=True)
     same = frame.select(pl.col(flat).eq_missing(pl.col(flat).first()).all()).row(0, named=True)
     return {name: first[name] for name in flat if same[name]}

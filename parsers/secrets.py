@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
+from parsers.merging import sort_if_needed
 from parsers.patterns import regex
-from parsers.tables import TableName, sort_if_needed
+from parsers.tables import TableName
 from parsers.veils import VEILED, Unveiled, is_veiled
 
 MASK = "[masked]"

@@ -8,7 +8,7 @@ A row of ``operations`` from a flight record takes some 90 bytes: texts are cate
 all rows of all files takes nothing (`conform`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
@@ -449,17 +449,6 @@ def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def merge(parts: Sequence[Tables]) -> dict[TableName, pl.DataFrame]:
-    """All tables of all parts, each sorted by place so that the order of files never matters."""
-    merged: dict[TableName, pl.DataFrame] = {}
-    for name in TABLE_NAMES:
-        frames = [part[name] for part in parts if name in part and part[name].height]
-        whole = pl.concat(frames) if frames else empty(name)
-        order = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
-        merged[name] = sort_if_needed(whole, order)
-    return merged
-
-
 def size_of(tables: Tables) -> int:
     """Bytes that tables take in memory."""
     return sum(int(frame.estimated_size()) for frame in tables.values())
@@ -468,17 +457,3 @@ def size_of(tables: Tables) -> int:
 def spelled(frame: pl.DataFrame) -> pl.DataFrame:
     """Texts in place of categories: what was narrowed, to stand beside other tables."""
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Sorted by `keys`, nulls last, rows that are alike in order; left as it is where it stands so: of many columns a
-    sort is dear."""
-    names = [name for name in keys if frame[name].null_count() < frame.height]
-    fine = pl.lit(True)
-    for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
-        here, before = pl.col(name), pl.col(name).shift(1)
-        rises = (here > before).fill_null(here.is_null() & before.is_not_null())
-        fine = rises | (here.eq_missing(before) & fine)
-    if frame.height < 2 or not names or frame.select(fine.slice(1).all()).item():
-        return frame
-    return frame.sort(names, maintain_order=True, nulls_last=True)

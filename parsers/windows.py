@@ -31,6 +31,11 @@ def windows(stream: BinaryIO) -> Iterator[tuple[bytes | bytearray, int]]:
         _BUFFERS[len(buffer)].append(buffer)
 
 
+def let_go() -> None:
+    """Where much else is to be done before the next window, what is kept for it takes no memory."""
+    _BUFFERS.clear()
+
+
 def _filled(stream: BinaryIO, buffer: bytearray, filled: int) -> Iterator[tuple[bytearray, int]]:
     while True:
         with memoryview(buffer) as view:

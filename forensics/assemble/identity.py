@@ -94,12 +94,14 @@ def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         for name in _SPEAKING
         if tables[name].height
     ]
-    events = tables["events"].filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
-    parts.append(events.filter(~_is_printed()).select("file", "rank").unique())
+    is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
+    events = tables["events"].select("file", "rank", is_own.alias("own"), _is_printed().alias("printed"))
+    events = events.unique().filter("own")
+    parts.append(events.filter(~pl.col("printed")).select("file", "rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
     own = own.select("file", pl.col("file").cast(pl.String).str.replace(_STREAM, "/").alias("_process"))
     sure = pl.concat(parts).join(own, on="file").select("_process", "rank").unique()
-    printed = events.filter(_is_printed()).join(own, on="file").select("_process", "rank").unique()
+    printed = events.filter("printed").join(own, on="file").select("_process", "rank").unique()
     printed = printed.join(sure, on="_process", how="anti")
     speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
     speaking = speaking.filter(pl.col("rank").list.len() == 1)

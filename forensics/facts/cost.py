@@ -34,7 +34,7 @@ def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks:
 def _stalled(events: pl.DataFrame, clocks: Clocks, steps: pl.DataFrame) -> float | None:
     if any(clock.zone_ns for clock in clocks.known.values()):
         return None
-    events = events.filter(pl.col("time_ns").is_not_null())
+    events = events.select("kind", "time_ns", "time_basis").filter(pl.col("time_ns").is_not_null())
     for basis in ("utc", "local"):
         last = steps.filter(pl.col("time_basis") == basis)["time_ns"].max()
         if not isinstance(last, int):

@@ -10,6 +10,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.model.ref import Ref
 from forensics.model.told import FEW, has_kind
+from parsers.merging import sort_if_needed
 
 Row = Mapping[str, Any]
 
@@ -19,7 +20,7 @@ def of_kinds(events: pl.DataFrame, *kinds: str) -> pl.DataFrame:
     if events.height <= FEW and not has_kind(events, *kinds):
         return events.clear()
     found = events.filter(pl.col("kind").is_in(kinds))
-    return found.sort("file", "line", "record", "kind", maintain_order=True) if found.height else found
+    return sort_if_needed(found, ("file", "line", "record", "kind"), nulls_last=False) if found.height else found
 
 
 def rows(events: pl.DataFrame, *kinds: str) -> list[dict[str, Any]]:

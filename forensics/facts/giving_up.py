@@ -63,7 +63,8 @@ class GivingUp(msgspec.Struct, frozen=True):
 def giving_up(events: pl.DataFrame, identity: pl.DataFrame, clocks: Clocks) -> GivingUp:
     """Events without recovered errors → the first giving-up per clock and per file."""
     hosts = {rank: short_host(host) for rank, host in hosts_of_ranks(identity).items()}
-    rows = events.filter(pl.col("kind").is_in(KINDS))
+    rows = events.select("kind", "rank", "rank_space", "host", "time_basis", "time_ns", "file", "line")
+    rows = rows.filter(pl.col("kind").is_in(KINDS))
     times: dict[_Clock, int] = {}
     stamped = (
         rows.drop_nulls("time_ns").group_by("rank", "rank_space", "host", "time_basis").agg(pl.col("time_ns").min())

@@ -23,6 +23,7 @@ from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
+from parsers.merging import sort_if_needed
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
@@ -131,7 +132,7 @@ def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off."""
     if not has_kind(events, "exception"):
-        return events.sort("file", "line", "record", maintain_order=True)
+        return sort_if_needed(events, ("file", "line", "record"), nulls_last=False)
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.
@@ -155,14 +156,15 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     out."""
     closing = events.filter(pl.col("kind") == "closing_signal")
     stopped = set(closing["rank"].drop_nulls().to_list())
-    own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
+    own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     gone = set(own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))["rank"].to_list())
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
-    told = _decisive(told.sort("rank", "file", "line"))
+    told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
         if (end := _from_lines(rank, list(rows))) is not None:

@@ -11,7 +11,9 @@ from forensics.facts.event_rows import rows
 
 def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
     """Ranks whose own watchdog gave up on others."""
-    said = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))
+    said = events.select("kind", "rank", "rank_space").filter(
+        (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global")
+    )
     return frozenset(said["rank"].drop_nulls().to_list())
 
 

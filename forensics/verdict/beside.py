@@ -130,10 +130,11 @@ def _without_a_time(case: Case, kind: Kind) -> list[Claim]:
     gave_up = [rank for rank, end in case.ends.items() if end.how == "gave_up"]
     if kind not in ("hang", "unknown") or not gave_up:
         return []
-    own = case.events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_in(gave_up))
-    waited = own.filter(pl.col("kind") == "collective_timeout").select("file", "rank").unique()
-    raised = own.filter(
-        pl.col("kind").is_in([*OWN_CAUSES]) & pl.col("time_ns").is_null() & pl.col("line").is_not_null()
+    is_own = (pl.col("rank_space") == "global") & pl.col("rank").is_in(gave_up)
+    waits = is_own & (pl.col("kind") == "collective_timeout")
+    waited = case.events.select("kind", "rank", "rank_space", "file").filter(waits).select("file", "rank").unique()
+    raised = case.events.filter(
+        is_own & pl.col("kind").is_in([*OWN_CAUSES]) & pl.col("time_ns").is_null() & pl.col("line").is_not_null()
     )
     raised = raised.join(waited, on=["file", "rank"], how="anti").join(
         waited.select("rank").unique(), on="rank", how="semi"

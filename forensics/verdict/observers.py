@@ -20,6 +20,7 @@ from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.taxonomy import CAUSES, EVENTS
+from forensics.model.told import has_kind
 from forensics.words import verdict as words
 from parsers.tables import TableName, spelled
 
@@ -195,6 +196,8 @@ class Observers:
 
 def _echoes(events: pl.DataFrame) -> set[Place]:
     """Places of exceptions that only repeat what a line says of a wait."""
+    if not has_kind(events, "exception"):
+        return set()
     raised = pl.col("kind") == "exception"
     told = without_echoes(events).filter(raised).select("file", "line")
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())

@@ -41,10 +41,10 @@ NOTHING = Recovery()
 def recovery(case: Case) -> Recovery:
     """Case of one attempt → what it has of the chains at its two ends."""
     events, steps = case.tables["events"], case.tables["steps"].filter(pl.col("time_ns").is_not_null())
-    bad = case.events.filter(pl.col("kind").is_in(_FAILURES) & pl.col("severity").is_in(["error", "fatal"]))
-    failed = next(
-        bad.filter(pl.col("time_ns").is_not_null()).sort("time_ns", "file", "line").iter_rows(named=True), None
-    )
+    is_bad = pl.col("kind").is_in(_FAILURES) & pl.col("severity").is_in(["error", "fatal"])
+    earliest = case.events.select("kind", "severity", "time_ns").filter(is_bad)["time_ns"].min()
+    bad = case.events.filter(is_bad & (pl.col("time_ns") == earliest)) if earliest is not None else case.events.clear()
+    failed = next(bad.sort("file", "line").iter_rows(named=True), None)
     begun = next(steps.sort("time_ns", "file", "line").iter_rows(named=True), None)
     after = events if failed is None else events.filter(_of(failed) & (pl.col("time_ns") >= failed["time_ns"]))
     before = events.clear() if begun is None else events.filter(_of(begun) & (pl.col("time_ns") < begun["time_ns"]))

@@ -23,9 +23,10 @@ import polars as pl
 
 from parsers.comm.nccl_collectives import cut_operations, is_collective, is_cut, operations
 from parsers.comm.nccl_complaints import complaints
-from parsers.comm.nccl_links import is_link, links
+from parsers.comm.nccl_links import is_link, links, names_communicator
 from parsers.comm.nccl_records import records
 from parsers.comm.nccl_setup import SetupReader, is_likely
+from parsers.merging import sort_if_needed
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
 
@@ -34,25 +35,37 @@ _MOST_CHARACTERS = 8192  # of one record that is searched: those of a few famili
 
 def parse(lines: pl.DataFrame) -> Tables:
     """ranks and groups from Init lines, operations from COLL lines, links, settings, timings, and events."""
-    known = records(lines)
-    is_dense = is_collective()
-    rest = known.filter(~is_dense)
-    whole, cut = operations(known.filter(is_dense)), rest.filter(is_cut())
     reader = SetupReader()
-    rare = rest.filter(~is_link()).with_columns(pl.col("message", "text").str.slice(0, _MOST_CHARACTERS))
-    likely = rare.select(is_likely().alias("is"))["is"]
-    setup = likely.scatter(likely.arg_true(), [reader.read(row) for row in rare.filter(likely).iter_rows(named=True)])
-    complained = complaints(rare.filter(~setup & rare["library"].is_not_null()))
+    connected, claimed = [], []
+    calls, complained = [table("operations", [])], [table("events", [])]
+    for known in records(lines):
+        is_dense = is_collective()
+        rest = known.filter(~is_dense)
+        calls += [
+            part for part in (operations(known.filter(is_dense)), cut_operations(rest.filter(is_cut()))) if part.height
+        ]
+        complained.append(complaints(_without_setup(rest, reader)))
+        connected.append(rest.filter(is_link() | names_communicator()))
+        claimed.append(rest.filter(pl.col("library").is_not_null()).select("file", "line"))
+    said = table("events", reader.events)
     return {
-        "operations": pl.concat([whole, cut_operations(cut)]) if cut.height else whole,
+        "operations": pl.concat(calls),
         "ranks": table("ranks", reader.claims()),
         "groups": table("groups", reader.groups),
-        "links": links(rest),
-        "events": pl.concat([table("events", reader.events), complained]).sort("file", "line", maintain_order=True),
+        "links": links(pl.concat(connected)),
+        "events": sort_if_needed(pl.concat([said, *complained]), ("file", "line")),
         "settings": table("settings", reader.settings),
         "timings": table("timings", reader.timings),
-        "claimed": rest.filter(pl.col("library").is_not_null()).select("file", "line").unique(maintain_order=True),
+        "claimed": pl.concat(claimed, rechunk=True).filter(pl.struct("file", "line").rle_id().diff().ne_missing(0)),
     }
+
+
+def _without_setup(records: pl.DataFrame, reader: SetupReader) -> pl.DataFrame:
+    """What is left of the library's records, connections aside, when `reader` has taken what is about the setup."""
+    rare = records.filter(~is_link()).with_columns(pl.col("message", "text").str.slice(0, _MOST_CHARACTERS))
+    likely = rare.select(is_likely().alias("is"))["is"]
+    setup = likely.scatter(likely.arg_true(), [reader.read(row) for row in rare.filter(likely).iter_rows(named=True)])
+    return rare.filter(~setup & rare["library"].is_not_null())
 
 
 PARSER = LineParser(

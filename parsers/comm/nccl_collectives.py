@@ -176,7 +176,7 @@ class _Parts:
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
     """What the parts before the call say of who printed them, row by row; kind is null where that is not one record."""
-    known = records(decorate(heads.str.strip_suffix(_OPENING)))
+    known = pl.concat(records(decorate(heads.str.strip_suffix(_OPENING))))
     is_one = (pl.col("level") == "INFO") & ~pl.col("text").str.contains("\r") & (pl.len().over("line") == 1)
     op = pl.col("message")
     single = known.filter(is_one & op.str.contains(r"^[A-Za-z]\w*$")).select(

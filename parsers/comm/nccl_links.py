@@ -40,8 +40,13 @@ def is_link() -> pl.Expr:
     )
 
 
+def names_communicator() -> pl.Expr:
+    """Whether `message` tells where the setup of a communicator begins or ends."""
+    return pl.col("message").str.contains(_INIT).fill_null(False)
+
+
 def links(records: pl.DataFrame) -> pl.DataFrame:
-    """All records of some files, in order → the table `links`."""
+    """All records of some files that are one or the other, in order → the table `links`."""
     init = pl.col("message").str.extract_groups(_INIT)
     process = ["file", "host", "pid"]
     told = records.with_columns(

@@ -7,6 +7,7 @@ record, and a host name that another record's rest is glued to is mended by the 
 Columns added to LINES: nccl_host, host, pid, thread, device_index, place, function, library, level, message, is_named.
 """
 
+from collections.abc import Iterator
 from itertools import islice
 
 import polars as pl
@@ -24,14 +25,22 @@ _PREFIX = (
 )
 _BARE = r"\b(?P<library>[NMR]CCL) (?P<level>WARN|INFO) "  # some collectors drop the prefix
 _SPLIT = regex(_HEAD.replace("(?P<host>", r"(?<![^\s:\[\]<>|])(?P<host>"))  # a name begins where it can begin
+AT_ONCE = 16_384  # rows: their parts take as much as they
 _MOST_RECORDS = 200  # of one line
 
 
-def records(lines: pl.DataFrame) -> pl.DataFrame:
-    """Candidate lines of schema LINES → one row per record; rows without a record keep a null `level`."""
+def records(lines: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Candidate lines of schema LINES → one row per record, in order, AT_ONCE at a time and one frame at least; rows without a
+    record keep a null `level`."""
     sure = frozenset(lines["text"].str.extract(rf"^{_OWN_HOST}").drop_nulls().unique().to_list())
     whole = _one_record_per_row(lines, sure)
-    named = whole.with_columns(pl.col("text").str.extract_groups(_PREFIX).alias("prefix")).unnest("prefix")
+    for at in range(0, max(whole.height, 1), AT_ONCE):
+        yield _read(whole[at : at + AT_ONCE], sure)
+
+
+def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:
+    """Rows of one record each, with the columns of its prefix."""
+    named = rows.with_columns(pl.col("text").str.extract_groups(_PREFIX).alias("prefix")).unnest("prefix")
     bare = pl.col("text").str.extract_groups(_BARE)
     has_prefix = pl.col("nccl_host").is_not_null()
     stamp = pl.col("stamp").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit="ns").dt.epoch("ns")

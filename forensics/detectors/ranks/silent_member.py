@@ -80,9 +80,9 @@ def _groups(said: pl.DataFrame) -> list[_Group]:
     return groups
 
 
-def _calls(waits: pl.DataFrame) -> set[tuple[int | None, str | None]]:
-    """(number, kind) of the calls that were given up."""
-    return set(waits.select("number", "kind").unique().iter_rows())
+def _calls(waits: pl.DataFrame) -> int:
+    """How many calls were given up, by number and kind."""
+    return waits.select("number", "kind").n_unique()
 
 
 def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
@@ -90,9 +90,10 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
     found: dict[int, _Group] = {}
     for group in groups:
-        calls = _calls(group.waits.drop_nulls("rank"))
         missing = group.members - timed_out
-        if len(group.members) > 2 and len(missing) == 1 and len(calls) == 1 and missing <= signals.keys():
+        if len(group.members) < 3 or len(missing) != 1 or not missing <= signals.keys():
+            continue
+        if _calls(group.waits.drop_nulls("rank")) == 1:
             found.setdefault(next(iter(missing)), group)
     if len(found) != 1:
         return None
@@ -149,7 +150,7 @@ def _reading(
     """(why nobody is named, suspects, the same in words)."""
     silent = group.members - timed_out
     here = {*group.waits["rank"].unique().to_list()}
-    if launched or (group.members and group.members <= here and len(_calls(group.waits)) == 1):
+    if launched or (group.members and group.members <= here and _calls(group.waits) == 1):
         why = words.SAME_OPERATION_RAS if launched else words.SAME_OPERATION
         return "all_entered_no_counters", group.members, joined((why, words.LOOK_ALIKE), "; ")
     if silent and 2 * len(silent) <= len(group.members):

@@ -26,9 +26,9 @@ from forensics.graph.numerics.tensor_rules import (
 from forensics.graph.numerics.unnamed import with_unnamed_calls
 from forensics.model.said import Said
 from forensics.words import numerics as words
+from parsers.merging import sort_if_needed
 from parsers.patterns import regex
 from parsers.rank_list import rank_list
-from parsers.tables import sort_if_needed
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their output may be a stage's input

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from parsers.tables import TableName, merge, table
+from parsers.merging import merge
+from parsers.tables import TableName, table
 from samples.simulator.bundle import write_bundle
 from samples.simulator.job import Job
 from samples.simulator.numerics import logs
