@@ -14,8 +14,11 @@ from typing import NoReturn
 import click
 
 # Memory that tables gave back goes back to the system soon: held for half a second, as polars has it, the peak is higher;
-# given back at once, a third of the processor's time may go into getting it again. polars reads it when it is first imported.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:25,muzzy_decay_ms:0")
+# given back at once, a third of the processor's time may go into getting it again. polars reads it when it is first imported,
+# and leaves its own wishes there for processes that are started then: the last one counts.
+os.environ["_RJEM_MALLOC_CONF"] = (
+    f"{os.environ.get('_RJEM_MALLOC_CONF', '')},dirty_decay_ms:25,muzzy_decay_ms:0".removeprefix(",")
+)
 
 from forensics import __version__
 from forensics.cli.reading import BUNDLE_HELP
