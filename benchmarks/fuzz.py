@@ -82,7 +82,7 @@ def failure(parser: Parser, batch: Sequence[bytes]) -> tuple[str | None, int]:
             checked(parser.parse(source))
         if parser.together is not None:
             checked(parser.together(sources))
-    except (Exception, pl.exceptions.PanicException) as error:
+    except (Exception, Stuck, pl.exceptions.PanicException) as error:
         return f"{type(error).__name__}: {error}", 0
     return None, 0
 
@@ -104,8 +104,12 @@ def read_lines(parser: LineParser, sources: Sequence[Source]) -> tuple[str | Non
     return None, reached
 
 
+class Stuck(BaseException):
+    """A batch came to no end. No error that a reader takes for a record's."""
+
+
 def stuck(*_: object) -> None:
-    raise TimeoutError(f"no end after {STUCK} seconds")
+    raise Stuck(f"no end after {STUCK} seconds")
 
 
 def timed(parser: Parser, batch: Sequence[bytes]) -> tuple[str | None, int, float]:

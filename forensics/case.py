@@ -21,6 +21,7 @@ from forensics.facts.event_rows import Row
 from forensics.facts.flaps import Flap, flaps
 from forensics.facts.giving_up import giving_up, in_order
 from forensics.facts.hardware import Record, hardware
+from forensics.facts.interfaces import out_of_reach
 from forensics.facts.locations import Locations
 from forensics.facts.memberships import Memberships
 from forensics.facts.outliers import SlowPhases, slow_phases
@@ -241,6 +242,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def apart(self) -> tuple[Apart, ...]:
         """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
         return apart(self.tables, self.identity, self.roles)
+
+    @cached_property
+    def out_of_reach(self) -> pl.DataFrame:
+        """Hosts that listen where no other host can reach them, and where (facts/interfaces.py)."""
+        return out_of_reach(self.tables)
 
     @cached_property
     def has_begun(self) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 import zstandard
 
 from parsers.limits import Share
-from parsers.zstd_blocks import LONGEST_HEADER, ZSTD, parts
+from parsers.zstd_blocks import LONGEST_HEADER, ZSTD, Parts, Straight, engine
 
 BLOCK = 1 << 20
 RATIO = 1000  # unfolded : folded bytes …
@@ -133,6 +133,7 @@ class Unfolded(io.RawIOBase):
         self._start = folded.tell() if folded.seekable() else None
         self._source = _Counting(folded)
         self._chunks = _chunks(name, self._source)
+        self._straight = Straight(self._source) if name == "zstd" and self._start is not None else None
         self._pending = memoryview(b"")
         self._out = 0
         self.loss: str | None = None
@@ -141,6 +142,11 @@ class Unfolded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: "memoryview | bytearray") -> int:  # type: ignore[override]
+        if not self._pending and self._straight is not None and len(buffer) >= BLOCK:
+            with memoryview(buffer) as view:
+                got = self._unfolded(self._straight, view[:BLOCK])
+            if got or self.loss is not None:
+                return got
         if not self._pending:
             self._pending = memoryview(self._next())
         taken = self._pending[: len(buffer)]
@@ -149,25 +155,47 @@ class Unfolded(io.RawIOBase):
         return len(taken)
 
     def _next(self) -> bytes:
+        if self._straight is not None:
+            piece = bytearray(BLOCK)
+            if got := self._unfolded(self._straight, memoryview(piece)):
+                return bytes(memoryview(piece)[:got])
         if self.loss is not None:
             return b""
         try:
             chunk = next(self._chunks, b"")
         except _DAMAGE as error:
-            if self._start is not None and not isinstance(error, EOFError):
-                self._chunks, self._start = self._carefully(self._start), None
-                return self._next()
-            why = loss_of(self._source.inner) or error or type(error).__name__
-            self.loss = f"damaged or cut short after {self._out} bytes: {why}"
-            return b""
-        self._out += len(chunk)
+            return self._next() if self._begins_again(error) else b""
+        return chunk if self._may_give(len(chunk)) else b""
+
+    def _unfolded(self, straight: "Straight", view: memoryview) -> int:
+        """How many bytes were unfolded to the beginning of `view`; 0 at the end, and where another way goes on."""
+        if self.loss is not None:
+            return 0
+        try:
+            got = straight.readinto(view)
+        except _DAMAGE as error:
+            self._straight = None
+            self._begins_again(error)
+            return 0
+        return got if self._may_give(got) else 0
+
+    def _begins_again(self, error: Exception) -> bool:
+        """Whether what is damaged is read again with care; else that is the end."""
+        if self._start is not None and not isinstance(error, EOFError):
+            self._chunks, self._start = self._carefully(self._start), None
+            return True
+        why = loss_of(self._source.inner) or error or type(error).__name__
+        self.loss = f"damaged or cut short after {self._out} bytes: {why}"
+        return False
+
+    def _may_give(self, size: int) -> bool:
+        """Whether so many bytes more are within the limits; else that is the end."""
+        self._out += size
         if self._out > RATIO_FREE and self._out > RATIO * self._source.count:
-            self.loss = f"cut after {self._out - len(chunk)} bytes: it unfolds to more than the limit"
-            return b""
-        if self._share is not None and not self._share.takes(self._out):
-            self.loss = f"cut after {self._out - len(chunk)} bytes: {self._share.budget.reason}"
-            return b""
-        return chunk
+            self.loss = f"cut after {self._out - size} bytes: it unfolds to more than the limit"
+        elif self._share is not None and not self._share.takes(self._out):
+            self.loss = f"cut after {self._out - size} bytes: {self._share.budget.reason}"
+        return self.loss is None
 
     def _carefully(self, start: int) -> Iterator[bytes]:
         """From the start again, and what was not given yet, in pieces of BLOCK bytes: whoever peeks sees a header whole."""
@@ -225,11 +253,11 @@ def _chunks(name: str, source: _Counting) -> Iterator[bytes]:
 
 
 def _zstd(source: _Counting) -> Iterator[bytes]:
-    # 128 MiB: the largest window that `zstd --long` asks for by default; more would be memory in a stranger's hand
-    engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-    start = partial(engine.decompressobj, write_size=1 << 15)  # what is unfolded at a time: more is cleared for nothing
+    start = partial(
+        engine().decompressobj, write_size=1 << 15
+    )  # what is unfolded at a time: more is cleared for nothing
     frame, begun = start(), False
-    for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else parts(source):
+    for part in iter(partial(source.read, 1 << 12), b"") if source.is_fine else Parts(source):
         rest = part
         while rest:
             begun = True

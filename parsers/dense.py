@@ -8,7 +8,9 @@ kept, the first and the last half; what is lost has a row of `unread`.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Protocol
 
 import msgspec
@@ -41,8 +43,8 @@ class DenseLines(Protocol):
     def cuts(self, line: str) -> Cuts | None:
         """Where lines like this one are cut; None: it is not of the form."""
 
-    def read(self, parts: list[pl.Series], is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
-        """The parts of lines → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
+    def read(self, parts: pl.DataFrame, is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
+        """Stretch.parts → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of the table that they are, and which of these each one is. What differs from
@@ -78,18 +80,14 @@ class DenseReader:
         if self._habits is None:
             first = (raw.decode("utf-8", "replace") for raw in block[: min(end, NEAR_BYTES)].split(b"\n")[:HEAD_LINES])
             self._habits = prefixes.habits(first, self._year)
-        sample = min(end, SAMPLE_BYTES)
-        forms = [form for form in self._forms if block.count(form.dense.anchor, 0, sample) >= FEWEST]
+        forms = [form for form in self._forms if form.is_dense(block, end)]
         if not forms:
             return block, end
         left: list[Block | memoryview] = []
         for at, stop in _pieces(block, end):
             is_ended = block[stop - 1] == _END
             stretch = Stretch(block, at, stop) if is_ended else Stretch(bytes(block[at:stop]) + b"\n", 0, stop - at + 1)
-            taken = pl.repeat(False, stretch.lines, eager=True)
-            for form in forms:
-                taken |= form.take(stretch, first_line)
-            left += _without(stretch, taken)
+            left += _without(stretch, reduce(or_, [form.take(stretch, first_line) for form in forms]))
             if not is_ended:
                 left[-1] = left[-1][:-1]
             first_line += stretch.lines
@@ -142,6 +140,12 @@ class _Form(msgspec.Struct):
     tail_rows: int = 0
     lost: int = 0
 
+    def is_dense(self, block: Block, end: int) -> bool:
+        """Whether a window holds many such lines; of what is left of a dense file, as many for its length."""
+        sample = min(end, SAMPLE_BYTES)
+        found = block.count(self.dense.anchor, 0, sample)
+        return found >= FEWEST or (bool(self.head) and found * SAMPLE_BYTES >= FEWEST * sample)
+
     def take(self, stretch: Stretch, first_line: int) -> pl.Series:
         """Which lines of a stretch that begins with line `first_line` were taken."""
         numbers = pl.int_range(first_line, first_line + stretch.lines, dtype=pl.UInt32, eager=True)
@@ -165,8 +169,7 @@ class _Form(msgspec.Struct):
 
     def _cuts(self, stretch: Stretch) -> Cuts | None:
         """Where the lines of a stretch are cut, as one of the first of them says."""
-        first = (stretch.raw(line).decode("utf-8", "replace") for line in range(min(_TRIED, stretch.lines)))
-        return next(filter(None, map(self.lines.cuts, first)), None)
+        return next(filter(None, map(self.lines.cuts, stretch.first(_TRIED))), None)
 
     def _read(self, stretch: Stretch, cuts: Cuts, numbers: pl.Series) -> tuple[pl.Series, pl.DataFrame]:
         taken, rows = self.lines.read(stretch.as_text().parts(cuts), stretch.is_plain)
@@ -201,6 +204,8 @@ def _pieces(block: Block, size: int) -> Iterator[tuple[int, int]]:
 def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
     """A stretch in pieces, the lines that were taken blanked."""
     view = memoryview(stretch.block)[stretch.begin : stretch.end]
+    if taken.all():
+        return [b"\n" * stretch.lines]
     if not taken.any():
         return [view]
     turns = lent.places(

@@ -11,6 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 FREE = 1 << 30  # bytes
+KEPT_FREE = 10_000  # rows that any kept table may have …
+KEPT_ROWS = (
+    10  # … and this many for each byte of its file: of the most regular ones that were parsed, 3 rows take a byte
+)
+KEPT_EVENTS = 1  # of events, each of which is asked by itself: their line numbers alone take a byte
 _UNITS = {"k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -33,6 +38,12 @@ class Limits(msgspec.Struct, frozen=True):
         if unknown:
             raise ValueError(f"no limit is called {min(unknown)}; there are {', '.join(cls.__struct_fields__)}")
         return replace(known, **{name: _number(text) for name, text in texts.items()})
+
+
+def kept_rows(name: str, size: int) -> int:
+    """Rows that the kept table of this name may have in a file of `size` bytes: equal ones cost nothing there, and much when
+    they are read."""
+    return KEPT_FREE + (KEPT_EVENTS if name == "events" else KEPT_ROWS) * size
 
 
 def _number(text: str) -> int:

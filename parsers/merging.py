@@ -4,11 +4,12 @@ A table of a large log is most of what a bundle takes in memory. To sort it take
 order one after another, and of the parts that it came from nothing is kept.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
 from parsers.literals import slim
+from parsers.order import out_of_order
 from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, Tables, empty
 
 _ROW = "_row"
@@ -51,7 +52,7 @@ def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
         return empty(name)
     places = [key for key in ("file", "line", "record") if key in SCHEMAS[name]]
     keys = pl.DataFrame([pl.concat([frame[key] for frame in frames]) for key in places])
-    if not (names := _out_of_order(keys, places)):
+    if not (names := out_of_order(keys, places)):
         return pl.concat(frames)
     order = keys.with_row_index(_ROW).sort(names, maintain_order=True, nulls_last=True)[_ROW]
     del keys
@@ -77,23 +78,3 @@ def places(frame: pl.DataFrame) -> pl.Series:
     """File and line of each row as one number, in a quarter of their memory; null where a row has none."""
     file = pl.col("file").cast(pl.Categorical).to_physical().cast(pl.Int64)
     return frame.select(file * _LINES_OF_FILE + pl.col("line")).to_series()
-
-
-def sort_if_needed(frame: pl.DataFrame, keys: Sequence[str], nulls_last: bool = True) -> pl.DataFrame:
-    """Sorted by `keys`, rows that are alike in order; left as it is where it stands so: of many columns a sort is dear."""
-    names = _out_of_order(frame, keys, nulls_last)
-    return frame.sort(names, maintain_order=True, nulls_last=nulls_last) if names else frame
-
-
-def _out_of_order(frame: pl.DataFrame, keys: Sequence[str], nulls_last: bool = True) -> list[str]:
-    """The keys by which it is to be sorted: none, where it stands so."""
-    frame = pl.DataFrame([frame[key] for key in keys])  # of a frame in pieces each question costs all columns
-    names = [name for name in keys if frame[name].null_count() < frame.height]
-    fine = pl.lit(True)
-    for name in reversed(names):  # lexicographic: more, or the same and the rest is in order
-        here, before = pl.col(name), pl.col(name).shift(1)
-        late, early = (here, before) if nulls_last else (before, here)
-        rises = (here > before).fill_null(late.is_null() & early.is_not_null())
-        fine = rises | (here.eq_missing(before) & fine)
-    is_sorted = frame.height < 2 or not names or frame.select(fine.slice(1).all()).item()
-    return [] if is_sorted else names

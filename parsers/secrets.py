@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 from parsers.patterns import regex
 from parsers.tables import TableName
 from parsers.veils import VEILED, Unveiled, is_veiled
@@ -94,8 +94,9 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 _COMPILED = tuple(regex(pattern) for _, pattern in _PATTERNS)
 _HINTS = tuple(dict.fromkeys(word for words, _ in _PATTERNS for word in words))
-# A text without any of these, in whatever case, holds no secret
-_HINTED = regex("|".join(map(re.escape, _HINTS)), re.I)
+# Letters that a pattern which asks for no case takes for i, k and s: documentation of `re.IGNORECASE`
+_OTHER_CASES = "\u0130\u0131\u212a\u017f"
+_PLAIN_CASES = str.maketrans(_OTHER_CASES, "iiks")
 _TOKEN_ALONE = regex(
     r"token(?![a-uw-z0-9])"
 )  # nor with the `value` of an entry behind it: no tokenizer, no tokens a second
@@ -115,16 +116,14 @@ def mask(text: str, hints: Sequence[str] = _HINTS) -> str:
 
 def mask_all(texts: Sequence[str]) -> list[str]:
     """Each of some texts masked: of the hints, most stand in none of them, which is told at one look."""
-    low = "\n".join(texts).lower()
+    low = _low("\n".join(texts))
     hints = [word for word in _HINTS if word in low]
     return [mask(text, hints) for text in texts]
 
 
 def _likely(text: str, hints: Sequence[str] = _HINTS) -> list[re.Pattern[str]]:
     """The patterns that may find something in it."""
-    if not text.isascii():  # whose letters of another case are more than one
-        return list(_COMPILED) if _HINTED.search(text) else []
-    low = text.lower()
+    low = _low(text)
     held = {word for word in hints if word in low}
     if "token" in held and not _TOKEN_ALONE.search(low):
         held.remove("token")
@@ -191,15 +190,25 @@ def _may_hold(frame: pl.DataFrame, columns: list[str]) -> Sequence[bool]:
     if frame.height <= _FEW:
         return [_is_hinted(frame[name].to_list()) for name in columns]
     said = pl.col(columns).unique().cast(pl.String)
-    may = said.str.contains_any(list(_HINTS), ascii_case_insensitive=True) | said.str.contains(VEILED)
-    return frame.select(may.any()).row(0)
+    return frame.select(_hinted(said).any()).row(0)
+
+
+def _hinted(texts: pl.Expr) -> pl.Expr:
+    """As `_is_hinted`, of each text: true of more than those."""
+    plain = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True)
+    return plain | texts.str.contains(f"[{_OTHER_CASES}]") | texts.str.contains(VEILED)
+
+
+def _low(text: str) -> str:
+    """The text in which hints are looked for."""
+    return text.lower() if text.isascii() else text.translate(_PLAIN_CASES).lower()
 
 
 def _is_hinted(texts: Iterable[str | None]) -> bool:
     """May one of these texts hold a secret?"""
     whole = "\n".join(filter(None, {*texts}))
-    lower = whole.lower()
-    return any(hint in lower for hint in _HINTS) or is_veiled(whole)
+    low = _low(whole)
+    return any(hint in low for hint in _HINTS) or is_veiled(whole)
 
 
 def _without_values(settings: pl.DataFrame) -> pl.DataFrame:
@@ -238,7 +247,7 @@ def _suspects(frame: pl.DataFrame, column: str) -> Iterator[str]:
     for texts in filter(len, texts_of(distinct.to_series())):
         if len(texts) <= _FEW and not _is_hinted(texts.to_list()) and column != "templates":
             continue
-        may = texts.str.contains_any(list(_HINTS), ascii_case_insensitive=True) | texts.str.contains(VEILED)
+        may = pl.select(_hinted(pl.lit(texts))).to_series()
         yield from texts.filter(may | texts.str.contains(_KEY_LINE.pattern) if column == "templates" else may)
 
 

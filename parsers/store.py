@@ -19,7 +19,7 @@ import polars as pl
 from parsers.bounds import bounded
 from parsers.bundle import STREAM_ERRORS, BundleError, open_bundle
 from parsers.evidence import Evidence
-from parsers.limits import Limits
+from parsers.limits import Limits, kept_rows
 from parsers.literals import slim
 from parsers.rank_list import RANKS
 from parsers.secrets import mask, mask_paths, mask_tables
@@ -28,9 +28,6 @@ from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, stack_frames
 MANIFEST = "evidence.json"
 FORMAT = "forensics evidence 1"
 _CHUNK = 1 << 20
-_EVENTS = (
-    200_000  # rows that any table of events may have, and one more for each byte: line numbers alone take that much
-)
 _MANIFEST_BYTES = 1 << 28  # a file beyond is no manifest: it has some hundred bytes per member
 
 
@@ -116,7 +113,7 @@ def _plain(path: str) -> Iterator[BinaryIO]:
 def _table(folder: str, name: TableName) -> pl.DataFrame:
     try:
         with _plain(os.path.join(folder, file_of(name))) as stream:
-            if name == "events" and (why := _without_measure(stream)) is not None:
+            if (why := _without_measure(name, stream)) is not None:
                 raise BundleError(f"{folder}: the table {name} cannot be used, {why}: parse again")
             frame = pl.read_parquet(stream, glob=False, hive_partitioning=False)
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -128,13 +125,12 @@ def _table(folder: str, name: TableName) -> pl.DataFrame:
     return slim(frame)
 
 
-def _without_measure(stream: BinaryIO) -> str | None:
-    """Why a table of events, each of which is asked by itself, is not even read: some hundred kilobytes may hold millions of
-    equal ones. None where it may be."""
+def _without_measure(name: TableName, stream: BinaryIO) -> str | None:
+    """Why a table is not even read: some hundred kilobytes may hold millions of equal rows. None where it may be."""
     size = os.fstat(stream.fileno()).st_size
     rows = int(pl.scan_parquet(stream, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
     stream.seek(0)
-    return f"it has {rows} rows in {size} bytes" if rows > _EVENTS + size else None
+    return f"it has {rows} rows in {size} bytes" if rows > kept_rows(name, size) else None
 
 
 def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
@@ -143,6 +139,8 @@ def _forged(name: TableName, frame: pl.DataFrame) -> str | None:
         return "it has ranks, sizes or times beyond all measure"
     if name != "unread" and any(frame[column].null_count() for column in ("file", *_ALWAYS.get(name, ()))):
         return "it has rows that say not where they stand, or what they are"
+    if name == "files" and not frame["file"].is_unique().all():
+        return "it has a file more than once"
     for column, kind in frame.schema.items():
         if isinstance(kind, pl.List):
             lengths, gaps = pl.col(column).list.len().max(), pl.col(column).list.eval(pl.element().is_null()).list.any()

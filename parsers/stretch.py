@@ -4,6 +4,7 @@ A text that repeats a form needs no search line by line: where its words begin a
 and of lines of equally many words the n-th ones are every so many places apart.
 """
 
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
 import polars as pl
@@ -35,9 +36,11 @@ class Stretch:
     @cached_property
     def alike(self) -> int | None:
         """How many words every line has; None where they differ."""
-        each, rest = divmod(len(self._marks), self.lines)
-        last = self._marks.gather_every(each, each - 1)
-        return each if not rest and (self._bytes.gather(last) == _END).all() else None
+        each, rest = divmod(len(self._marks), self.lines or 1)
+        if rest or not each:
+            return None
+        last = pl.lit(self._marks).gather_every(each, each - 1)
+        return each if pl.select((pl.lit(self._bytes).gather(last) == _END).all()).item() else None
 
     @cached_property
     def _last(self) -> pl.Series:
@@ -61,9 +64,13 @@ class Stretch:
         """Whether each line holds it."""
         return lent.texts(self.block, self.begin, self.begins, is_utf8=False).bin.contains(literal)
 
-    def raw(self, line: int) -> bytes:
-        begin, end = self.begins.slice(line, 2).to_list()
-        return bytes(self.block[self.begin + begin : self.begin + end])
+    def first(self, most: int) -> Iterator[str]:
+        """The first lines, without their ends."""
+        at = self.begin
+        while at < self.end and most:
+            stop = self.block.find(b"\n", at, self.end)
+            yield bytes(self.block[at:stop]).decode("utf-8", "replace")
+            at, most = stop + 1, most - 1
 
     def only(self, mask: pl.Series) -> "Stretch":
         """The lines that are marked, in a block of their own."""
@@ -78,19 +85,14 @@ class Stretch:
         block = bytes(self.block[self.begin : self.end]).decode("utf-8", "replace").encode()
         return Stretch(block, 0, len(block))
 
-    def parts(self, cuts: Cuts) -> list[pl.Series]:
-        """Of lines that are alike and text: what stands before the first cut, behind it, and so on, the line end included."""
+    def parts(self, cuts: Cuts) -> pl.DataFrame:
+        """Lines that are alike and text, in parts (column `part`): of each line in turn what stands before the first cut, what
+        behind it, and so on, the line end included."""
         each = self.alike or 0
         is_cut, skipped = _pattern(each, cuts, 1 << max(_PATTERN.bit_length() - 1, self.lines.bit_length()))
         begins = self._marks.filter(is_cut.slice(0, len(self._marks)))
-        every = len(cuts) + 1
         offsets = _after_zero(begins + skipped.slice(0, len(begins)))
-        flat = lent.texts(self.block, self.begin, offsets, is_utf8=True)
-        return (
-            flat.to_frame("part")
-            .select(pl.col("part").gather_every(every, number).alias(str(number)) for number in range(every))
-            .get_columns()
-        )
+        return lent.texts(self.block, self.begin, offsets, is_utf8=True).to_frame("part")
 
 
 def _after_zero(places: pl.Series) -> pl.Series:

@@ -8,7 +8,7 @@ A row of ``operations`` from a flight record takes some 90 bytes: texts are cate
 all rows of all files takes nothing (`conform`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
@@ -378,17 +378,17 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     listed = list(rows)
     if not listed:
         return empty(name)
+    present: set[str] = set()
     for row in listed:
-        if not row.keys() <= schema.keys():
-            raise KeyError(f"{name} has no column {sorted(row.keys() - schema.keys())}")
+        if not row.keys() <= present:
+            present |= row.keys()
+    if not present <= schema.keys():
+        raise KeyError(f"{name} has no column {sorted(present - schema.keys())}")
     if len(listed) <= _AT_ONCE and (made := _of_plain(name, listed)) is not None:
         return made
-    columns = {key: [row.get(key) for row in listed] for key in schema}
-    try:
-        return pl.DataFrame([_column(key, values, schema[key]) for key, values in columns.items()])
-    except (TypeError, OverflowError, UnicodeError):
-        fitting = {key: [_fitting(value) for value in values] for key, values in columns.items()}
-        return pl.DataFrame(fitting, schema=dict(schema), strict=True)
+    return pl.DataFrame(
+        [_column(key, listed if key in present else (), kind, len(listed)) for key, kind in schema.items()]
+    )
 
 
 def _of_plain(name: TableName, rows: list[Mapping[str, Any]]) -> pl.DataFrame | None:
@@ -413,11 +413,18 @@ def _plain(name: TableName) -> Mapping[str, tuple[type, ...]]:
     return {key: known.get(type(kind), (none,)) for key, kind in SCHEMAS[name].items()}
 
 
-def _column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
-    """Most columns of most rows hold nothing: such a one is made once for all tables of a few rows."""
-    if len(values) <= _FEW and values.count(None) == len(values):
-        return _nulls(kind, len(values)).alias(name)
-    return pl.Series(name, values, dtype=kind, strict=True)
+def _column(name: str, rows: Sequence[Mapping[str, Any]], kind: pl.DataType, count: int) -> pl.Series:
+    """The column of that many rows, of which no others than `rows` hold anything in it. Most columns of most rows hold nothing:
+    such a one is made once for all tables of a few rows."""
+    values = [row.get(name) for row in rows]
+    if values.count(None) == len(values):
+        return (_nulls(kind, count) if count <= _FEW else pl.Series([None], dtype=kind).new_from_index(0, count)).alias(
+            name
+        )
+    try:
+        return pl.Series(name, values, dtype=kind, strict=True)
+    except (TypeError, OverflowError, UnicodeError):
+        return pl.Series(name, [_fitting(value) for value in values], dtype=kind, strict=True)
 
 
 def _fitting(value: Any) -> Any:

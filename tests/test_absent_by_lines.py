@@ -178,3 +178,15 @@ def test_half_against_half_names_nobody() -> None:
         job.issue(rank, 32, input_sizes=f"[[{64 + rank // 2}]]")
     (found,) = job.timed_out(0, 1, 2, 3).find()
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1, 2, 3), ("tied_explanations",))
+
+
+@pytest.mark.parametrize(
+    ("last", "seq", "op"), [(31, 32, "all_gather"), (30, 31, "all_reduce"), (20, 32, "all_gather")]
+)
+def test_the_call_that_is_named_is_the_first_that_it_has_not_made(last: int, seq: int, op: str) -> None:
+    """The others have launched more since, if their lines tell what call that was."""
+    job = Job(5)
+    for rank in range(4):
+        job.issue(rank, 32, kind="all_gather")
+    (found,) = job.issue(4, last).find()
+    assert (found.first_anomaly.seq, found.first_anomaly.op) == (seq, op)

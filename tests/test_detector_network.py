@@ -35,6 +35,25 @@ def test_an_address_is_the_host_that_listens_on_it() -> None:
     assert found.hosts == ("n9",)
 
 
+@pytest.mark.parametrize("address", ["172.17.0.1", "127.0.0.1", "169.254.3.1", "fe80::1%eth0"])
+@pytest.mark.parametrize(
+    "claimed_by",
+    [[], ["n8", "n9"], ["n9"]],
+    ids=["nobody says whose it is", "several hosts have it", "only n9 tells its addresses"],
+)
+def test_an_address_that_every_host_has_is_nobodys_name(address: str, claimed_by: list[str]) -> None:
+    claims = [{"host": host, "address": address, "how": "NCCL bootstrap address"} for host in claimed_by]
+    found = judged(case([failed(f"n{at}", address) for at in (1, 2, 3)], ranks=claims), DETECTOR)
+    assert (found.hosts, found.suspect_hosts, found.ranks) == ((), (), ())
+
+
+def test_of_hosts_that_say_their_addresses_one_alone_took_the_bridge() -> None:
+    claims = [{"host": f"n{at}", "address": f"10.0.0.{at}", "how": "NCCL bootstrap address"} for at in (1, 2, 3)]
+    claims.append({"host": "n9", "address": "172.17.0.1", "how": "NCCL bootstrap address"})
+    (found,) = DETECTOR.detect(case([failed(f"n{at}", "172.17.0.1") for at in (1, 2, 3)], ranks=claims))
+    assert found.hosts == ("n9",)
+
+
 def test_flushed_requests_are_secondary() -> None:
     rows = [failed("n1", "n9"), failed("n2", "n9"), failed("n3", "n4", code="5"), failed("n4", "n5", code="5")]
     (found,) = DETECTOR.detect(case(rows))

@@ -410,3 +410,18 @@ def test_tables_of_the_builder_have_the_declared_columns() -> None:
     """The builder writes rows of today's schema: `table` refuses any other key."""
     job = two_stalls()
     assert all(table(name, job.rows[name]).height == len(job.rows[name]) for name in TABLE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("why", "said"), [("no peer", "whose peers are not recorded"), ("no record", "are not in the bundle")]
+)
+def test_what_a_further_wait_is_for_is_not_recorded_or_lost(why: str, said: str) -> None:
+    """Ranks 0 to 2 wait for rank 3. Of 4 and 5 either the record tells no peer, or only a stack shows that they wait."""
+    job = Rows(6, dp=(0, 1, 2, 3), pp=(4, 5))
+    idle(waiting(job, range(3), "dp", 57), (3,), "dp", 56)
+    for rank in (4, 5):
+        job.dump(rank, call("pp", 8, "recv")) if why == "no peer" else job.stack(rank, "communication")
+    incident = job.incident()
+    assert incident.verdict.ranks == [3]
+    (claim,) = [one.claim for one in incident.evidence if "3 of 5 waiting ranks" in one.claim]
+    assert said in claim and ("ranks 4-5 wait" in claim)

@@ -166,3 +166,15 @@ def test_what_ras_says_of_a_rank_is_no_record_of_its_own() -> None:
                 file="ras.json", record=0, line=None)  # fmt: skip
     verdict = job.verdict(expected=4)
     assert (verdict.ranks, verdict.suspects.ranks, verdict.undecided) == ([], [3], ["culprit_among_missing"])
+
+
+def test_the_first_call_that_was_missed_is_named_and_not_that_in_which_most_wait() -> None:
+    """A broadcast lets its root, and whom that has served, run on to the next call of the group."""
+    job = Rows(6)
+    past = [call("world", seq, done=True) for seq in range(38, 41)]
+    for rank in range(3):
+        job.dump(rank, *past, call("world", 41, "broadcast", done=True), call("world", 42))
+    for rank in (4, 5):
+        job.dump(rank, *past, call("world", 41, "broadcast"))
+    found = job.dump(3, *past).verdict()
+    assert (found.ranks, found.first_anomaly.op, found.first_anomaly.seq) == ([3], "broadcast", 41)

@@ -17,6 +17,8 @@ import pytest
 import zstandard
 
 from forensics.cli import main
+from parsers.limits import kept_rows
+from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
 
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # on a terminal
 ESC = "\x1b[2J\x1b]0;x\x07\u202e"
@@ -250,6 +252,29 @@ def test_forged_events_are_refused_in_a_line(where: Path, forge: Callable[[pl.Da
     forge(pl.read_parquet(table)).write_parquet(table)
     status, said = run("analyze", "kept")
     assert status in (2, 3) and "events" in said
+
+
+@pytest.mark.parametrize("name", TABLE_NAMES)
+def test_rows_that_their_bytes_cannot_tell_are_refused_unread(where: Path, name: TableName) -> None:
+    assert run("parse", "bundle", "--out", "kept")[0] == 0
+    table = where / "kept" / f"{name}.parquet"
+    row = {column: "a" if column == "file" else None for column in SCHEMAS[name]}
+    pl.DataFrame([row], schema=dict(SCHEMAS[name])).select(pl.all().repeat_by(1_000_000).explode()).write_parquet(table)
+    status, said = run("analyze", "kept")
+    assert status == 3 and said.count("\n") == 1 and f"the table {name} cannot be used, it has 1000000 rows in" in said
+
+
+def test_what_its_bytes_can_tell_is_read() -> None:
+    assert kept_rows("events", 30_000) == 40_000 and kept_rows("steps", 30_000) == 310_000
+
+
+def test_a_file_that_is_listed_twice_is_refused(where: Path) -> None:
+    assert run("parse", "bundle", "--out", "kept")[0] == 0
+    table = where / "kept" / "files.parquet"
+    rows = pl.read_parquet(table)
+    pl.concat([rows, rows]).write_parquet(table)
+    status, said = run("analyze", "kept")
+    assert status == 3 and "files cannot be used, it has a file more than once: parse again" in said
 
 
 def test_texts_of_forged_tables_reach_no_terminal_and_no_page_as_they_are(where: Path) -> None:

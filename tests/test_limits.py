@@ -201,7 +201,11 @@ def test_no_piece_of_zstd_unfolds_to_more_than_some_blocks(level: int) -> None:
     reader = archives.Unfolded("zstd", io.BytesIO(folded))
     pieces = list(iter(reader._next, b""))
     assert sum(map(len, pieces)) == (1 << 28) + len(NOISE) and reader.loss is None
-    assert max(map(len, pieces)) <= (zstd_blocks.BLOCKS + 1) << 17
+    assert max(map(len, pieces)) <= archives.BLOCK
+    parts = zstd_blocks.Parts(io.BytesIO(folded))
+    engine = zstd_blocks.engine().decompressobj()
+    assert max(len(engine.decompress(part)) for part in parts if not engine.eof) <= (zstd_blocks.BLOCKS + 1) << 17
+    assert parts.read(1) != b"" or parts.is_whole
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("gzip", 0.35), ("zstd", 0.2)])

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from parsers import merging
-from parsers.merging import merge, places, sort_if_needed, taken
+from parsers.merging import merge, places, taken
+from parsers.order import sort_if_needed
 from parsers.tables import Tables, table
 
 

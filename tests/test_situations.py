@@ -15,7 +15,6 @@ from samples.situations import CASES, write
 
 OPEN = {
     "nan_assert_ddp": "a check in words of the training's own is not tied to its rank",
-    "wrong_nic": "time-outs of the store hide which interface the missing host took; its ranks are suspects only",
 }
 SAID_HUNG = [name for name, case in CASES.items() if "--hung" in case.expect.get("args", ())]
 

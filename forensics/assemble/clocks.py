@@ -117,7 +117,7 @@ def _clock(frame: pl.DataFrame, hosts: Mapping[int, str]) -> pl.DataFrame:
 
 def _seen(tables: Mapping[TableName, pl.DataFrame], hosts: Mapping[int, str]) -> Iterator[tuple[str | None, str]]:
     """Clocks that events are stamped by."""
-    stamped = tables["events"].filter(pl.col("time_ns").is_not_null())
+    stamped = tables["events"].select("host", "rank", "time_basis", "time_ns").drop_nulls("time_ns")
     if stamped.height:
         for text in _clock(stamped, hosts)["clock"].unique().to_list():
             yield _split(text)

@@ -16,7 +16,7 @@ from forensics.detectors.hardware import (
     stopped_call,
     stopped_device,
 )
-from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start
+from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start, wrong_interface
 from forensics.detectors.numerics import (
     bad_scale,
     exhausted_range,
@@ -86,6 +86,7 @@ DETECTORS: tuple[Detector, ...] = (
     node_failure.DETECTOR,
     link_before_wait.DETECTOR,
     missing_at_start.DETECTOR,
+    wrong_interface.DETECTOR,
     init_never_completed.DETECTOR,
     bad_config.DETECTOR,
     stopped_call.DETECTOR,

@@ -1,7 +1,7 @@
 """Rows of events as detectors read them: which rows, where they stand, who printed them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.model.ref import Ref
 from forensics.model.told import FEW, has_kind
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 
 Row = Mapping[str, Any]
 
@@ -21,6 +21,40 @@ def of_kinds(events: pl.DataFrame, *kinds: str) -> pl.DataFrame:
         return events.clear()
     found = events.filter(pl.col("kind").is_in(kinds))
     return sort_if_needed(found, ("file", "line", "record", "kind"), nulls_last=False) if found.height else found
+
+
+class _Cells(Mapping[str, Any]):
+    """A row as a mapping that shares the columns, lists, with all other rows: a dictionary of its own takes 2 KB."""
+
+    __slots__ = ("_at", "_columns")
+
+    def __init__(self, columns: Mapping[str, list[Any]], at: int) -> None:
+        self._columns, self._at = columns, at
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name][self._at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def _few_objects(column: pl.Series) -> list[Any]:
+    """Its values; texts that are equal are one object."""
+    values = column.to_list()
+    if column.dtype != pl.String:
+        return values
+    known: dict[str | None, str | None] = {}
+    return [known.setdefault(value, value) for value in values]
+
+
+def rows_to_keep(frame: pl.DataFrame) -> Iterator[Row]:
+    """The rows of a table, each of little memory beside what it says."""
+    nothing = [None] * frame.height  # most columns of most kinds hold nothing
+    columns = {one.name: nothing if one.null_count() == len(one) else _few_objects(one) for one in frame}
+    return (_Cells(columns, at) for at in range(frame.height))
 
 
 def rows(events: pl.DataFrame, *kinds: str) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
-from forensics.facts.event_rows import detail
+from forensics.facts.event_rows import detail, rows_to_keep
 from forensics.facts.pods import pod_of_node
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
@@ -146,7 +146,7 @@ def _records(
 ) -> Iterator[Record]:
     same = rows.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
     hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
-    for row in rows.iter_rows(named=True):
+    for row in rows_to_keep(rows):
         own = row["rank"] if row["rank_space"] == "global" else None
         host = short_host(row["host"]) if row["host"] else devices.host_of(own)
         there = pods.get(host, host) if host is not None else None

@@ -23,7 +23,7 @@ from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 
 How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
 
@@ -128,11 +128,15 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
     return ProcessEnd(rank, how, cause, signal or code, row["time_ns"], (reference(row),), row["time_basis"], by)
 
 
-def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
+def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.DataFrame:
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
-    error of a collective library), and without tracebacks whose exception was cut off."""
+    error of a collective library), and without tracebacks whose exception was cut off. `wanted`: no others than these."""
+    wanted = pl.lit(True) if wanted is None else wanted
     if not has_kind(events, "exception"):
-        return sort_if_needed(events, ("file", "line", "record"), nulls_last=False)
+        return sort_if_needed(events.filter(wanted), ("file", "line", "record"), nulls_last=False)
+    wide = events  # rows are many and wide: they are put in order by their places, and copied once
+    own = ("file", "line", "record", "kind", "code", "text")
+    events = wide.select(*own, wanted.alias("_wanted")).with_row_index("_at")
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.
@@ -145,9 +149,12 @@ def without_echoes(events: pl.DataFrame) -> pl.DataFrame:
             echo.join(texts, on=["file", "text"], how="semi"),
         ]
     ).unique()
-    kept = events.join(echo, on=["file", "line", "text"], how="anti", maintain_order="left")
-    kept = pl.concat([kept, events.filter(~raised).join(echo, on=["file", "line", "text"], how="semi")])
-    return kept.filter(~raised | pl.col("code").is_not_null()).sort("file", "line", "record", maintain_order=True)
+    is_echo = pl.col("_at").is_in(events.join(echo, on=["file", "line", "text"], how="semi")["_at"].implode())
+    kept = events.filter(pl.col("_wanted") & (~raised | (~is_echo & pl.col("code").is_not_null())))
+    kept = kept.select(
+        "file", "line", "record", "_at", is_echo.alias("_more")
+    )  # what says more comes last of its place
+    return wide[kept.sort("file", "line", "record", "_more", maintain_order=True)["_at"]]
 
 
 def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
@@ -163,7 +170,7 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
-    told = without_echoes(own).filter(pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
+    told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):

@@ -26,7 +26,12 @@ def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None
 
 
 def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:
-    """Had the run come past its start: steps, recorded operations, or a communication that timed out?"""
+    """Had the run come past its start: steps, recorded operations, or a communication that timed out? One whose line counts who
+    joined is the barrier of a start."""
     if tables["steps"].height or tables["operations"].height or tables["tensors"].height:
         return True
-    return bool(events["kind"].is_in(["collective_timeout", "desync", "checkpoint_save"]).any())
+    told = events.filter(pl.col("kind").is_in(["collective_timeout", "desync", "checkpoint_save"]))
+    if not told.height:
+        return False
+    joining = events.filter(pl.col("kind") == "missing_members").select("file", "line").drop_nulls()
+    return told.join(joining, on=["file", "line"], how="anti").height > 0

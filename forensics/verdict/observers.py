@@ -199,7 +199,7 @@ def _echoes(events: pl.DataFrame) -> set[Place]:
     if not has_kind(events, "exception"):
         return set()
     raised = pl.col("kind") == "exception"
-    told = without_echoes(events).filter(raised).select("file", "line")
+    told = without_echoes(events, raised).select("file", "line")
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
 
 

@@ -21,7 +21,7 @@ from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 
 _REFS = 3  # lines that a symptom cites
 SHOWN = 20  # rows of symptoms in the document
@@ -228,9 +228,10 @@ def _ended(case: Case) -> Iterator[Symptom]:
 
 def _unplaced(case: Case) -> Iterator[Symptom]:
     """Failures of processes whose rank is not known; what a kernel says only of hosts that are known to be the job's."""
-    rows = without_echoes(case.events).filter(
+    rows = without_echoes(
+        case.events,
         pl.col("kind").is_in(_UNPLACED) & (pl.col("rank").is_null() | (pl.col("rank_space") != "global"))
-        & pl.col("severity").is_in(["error", "fatal"])
+        & pl.col("severity").is_in(["error", "fatal"]),
     )  # fmt: skip
     seen = set()
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]

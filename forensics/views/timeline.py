@@ -10,7 +10,7 @@ from forensics.model.drawn import TimelineItem
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.texts import iso, ranges
-from forensics.views.hardware import SYSTEM, each_line_once
+from forensics.views.hardware import SHOWN, SYSTEM, each_line_once
 from forensics.words import views as words
 
 _TIMELINE = 40
@@ -19,7 +19,7 @@ _QUIET = ("comm_init_start", "comm_init_complete", "comm_destroy", "job_start", 
 
 def timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     """Events with a time, equal ones folded, the earliest of each shown; last training step first."""
-    events = each_line_once(case.tables["events"]).filter(
+    events = each_line_once(case.tables["events"].select(SHOWN)).filter(
         pl.col("time_ns").is_not_null() & ~pl.col("kind").is_in(_QUIET) & (pl.col("time_basis") != "boot")
     )
     folded = (

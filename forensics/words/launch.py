@@ -77,3 +77,8 @@ LOST_BEFORE = Said(
     "whoever it waited for is not in these records and was lost before the run began",
     "所等待的 rank 不在这些记录中，在训练开始前就已丢失",
 )
+
+# --- wrong_interface -------------------------------------------------------------------------------------------------
+LISTENS_ON = Form("the processes of {hosts} listen on {addresses}", "{hosts} 的进程监听 {addresses}")
+FAILED_FROM_OR_TO_IT = Said("connections from there, or to that address, failed", "从该处发起或连往该地址的连接失败")
+INTERFACE_OF = Form("NCCL_SOCKET_IFNAME on {host}", "{host} 上的 NCCL_SOCKET_IFNAME")

@@ -182,6 +182,11 @@ PEERS_UNKNOWN = Form(
     "{who} wait in sends and receives whose peers are not recorded, and no other rank is outside communication",
     "{who} 在等待对端无记录的点对点通信，而其他 rank 都在通信中",
 )
+WAIT_UNRECORDED = Form(
+    "{who} wait, too, by their logs or stacks; their records, which would tell for whom, are not in the bundle, and no other rank is "
+    "outside communication",
+    "据日志或调用栈，{who} 也在等待；能说明在等谁的记录不在此 bundle 中，而其他 rank 都在通信中",
+)
 EITHER_WAY = Form(
     "{who} left no usable record: waiting and being at fault are both possible",
     "{who} 无可用记录：可能在等待，也可能是故障 rank",

@@ -30,7 +30,9 @@ from parsers.patterns import regex
 from parsers.reading import integers
 from parsers.tables import Tables, table
 
-_TENSOR = regex(r"(?P<tensor>[^\s\[\]:,]{1,500}) \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
+_RANKS = regex(r" \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
+_NAME_ENDS = regex(r"[\s\[\]:,]")
+_NAME = 500  # characters of a tensor's name, its last ones
 _RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
 _HEAD = regex(r"tensors were submitted to be reduced, gathered or broadcast")
 _FILLING = regex(r"(?:Stalled (?:ops|ranks)|Missing ranks):\s*$|marked by \"!\"\) is stalled")
@@ -46,7 +48,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     inside = ("", 0)  # file and line of the last line of a report
     for row in lines.iter_rows(named=True):
         place = row["file"], row["line"]
-        made = [_stalled(row, found) for found in _TENSOR.finditer(row["text"])]
+        made = [_stalled(row, found, tensor) for found in _RANKS.finditer(row["text"]) if (tensor := _tensor(found))]
         # A number and a colon look like srun's task, so that the prefix may be gone from the text.
         if not made and inside == (row["file"], row["line"] - 1) and (late := _RANK.search(row["raw"])):
             made = [_late(row, late)]
@@ -71,11 +73,16 @@ def _event(row: Row, tensors: list[str], ranks: list[int] | None, **more: Any) -
     )
 
 
-def _stalled(row: Row, found: re.Match[str]) -> dict[str, Any]:
+def _tensor(ranks: re.Match[str]) -> str:
+    """The name that stands before the ranks; empty where none does."""
+    return str(_NAME_ENDS.split(ranks.string[max(0, ranks.start() - _NAME) : ranks.start()])[-1])
+
+
+def _stalled(row: Row, found: re.Match[str], tensor: str) -> dict[str, Any]:
     ranks = integers(found["ranks"])
     if found["what"] == "ready":
-        return _event(row, [found["tensor"]], None, ready=ranks)
-    return _event(row, [found["tensor"]], ranks)
+        return _event(row, [tensor], None, ready=ranks)
+    return _event(row, [tensor], ranks)
 
 
 def _late(row: Row, found: re.Match[str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from parsers.comm.nccl_complaints import complaints
 from parsers.comm.nccl_links import is_link, links, names_communicator
 from parsers.comm.nccl_records import records
 from parsers.comm.nccl_setup import SetupReader, is_likely
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 from parsers.parser import LineParser
 from parsers.tables import Tables, table
 

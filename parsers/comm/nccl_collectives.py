@@ -87,6 +87,7 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
 
 
 _OPENING = ": opCount "  # ends what stands before a call's number
+_PARTS = 8
 _NUMBER = r"^[0-9a-f]{1,15}$"
 _POINTER = r"^ [!-~]+$"
 _END = (
@@ -117,25 +118,24 @@ class DenseCollectives:
         stream = words.index("stream", at)
         return ((at + 1, True), *((at + word, False) for word in range(2, 7)), (stream + 1, True))
 
-    def read(self, parts: list[pl.Series], is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
+    def read(self, parts: pl.DataFrame, is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
         """The parts of lines → which are taken, and their columns seq, head, end; the last two are numbers of texts."""
-        head, number, sendbuff, sent, recvbuff, received, end, stream = map(pl.col, (part.name for part in parts))
+        head, number, sendbuff, sent, recvbuff, received, end, stream = (
+            pl.col("part").gather_every(_PARTS, at) for at in range(_PARTS)
+        )
         formed = (sendbuff == " sendbuff") & (recvbuff == " recvbuff")
         formed &= number.str.contains(_NUMBER) & stream.str.contains(_STREAM)
         for pointer in (sent, received):
             formed &= pointer.str.len_bytes() > 1 if is_plain else pointer.str.contains(_POINTER)
-        cut = pl.DataFrame(parts)
-        taken = cut.select(formed.alias("taken"))["taken"]
-        few = cut.select(
-            number.str.to_integer(base=16, strict=False).alias("seq"), head.alias("head"), end.alias("end")
-        )
+        seq = number.str.to_integer(base=16, strict=False)
+        few = parts.select(taken=formed, seq=seq, head=head, end=end)
+        taken = few["taken"]
         few = few if taken.all() else few.filter(taken)
         heads, is_head = self._heads.numbers(few["head"])
         ends, is_end = self._ends.numbers(few["end"])
-        rows = few.select("seq", heads.alias("head"), ends.alias("end"))
-        if is_head.all() and is_end.all():
-            return taken, rows
-        return taken.scatter(places(taken), is_head & is_end), rows.filter(is_head & is_end)
+        rows = pl.DataFrame([few["seq"], heads.alias("head"), ends.alias("end")])
+        known = is_end if is_head is None else is_head if is_end is None else is_head & is_end
+        return (taken, rows) if known is None else (taken.scatter(places(taken), known), rows.filter(known))
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of `operations` that they are, line and seq aside, and which each one is."""
@@ -161,17 +161,18 @@ class _Parts:
         self._understand, self._needed = understand, needed
         self._kind = pl.Categorical(pl.Categories.random())  # of this file alone, so that numbers begin at 0
         self.read = pl.DataFrame()  # what each text says, in the order of their numbers
+        self._says = pl.Series([], dtype=pl.Boolean)  # whether it says what is needed
 
-    def numbers(self, texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-        """The number of each text, and whether it says what is needed."""
+    def numbers(self, texts: pl.Series) -> tuple[pl.Series, pl.Series | None]:
+        """The number of each text, and whether it says what is needed; None: all do."""
         named = texts.cast(self._kind)
         numbers = named.to_physical()
-        known = self.read.height
-        new = named.filter(numbers >= known).unique()
-        if len(new) or not known:
+        if len(texts) and numbers.max() >= self.read.height:  # type: ignore[operator]
+            new = named.filter(numbers >= self.read.height).unique()
             made = self._understand(new.gather(new.to_physical().arg_sort()).cast(pl.String))
-            self.read = pl.concat([self.read, made]) if known else made
-        return numbers, self.read[self._needed].is_not_null().gather(numbers)
+            self.read = pl.concat([self.read, made]) if self.read.height else made
+            self._says = self.read[self._needed].is_not_null()
+        return numbers, None if self._says.all() else self._says.gather(numbers)
 
 
 def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:

@@ -35,7 +35,7 @@ _FIRST = regex(
 _SECOND = regex(
     r"^\s+(?P<type>[A-Za-z][^|]{0,40}?)\s*\|(?P<width>\S{1,20})\s*\|(?P<temperature>\S{1,8})\s+(?P<mpc>\S+)"
 )
-_THIRD = regex(r"^\s*\|?\s+\|\s+(?P<ecc>\S.{0,40}?)\s*\|?$")
+_THIRD = regex(r"^(?:\s*\|)?\s+\|\s+(?P<ecc>\S.{0,40}?)\s*\|?$")
 _LINES = 20_000
 _HEAD = regex(rb"(?m)^ *mthreads-gmi:\S+ +Driver Version:")
 # Rulers, headings, the process list, the stamp above.

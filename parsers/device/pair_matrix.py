@@ -37,8 +37,9 @@ _LINK = regex(rf"^\s*(?P<name>{_DEVICE})\s+(?P<cells>\S.*)$")
 _TITLE = regex(
     r"^(?:Unidirectional P2P=Enabled Bandwidth .*Matrix|memcpy \w\w GPU\(row\) (?:<-|->) GPU\(column\) bandwidth) ?\(GB/s\)"
 )
-_COLUMNS = regex(r"^\s*(?:D\\D)?(?P<names>(?:\s+\d{1,3})+)\s*$")
-_FIGURES = regex(r"^\s*(?P<name>\d{1,3})\s+(?P<cells>(?:(?:\d+(?:\.\d+)?|N/A)\s*)+)$")
+_COLUMNS = regex(r"^(?:\s*D\\D)?(?P<names>(?:\s+\d{1,3})+)\s*$")
+_FIGURE = r"(?:\d+(?:\.\d+)?|N/A)"
+_FIGURES = regex(rf"^\s*(?P<name>\d{{1,3}})\s+(?P<cells>{_FIGURE}(?:\s+{_FIGURE})*)\s*$")
 _MOST = 64  # lines of a matrix
 _NAME = regex(r"[A-Z][A-Z0-9]{0,9}$")
 

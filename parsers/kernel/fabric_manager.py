@@ -47,8 +47,8 @@ _RULES = (
     ),
     Rule(regex(rf"(?i:nvlink).{{0,200}}?{_DEVICE}"), "link_down", code="nvlink"),
     Rule(regex(r"(?i:nvlink).{0,200}(?:fail|down|inactive|not active|contain)"), "link_down", code="nvlink"),
-    Rule(regex(rf".{{0,400}}?{_DEVICE}"), "gpu_error", code="fabric_manager"),
-    Rule(regex(r".{1,400}"), "other", code="fabric_manager"),
+    Rule(regex(_DEVICE), "gpu_error", code="fabric_manager"),
+    Rule(regex(r"."), "other", code="fabric_manager"),
 )  # fmt: skip
 
 

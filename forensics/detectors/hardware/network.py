@@ -146,7 +146,8 @@ def _together(case: Case, hosts: Sequence[str]) -> Said:
 def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.DataFrame) -> Finding:
     ends = [host for host in (root.hosts if root else ()) if host != UNKNOWN_HOST]
     if root is None:
-        ends = sorted({blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)})
+        named = {blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)}
+        ends = sorted(named - {UNKNOWN_HOST})
     claims = [Claim(words.CLOSED, "for", refs(closed.iter_rows(named=True)))]
     if local:
         claims.append(Claim(words.LINK_WENT_DOWN, "for", refs(local)))

@@ -12,7 +12,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge
 from forensics.facts.event_rows import detail, host_of, is_missing, of_kinds, own_rank, refs, rows
-from forensics.graph.hang.blame import blames, find_root
+from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -30,7 +30,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if any(end.how == "died" for end in case.ends.values()):
         return ()
     begun = case.has_begun
-    if not begun and (refused := _refused(case)).height:
+    is_placed = case.out_of_reach.height > 0  # then where reports meet tells nothing: wrong_interface.py
+    if not begun and not is_placed and (refused := _refused(case)).height:
         return (_connection(case, refused),)
     if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
         return (_members(case, missing, begun),)
@@ -47,14 +48,15 @@ def _refused(case: Case) -> pl.DataFrame:
 def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     reports = blames(case.tables, case.identity, case.job_hosts, lines)
     refused = list(lines.unique(_TOLD, keep="first", maintain_order=True).iter_rows(named=True))
-    names = sorted({blame.named for blame in reports})
+    told = sorted({blame.named for blame in reports} - {UNKNOWN_HOST})
+    local = {name for row in refused for name in row["names_hosts"] or () if is_within_a_host(name)}
+    names = told or sorted(local)
     store = all(row["code"] == "store" for row in refused)
-    wrong = (
-        [name for row in refused for name in row["names_hosts"] or () if is_within_a_host(name)] if not store else []
-    )
+    wrong = sorted(local) if not store else []
     wrong += [row["text"] for row in refused if names_bridge(row["text"] or "")]
     root = find_root(reports)
-    hosts = root.hosts if root and root.where == "host" else tuple(names) if len(names) == 1 else ()
+    hosts = root.hosts if root and root.where == "host" else tuple(told) if len(told) == 1 else ()
+    hosts = tuple(host for host in hosts if host != UNKNOWN_HOST)
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
     reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
     who, peers = joined(reporters, ", ") or words.A_PROCESS, joined(names, ", ")
@@ -65,7 +67,7 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         detector=DETECTOR.name,
         cause=cause,
         hosts=hosts,
-        suspect_hosts=() if hosts else tuple(names),
+        suspect_hosts=() if hosts else tuple(told),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),

@@ -168,6 +168,7 @@ def _finding(
     case: Case, source: _Source, main: Standing, named: tuple[int, ...], doubt: _Doubt | None, is_snapshot: bool = False
 ) -> Finding:
     text = _words(source, main, named)
+    number, call = main.first_missed(named)
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt.reason,)
     where = sites(case.stacks, named) if doubt is None else {}
     refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
@@ -186,10 +187,10 @@ def _finding(
         first_anomaly=FirstAnomaly(
             rank=named[0] if named and doubt is None else None,
             step=step_in_progress(case.tables["steps"], named[0] if named else None),
-            op=main.kind,
+            op=call,
             group=main.label,
-            seq=None if source.name == "barrier" else main.front,
-            signature=f"absent:{main.kind}",
+            seq=None if source.name == "barrier" else number,
+            signature=f"absent:{call}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
         collect=(words.WHOLE_LOG(who=ranks_text(named)) if named else words.ALL_DUMPS,),

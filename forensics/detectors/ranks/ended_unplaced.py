@@ -32,9 +32,7 @@ _BY_KERNEL = ("host_oom", "segfault")
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
-    for row in (
-        without_echoes(case.events).filter(pl.col("kind").is_in(["gpu_error", *OWN_CAUSES])).iter_rows(named=True)
-    ):
+    for row in without_echoes(case.events, pl.col("kind").is_in(["gpu_error", *OWN_CAUSES])).iter_rows(named=True):
         if (
             own_rank(row) is None
             and row["kind"] == "gpu_error"

@@ -131,9 +131,9 @@ def _further(case: Case) -> tuple[int, ...]:
 
 
 def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
-    """Of the operations that need this rank, the one that its own program would have called first; where its history
-    does not tell, the one with most waiting members."""
-    own = [operation for operation in operations if rank in operation.all_ranks]
+    """Of the operations that need this rank, the one that its own program would have called first: in a group the one of the
+    lowest number; where its history does not tell which group, the one with most waiting members."""
+    own = _first_of_groups([operation for operation in operations if rank in operation.all_ranks])
     if len(own) < 2:
         return own[0] if own else operations[0]
     recorded = case.tables["operations"].select("rank", "file", "record", "group", "is_p2p", "kind")
@@ -156,6 +156,19 @@ def _next_of(case: Case, rank: int, operations: list[Operation]) -> Operation:
     return min(own, key=distance)
 
 
+def _first_of_groups(operations: list[Operation]) -> list[Operation]:
+    """Without those before which another of the same kind of call of their group is open: a broadcast lets its root run on."""
+
+    def stream(one: Operation) -> tuple[str | None, str]:
+        return one.number, one.op if one.op.startswith("p2p:") else ""
+
+    first: dict[tuple[str | None, str], int] = {}
+    for one in operations:
+        if one.seq is not None:
+            first[stream(one)] = min(one.seq, first.get(stream(one), one.seq))
+    return [one for one in operations if one.seq is None or one.seq == first[stream(one)]]
+
+
 def _members(waiting: tuple[int, ...]) -> Said:
     """How many wait in it, and who."""
     members = words.MEMBERS_WAIT(len(waiting))
@@ -167,8 +180,11 @@ def _explains(case: Case, named: tuple[int, ...], explained: int) -> Claim:
     total = len(case.roots.waiters)
     which = words.SOME_OF(number=explained, total=total) if explained < total else words.ALL_OF(total=total)
     text = words.WAIT_FOR[explained == 1](which=which, who=ranks_text(named))
-    vague = sorted(rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague")
-    return Claim(joined((text, words.PEERS_UNKNOWN(who=ranks_text(vague)) if vague else ""), "; "), "for")
+    vague = {rank for rank in case.roots.unexplained if case.waits.status[rank] == "vague"}
+    peerless, recordless = sorted(vague & case.states.blind), sorted(vague - case.states.blind)
+    further = [words.PEERS_UNKNOWN(who=ranks_text(peerless))] if peerless else []
+    further += [words.WAIT_UNRECORDED(who=ranks_text(recordless))] if recordless else []
+    return Claim(joined((text, *further), "; "), "for")
 
 
 def _outnumbered(case: Case, named: tuple[int, ...], operation: Operation) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.facts.error_words import is_within_a_host
 from forensics.facts.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.tables import TableName
@@ -98,22 +99,31 @@ def blames(
 ) -> list[Blame]:
     """Events that name hosts → reports, each once, hosts as `known` writes them.
 
-    An address is turned into the host that listens on it, where claims tell."""
+    An address is turned into the host that listens on it, where claims tell. One that several hosts claim, or that every
+    host has (loopback, the bridge of containers), is nobody's name."""
     addresses = _addresses(tables)
     result = []
     for row in found.select(_SAID).unique(maintain_order=True).iter_rows(named=True):
         reporter = host_of(identity, row) or UNKNOWN_HOST
         rail = detail(row).get("adapter") or (None if row["device_index"] is None else str(row["device_index"]))
         for name in row["names_hosts"] or ():
-            named = addresses.get(name) or canonical(name, known)
+            is_nobodys = name in addresses or is_within_a_host(name)
+            named = addresses.get(name) or (UNKNOWN_HOST if is_nobodys else canonical(name, known))
             result.append(Blame(canonical(reporter, known), named, rail))
     return result
 
 
-def _addresses(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, str]:
-    """address → host, from what ranks say of themselves."""
+def _addresses(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, str | None]:
+    """address → the host that says that it listens on it; null where several do, or one alone speaks of its own and other
+    hosts may have it as well."""
     claims = tables["ranks"].select("address", "host").drop_nulls().unique()
     found: dict[str, set[str]] = {}
     for address, host in claims.iter_rows():
         found.setdefault(str(address).split("<")[0], set()).add(canonical(host, ()))
-    return {address: min(hosts) for address, hosts in found.items() if len(hosts) == 1}
+    speak = set().union(*found.values())
+
+    def host_of_address(address: str, hosts: set[str]) -> str | None:
+        is_told_apart = len(speak) > 1 or not is_within_a_host(address)
+        return min(hosts) if len(hosts) == 1 and is_told_apart else None
+
+    return {address: host_of_address(address, hosts) for address, hosts in found.items()}

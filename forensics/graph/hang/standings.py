@@ -38,6 +38,7 @@ class Standing(msgspec.Struct, frozen=True):
     refs: Mapping[int, Ref]  # rank → where its last call is told
     front_refs: tuple[Ref, ...]
     loose_refs: tuple[Ref, ...]  # where those are told of who are not told by rank
+    kinds: Mapping[int, str]  # of calls by their number, where statements agree
 
     @property
     def known(self) -> int:
@@ -58,6 +59,14 @@ class Standing(msgspec.Struct, frozen=True):
     def is_few(self) -> bool:
         """Are those behind fewer than half? Else the few others may have made a call too many."""
         return 2 * self.late < max(self.size or 0, self.known)
+
+    def first_missed(self, ranks: Iterable[int]) -> tuple[int, str | None]:
+        """(number, kind) of the call that others wait in for these ranks: the first that somebody gave up; where nobody did,
+        the first that these have not made, if its kind is told: others may have launched more since."""
+        nearest = min((self.at[rank] + 1 for rank in ranks if rank in self.at), default=self.front)
+        if self.waiting or nearest not in self.kinds:
+            return self.front, self.kind
+        return nearest, self.kinds[nearest]
 
     def holds(self, rank: int) -> bool:
         """Has another member not made a call that this rank has made? Then it may wait for that one."""
@@ -121,7 +130,7 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     refs = {row["rank"]: reference(row) for row in last.filter(pl.col("file").is_not_null()).iter_rows(named=True)}
     loose = called.filter(pl.col("rank").is_null() & pl.col("file").is_not_null()).sort("file", "line")
     unknown = frozenset(rows.filter(pl.col("state") == "unknown")["rank"].drop_nulls().to_list())
-    kinds = rows.filter((pl.col("number") >= front) & pl.col("kind").is_not_null())["kind"].drop_nulls()
+    kinds = rows.filter((pl.col("number") >= front) & pl.col("kind").is_not_null()).sort("number")["kind"]
     return Standing(
         source=source,
         label=str(rows["label"].drop_nulls()[0]) if rows["label"].null_count() < rows.height else "a group",
@@ -144,7 +153,14 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
         refs=refs,
         front_refs=tuple(refs[rank] for rank in sorted(at) if rank not in behind and rank in refs)[:2],
         loose_refs=tuple(reference(row) for row in loose.head(2).iter_rows(named=True)),
+        kinds=_kinds(called) if source != "ras" else {},  # of RAS numbers are counted by kind
     )
+
+
+def _kinds(called: pl.DataFrame) -> dict[int, str]:
+    told = called.drop_nulls("kind").group_by("number").agg(pl.col("kind").unique())
+    one = told.filter(pl.col("kind").list.len() == 1).select("number", pl.col("kind").list.first())
+    return dict(one.sort("number").iter_rows())
 
 
 def _others(called: pl.DataFrame) -> tuple[tuple[int, int], ...]:

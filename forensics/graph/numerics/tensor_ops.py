@@ -26,7 +26,7 @@ from forensics.graph.numerics.tensor_rules import (
 from forensics.graph.numerics.unnamed import with_unnamed_calls
 from forensics.model.said import Said
 from forensics.words import numerics as words
-from parsers.merging import sort_if_needed
+from parsers.order import sort_if_needed
 from parsers.patterns import regex
 from parsers.rank_list import rank_list
 

@@ -1,0 +1,64 @@
+"""Did a host of a job that never came together listen where no other host can reach it?
+
+Each process of NCCL and its kin prints the address that it listens on (facts/interfaces.py). The host is named where a
+connection from it, or to that address, failed; else it is a suspect.
+"""
+
+import polars as pl
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import host_of, of_kinds, refs
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import joined
+from forensics.words import launch as words
+
+_FAILED = ("connect_failed", "missing_members", "store_timeout", "collective_timeout")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    failed = of_kinds(case.events, *_FAILED)
+    if not failed.height or _came_together(case) or any(end.how == "died" for end in case.ends.values()):
+        return ()
+    lines = case.out_of_reach
+    wrong = tuple(sorted(set(lines["host"])))
+    if not wrong:
+        return ()
+    addresses = sorted(set(lines["address"]))
+    refused = [
+        row
+        for row in failed.filter(pl.col("kind") == "connect_failed").iter_rows(named=True)
+        if host_of(case.identity, row) in wrong or set(addresses) & set(row["names_hosts"] or ())
+    ]
+    where = words.LISTENS_ON(hosts=joined(wrong, ", "), addresses=joined(addresses, ", "))
+    unreachable = words.UNREACHABLE[len(addresses) > 1]
+    said = lines.with_columns(text=pl.col("how") + " " + pl.col("address")).iter_rows(named=True)
+    claims = [Claim(where, "for", refs(said))]
+    claims += [Claim(words.FAILED_FROM_OR_TO_IT, "for", refs(refused))] if refused else []
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="wrong_interface",
+            hosts=wrong if refused else (),
+            suspect_hosts=() if refused else wrong,
+            domain="infrastructure",
+            undecided=() if refused else ("tied_explanations",),
+            claims=tuple(claims),
+            first_anomaly=FirstAnomaly(host=wrong[0] if len(wrong) == 1 else None, signature="wrong_interface"),
+            actions=tuple(
+                Action(kind="check_config", target=words.INTERFACE_OF(host=host), command=None, reason=unreachable)
+                for host in wrong
+            ),
+            summary=words.NEVER_STARTED(what=joined((where, words.WRONG_INTERFACE(unreachable=unreachable)), "; ")),
+        ),
+    )
+
+
+def _came_together(case: Case) -> bool:
+    """Did it compute, or was any communicator set up?"""
+    worked = any(case.tables[name].height for name in ("steps", "operations", "tensors"))
+    return worked or bool((case.events["kind"] == "comm_init_complete").any())
+
+
+DETECTOR = Detector("wrong_interface", ("events", "ranks"), detect, "never_started")
