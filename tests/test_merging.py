@@ -1,0 +1,62 @@
+"""Tables put together in order of place: nothing is lost, nothing is kept twice."""
+
+import os
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from parsers import merging
+from parsers.merging import merge, places, taken
+from parsers.order import sort_if_needed
+from parsers.tables import Tables, table
+
+
+def _events(file: str, *lines: int) -> pl.DataFrame:
+    return table("events", [{"file": file, "line": line, "kind": "other", "text": f"{file} {line}"} for line in lines])
+
+
+def test_parts_are_taken_apart_and_come_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "_MANY", 1)
+    parts: list[Tables] = [
+        {"events": _events("b", 1, 3)},
+        {"events": pl.concat([_events("a", 9), _events("b", 2)])},
+    ]
+    events = merge(taken(parts))["events"]
+    assert not parts
+    assert events.select("file", "line").rows() == [("a", 9), ("b", 1), ("b", 2), ("b", 3)]
+    assert events["text"].to_list() == ["a 9", "b 1", "b 2", "b 3"]
+    assert events.schema == _events("a", 1).schema
+
+
+@pytest.mark.parametrize(
+    ("lines", "nulls_last", "by_place"),
+    [
+        ([None, 1, 2], False, [None, 1, 2]),
+        ([None, 1, 2], True, [1, 2, None]),
+        ([1, None, 2], False, [None, 1, 2]),
+        ([2, 1], True, [1, 2]),
+    ],
+)
+def test_what_stands_in_order_is_left_alone(
+    lines: list[int | None], nulls_last: bool, by_place: list[int | None]
+) -> None:
+    frame = pl.DataFrame({"line": lines}, schema={"line": pl.Int64})
+    found = sort_if_needed(frame, ["line"], nulls_last)
+    assert found["line"].to_list() == by_place
+    assert (found is frame) == (lines == by_place)
+
+
+def test_a_place_is_one_number() -> None:
+    found = places(table("claimed", [{"file": "a", "line": 1}, {"file": "b", "line": 1}, {"file": "a", "line": 1}]))
+    assert found[0] == found[2] != found[1]
+
+
+def test_the_parent_of_a_command_does_not_tell_how_long_it_keeps_memory() -> None:
+    told = "import os, forensics.cli; print(os.environ['_RJEM_MALLOC_CONF'])"
+    given = os.environ | {
+        "_RJEM_MALLOC_CONF": "dirty_decay_ms:500,muzzy_decay_ms:-1"
+    }  # as polars leaves it to children
+    made = subprocess.run([sys.executable, "-c", told], env=given, capture_output=True, text=True, check=True).stdout
+    assert made.strip().endswith("muzzy_decay_ms:0")
