@@ -442,22 +442,15 @@ def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:
 
 
 def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
-    """First, of a large bundle, some small files from all of it, whose cost tells that of the rest; then neighbours together,
-    until they are many or large."""
-    whole, (least, most) = sum(source.left for source in sources), UNIT_BYTES
-    step = max(-(-whole // least), -(-len(sources) // UNIT_FILES), 2)
-    sample = [source for source in sources[::step] if whole > 2 * least and source.left <= least // 4]
-    if sample:
-        yield tuple(sample)
-        taken = {source.path for source in sample}
-        sources = [source for source in sources if source.path not in taken]
+    """Neighbours together, until they are many or large; first a few, whose cost tells that of the rest. Files stay in their
+    order: then so do the rows of tables, which need not be sorted."""
     unit: list[Source] = []
-    size = 0
-    enough = min(max(whole // 8, least), most)
+    size, (enough, most) = 0, UNIT_BYTES
+    share = sum(source.left for source in sources) // 8
     for source in sources:
         if unit and (size + source.left > enough or len(unit) >= UNIT_FILES):
             yield tuple(unit)
-            unit, size = [], 0
+            unit, size, enough = [], 0, min(max(share, enough), most)
         unit.append(source)
         size += source.left
     if unit:

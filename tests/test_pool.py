@@ -103,11 +103,11 @@ def test_the_rest_of_plain_logs_is_read_in_few_large_units(
     assert sorted(asked) == given
 
 
-def test_of_a_large_bundle_a_sample_is_read_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "UNIT_BYTES", (8, 100))
-    sources = [Source(name, 2, open) for name in "abcdefghijklmnopqr"]  # type: ignore[arg-type]
+def test_of_a_large_bundle_a_few_files_are_read_first_and_all_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "UNIT_BYTES", (4, 100))
+    sources = [Source(name, 4, open) for name in "abcdefghijklmnopqr"]  # type: ignore[arg-type]
     units = ["".join(source.path for source in unit) for unit in ledger._units(sources)]
-    assert units == ["afkp", "bcde", "ghij", "lmno", "qr"]
+    assert units == ["a", "bc", "de", "fg", "hi", "jk", "lm", "no", "pq", "r"]
 
 
 def dies_elsewhere(unit: tuple[Source, ...]) -> Tables:
