@@ -60,3 +60,9 @@ HOST_COPY = "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0   
 def test_matrices(text: str, rows: list[Row]) -> None:
     made = PARSER.parse(lines(text))["devices"].select("metric", "value", "text").rows()
     assert made == [(f"pair/{name}", value, cell) for name, value, cell in rows]
+
+
+def test_a_row_that_a_matrix_cannot_have_costs_its_length() -> None:
+    text = SAMPLES.split("Bidirectional")[0] + "     0 " + "165   " * 40 + "x"
+    known = PARSER.parse(lines(text))["devices"]
+    assert known["metric"].to_list() == ["pair/GPU0-GPU1/gb_per_s", "pair/GPU1-GPU0/gb_per_s"]

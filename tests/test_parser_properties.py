@@ -228,7 +228,12 @@ def test_what_broke_a_reader_of_files(name: str) -> None:
         checked(parser.parse(_source(line.encode())))
 
 
-TOOK_TOO_LONG = {"mthreads_gmi": "-" * 4000 + "x", "failures": "ERROR nan " + "grad_" * 800}
+TOOK_TOO_LONG = {
+    "mthreads_gmi": "-" * 4000 + "x",
+    "failures": "ERROR nan " + "grad_" * 800,
+    "horovod": "Stalled ops: " + "x" * 30_000,
+    "fabric_manager": "[Jan 31 2026 10:11:12] [ERROR] [tid 7] " + "pci bus " * 4000,
+}
 
 
 @pytest.mark.parametrize("name", TOOK_TOO_LONG)
