@@ -17,7 +17,7 @@ from parsers import prefixes, tasks, windows
 from parsers.bounds import bounded
 from parsers.gathered import Found, Scanned
 from parsers.literals import slim
-from parsers.merging import compact, places
+from parsers.merging import compact, files_of, places
 from parsers.parser import LINES, LineParser, Source
 from parsers.tables import SCHEMAS, Tables, table
 
@@ -126,18 +126,18 @@ class Candidates:
         whole = pl.concat(self._frames, rechunk=True)
         rows, hits = self._rows, self._hits
         self._clear()
-        known = [pl.Series(dtype=pl.Int64)]  # places that somebody has read
+        files, known = files_of(whole), [pl.Series(dtype=pl.Int64)]  # places that somebody has read
         for number in sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover):
             parser, own = self.parsers[number], rows[number]
             if not own:
                 continue
             chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
             if parser.leftover:
-                chosen = chosen.filter(~places(whole)[chosen["at"]].is_in(pl.concat(known).implode()))
+                chosen = chosen.filter(~places(whole, files)[chosen["at"]].is_in(pl.concat(known).implode()))
             frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean)).select(list(LINES))
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost) if frame.height else ():
-                known += [places(part).drop_nulls() for part in found.values() if part.height]
+                known += [places(part, files).drop_nulls() for part in found.values() if part.height]
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}

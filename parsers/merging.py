@@ -71,10 +71,15 @@ def lines_of(tables: Tables) -> pl.DataFrame:
     file = pl.col("file").cast(pl.Categorical)
     found = [tables[name].select(file, "line").drop_nulls() for name in _OF_LINES if name in tables]
     whole = pl.concat(found or [empty("claimed").select(file, "line")])
-    return whole.filter(places(whole).is_first_distinct())
+    return whole.filter(places(whole, files_of(whole)).is_first_distinct())
 
 
-def places(frame: pl.DataFrame) -> pl.Series:
-    """File and line of each row as one number, in a quarter of their memory; null where a row has none."""
-    file = pl.col("file").cast(pl.Categorical).to_physical().cast(pl.Int64)
+def files_of(frame: pl.DataFrame) -> pl.Enum:
+    """The files in it, numbered. (A category's number is its own only as long as somebody holds the category.)"""
+    return pl.Enum(frame["file"].unique().drop_nulls().cast(pl.String))
+
+
+def places(frame: pl.DataFrame, files: pl.Enum) -> pl.Series:
+    """File and line of each row as one number, in a quarter of their memory; null where a row has none, or another file."""
+    file = pl.col("file").cast(files, strict=False).to_physical().cast(pl.Int64)
     return frame.select(file * _LINES_OF_FILE + pl.col("line")).to_series()

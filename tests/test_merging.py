@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from parsers import merging
-from parsers.merging import merge, places, taken
+from parsers.merging import files_of, merge, places, taken
 from parsers.order import sort_if_needed
 from parsers.tables import Tables, table
 
@@ -49,8 +49,18 @@ def test_what_stands_in_order_is_left_alone(
 
 
 def test_a_place_is_one_number() -> None:
-    found = places(table("claimed", [{"file": "a", "line": 1}, {"file": "b", "line": 1}, {"file": "a", "line": 1}]))
+    frame = table("claimed", [{"file": "a", "line": 1}, {"file": "b", "line": 1}, {"file": "a", "line": 1}])
+    found = places(frame, files_of(frame))
     assert found[0] == found[2] != found[1]
+
+
+def test_a_place_is_the_same_number_in_another_table() -> None:
+    """Whose files are others, or in another order: categories are numbered anew once nobody holds them."""
+    whole = table("claimed", [{"file": name, "line": 1} for name in "abc"])
+    files = files_of(whole)
+    other = table("claimed", [{"file": "c", "line": 1}, {"file": "x", "line": 1}, {"file": "a", "line": 1}])
+    said = places(whole, files).to_list()
+    assert places(other, files).to_list() == [said[2], None, said[0]]
 
 
 def test_the_parent_of_a_command_does_not_tell_how_long_it_keeps_memory() -> None:
@@ -59,4 +69,4 @@ def test_the_parent_of_a_command_does_not_tell_how_long_it_keeps_memory() -> Non
         "_RJEM_MALLOC_CONF": "dirty_decay_ms:500,muzzy_decay_ms:-1"
     }  # as polars leaves it to children
     made = subprocess.run([sys.executable, "-c", told], env=given, capture_output=True, text=True, check=True).stdout
-    assert made.strip().endswith("muzzy_decay_ms:0")
+    assert made.strip().split(",")[2:] == ["dirty_decay_ms:25", "muzzy_decay_ms:0", "narenas:2"]

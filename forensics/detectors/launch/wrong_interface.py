@@ -33,7 +33,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ]
     where = words.LISTENS_ON(hosts=joined(wrong, ", "), addresses=joined(addresses, ", "))
     unreachable = words.UNREACHABLE[len(addresses) > 1]
-    said = lines.with_columns(text=pl.col("how") + " " + pl.col("address")).iter_rows(named=True)
+    said = lines.with_columns(text=pl.concat_str("how", "address", separator=" ")).iter_rows(named=True)
     claims = [Claim(where, "for", refs(said))]
     claims += [Claim(words.FAILED_FROM_OR_TO_IT, "for", refs(refused))] if refused else []
     return (
