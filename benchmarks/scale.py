@@ -252,10 +252,11 @@ def further_questions(bench: Bench) -> Iterator[Row]:
     ranks = max(64, int(512 * bench.part) // 64 * 64)
     folder, kept = bench.kept / f"hang_{ranks}", bench.made / "tables"
     inputs.hang(folder, ranks // 64)
-    first = cost([*_ANALYZE, str(folder / "bundle")])
     cost([*_FORENSICS, "parse", str(folder / "bundle"), "--out", str(kept)])
-    for question in (("show", "rank", "5"), ("stacks",), ("events",)):
-        own = min((cost([*_FORENSICS, *question, str(kept)]) for _ in range(bench.runs)), key=lambda one: one.seconds)
+    questions = (("show", "rank", "5"), ("stacks",), ("events",))
+    asked = [[*_FORENSICS, *question, str(kept)] for question in questions]
+    first, *answers = least([*_ANALYZE, str(folder / "bundle")], *asked, runs=bench.runs)
+    for question, own in zip(questions, answers, strict=True):
         yardstick, figures = _beside(own, first, "the first analysis", 0.1)
         yield Row(f"{' '.join(question)}, of kept tables, {ranks} ranks", yardstick, [*figures, _memory(own)])
 
