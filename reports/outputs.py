@@ -4,7 +4,6 @@ devices and pipes, which are written to as they stand."""
 import errno
 import fcntl
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -141,7 +140,7 @@ def _fresh(target: str) -> Iterator[BinaryIO]:
     name = None
     try:
         # As the target is named, not by its whole path: folders above it may be closed to whoever runs this.
-        fresh = os.path.join(os.path.dirname(target), f".forensics-{secrets.token_hex(8)}")
+        fresh = os.path.join(os.path.dirname(target), f".forensics-{os.urandom(8).hex()}")
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         name = fresh
         with os.fdopen(handle, "wb") as stream:
