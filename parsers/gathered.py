@@ -27,20 +27,19 @@ class Found(msgspec.Struct):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def add(self, line: int, offset: int, text: bytes) -> int:
-        """A line that comes along → its number here."""
+    def add(self, line: int, offset: int, text: bytes, hit: int = 0) -> int:
+        """A line, one that comes along if nothing else is said → its number here."""
         self.lines.append(line)
         self.offsets.append(offset)
         self.texts.append(text)
-        self.hits.append(0)
+        self.hits.append(hit)
         return len(self.texts) - 1
 
     def of(self, chosen: Iterable[int]) -> "Found":
         """Some of them."""
         found = Found()
         for at in chosen:
-            found.add(self.lines[at], self.offsets[at], self.texts[at])
-            found.hits[-1] = self.hits[at]
+            found.add(self.lines[at], self.offsets[at], self.texts[at], self.hits[at])
         return found
 
 
@@ -95,9 +94,7 @@ class Kept(msgspec.Struct):
         while self.put_off:
             part, _ = self.put_off.popleft()
             for place in zip(part.lines, part.offsets, part.texts, part.hits, strict=True):
-                row = found.add(*place[:3])
-                found.hits[row] = place[3]
-                self.add(row, found.texts, False)
+                self.add(found.add(*place), found.texts, False)
 
 
 class Scanned(msgspec.Struct):

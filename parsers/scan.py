@@ -9,7 +9,7 @@ log tells most.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -102,12 +102,11 @@ class _LineEnds:
 
 
 class _Wishes(msgspec.Struct, frozen=True):
-    """What parsers ask for, the same for every file: `anchors`; `find`: where all anchors occur, `occurring`: which do; `wanted`: for each the numbers of the
-    parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
+    """What parsers ask for, the same for every file: `anchors`; `find`: where they occur; `wanted`: for each the
+    numbers of the parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
 
     anchors: tuple[bytes, ...]
     find: Find
-    occurring: Callable[[bytes | bytearray, int], set[int]]
     wanted: list[list[int]]
     skimmed: frozenset[int]
     around: frozenset[int]
@@ -123,7 +122,6 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
     return _Wishes(
         anchors,
         finder(anchors),
-        lambda block, size: occurring(anchors)(block, size),
         [wanted[anchor] for anchor in anchors],
         frozenset(n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)),
         frozenset(n for n, one in enumerate(parsers) if one.before or one.after),
@@ -188,7 +186,7 @@ class _Scanner:
         """Deliver a window in which many anchors stand, and all of them too often before; False: another one."""
         if self._hits < gathered.KEPT_HITS // 2 or self._inside:
             return False
-        anchors = sorted(self._wishes.occurring(block, size))
+        anchors = sorted(occurring(self._wishes.anchors)(block, size))
         if len(anchors) > max(beyond.MOST, self._hits // beyond.EACH) or not all(map(self._is_spent, anchors)):
             return False
         window = beyond.Window.of(block, size, ends, self._line, LINE_BYTES)
