@@ -362,8 +362,11 @@ def _alike(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Se
         return found["record"].clear()
     firsts = pl.col("record").is_in(steps["bad_first"].drop_nulls().implode())
     some = found.lazy().filter(~pl.col("_whole").fill_null(False) & ~pl.col("_special"))
-    modules = some.filter(firsts).select(here).unique()
-    return some.join(modules, on=here, how="semi").select("record").collect()["record"]
+    modules = some.filter(firsts).select(here).unique().collect()
+    if not modules.height:
+        return found["record"].clear()
+    named = some.filter(pl.col("module").is_in(modules["module"].unique().implode()))  # few are compared by all keys
+    return named.join(modules.lazy(), on=here, how="semi").select("record").collect()["record"]
 
 
 def _brought(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Series:
