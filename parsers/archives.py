@@ -427,9 +427,8 @@ class _Header(msgspec.Struct):
 def _header(block: bytes) -> _Header:
     """What is needed of a header; ValueError where it is none. Its sum decides: owner, mode, time and device may be odd."""
     told, others = _number(block[148:156]), block[:148] + b" " * 8 + block[156:]
-    if told != sum(others) and told != sum(others) - 256 * sum(
-        byte > 127 for byte in others
-    ):  # old ones add signed bytes
+    signed = 256 * len(others.translate(None, bytes(range(128))))  # old ones add signed bytes
+    if told not in (sum(others), sum(others) - signed):
         raise ValueError("bad checksum")
     info = _Header(_text(block[:100]), _number(block[124:136]), block[156:157], _text(block[157:257]))
     if info.type == tarfile.AREGTYPE and info.name.endswith("/"):  # as before there was a type for it

@@ -52,19 +52,15 @@ def _first_bad(frame: pl.DataFrame, anomaly: FirstAnomaly) -> tuple[list[FirstBa
     first = bad.unique(["rank", "module"], keep="first", maintain_order=True)
     order = first.sort("step", "way", "module").unique("module", keep="first", maintain_order=True)
     origin = (anomaly.rank, (anomaly.module or "").removesuffix(".weight").removesuffix(".bias"), anomaly.step)
+    shown = {module: nth for nth, module in enumerate(order["module"].head(MODULES))}
+    value = pl.when("nan").then(pl.lit("nan")).otherwise(pl.lit("inf")).alias("value")
+    held = first.filter(pl.col("module").is_in(list(shown))).group_by("module", "step", "phase", value).agg("rank")
     cells = []
-    for module in order["module"].head(MODULES).to_list():
-        held = first.filter(pl.col("module") == module).with_columns(
-            pl.when(pl.col("nan")).then(pl.lit("nan")).otherwise(pl.lit("inf")).alias("value")
-        )
-        for (step, phase, value), rows in sorted(
-            held.group_by("step", "phase", "value"), key=lambda item: [str(part).zfill(12) for part in item[0]]
-        ):
-            found = rows["rank"].to_list()
-            is_origin = (module, step) == origin[1:] and (origin[0] is None or origin[0] in found)
-            cells.append(
-                FirstBad(module=module, step=step, phase=phase, value=value, ranks=ranges(found), origin=is_origin)
-            )
+    for module, step, phase, what, found in sorted(
+        held.iter_rows(), key=lambda row: (shown[row[0]], *(str(part).zfill(12) for part in row[1:4]))
+    ):
+        is_origin = (module, step) == origin[1:] and (origin[0] is None or origin[0] in found)
+        cells.append(FirstBad(module=module, step=step, phase=phase, value=what, ranks=ranges(found), origin=is_origin))
     left = order.height - MODULES
     return cells, [words.MORE_MODULES(number=left, shown=MODULES)] if left > 0 else []
 

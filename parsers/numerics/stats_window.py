@@ -26,7 +26,6 @@ ONSETS = 4  # of each rank and sort, from the begin and from the end
 NEAR = 64  # rows beside a bad one
 GROWTH = 8  # steps before an onset in which its module is followed
 SPECIAL_SHARE = 0.05  # of all rows: more communications than this are not kept in every step
-_SLICE = 8 << 20  # rows that the first pass holds at once
 _ALWAYS = ("comm", "grad_sync", "optimizer")
 _CALL = (("group", "group_ranks", "call"), ("peer",))  # stated of communications alone; of each the first that is there
 _COUNTS, _FIGURES = ("nan_count", "inf_count"), ("min", "max", "absmax")
@@ -97,22 +96,22 @@ def reduced(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, sizes: Sequence
     """`scan`: files of `sizes` rows one after the other, each in its order; opened anew for each query, since a second
     query over one scan of bytes takes more than twice the time."""
     begins = pl.Series([sum(sizes[:number]) for number in range(len(sizes))], dtype=pl.Int64)
-    runs = pl.concat([_runs(scan().slice(at, _SLICE), begins, at) for at in range(0, sum(sizes), _SLICE)])
+    runs = _runs(scan(), begins, sum(sizes))
     seen = _steps(runs, _bad_rows(scan(), schema, []), schema)
     more = _more_onsets(scan, schema, seen)
     steps = _with_windows(seen, more)
-    near = _near(scan(), schema, steps, begins)
+    near = _near(scan, schema, steps, begins)
     if _telling(near.join(steps, left_on="record", right_on="bad_first", how="semi"), schema).height < len(
         steps["bad_first"].drop_nulls()
     ):  # the names of all bad rows are read only where some say nothing
         names = [name for name in ("op", "tensor") if name in schema]
         seen = _steps(runs, _telling(_bad_rows(scan(), schema, names), schema), schema)
         steps = _with_windows(seen, more)
-        near = _near(scan(), schema, steps, begins)
+        near = _near(scan, schema, steps, begins)
     raised = _raised(near, schema).join(steps.filter("onset"), on=["rank", "step"], how="anti")
     if raised.height:
         steps = _with_windows(seen, pl.concat([more, raised]).unique())
-        near = _near(scan(), schema, steps, begins)
+        near = _near(scan, schema, steps, begins)
     found, left_out = _exactly(near, schema, steps, sizes)
     others = [_growth(scan(), schema, found, steps, begins), _quiet(scan(), found, steps, begins)]
     if some := [part.select(found.columns) for part in others if part is not None]:
@@ -121,15 +120,24 @@ def reduced(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, sizes: Sequence
     return Kept(found.drop("nth_file").with_columns(local.alias("record")), found["nth_file"], left_out)
 
 
-def _near(lazy: pl.LazyFrame, schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
-    """Rows of steps that are near any rank's onset, of communications (`_special`), and first bad rows."""
+def _near(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, steps: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+    """Rows of steps that are near any rank's onset, of communications (`_special`), and first bad rows. A phase is looked
+    for alone: as texts of a dictionary, which a condition on several columns would spell out for every row."""
     far_bad = steps.filter(pl.col("bad_first").is_not_null() & ~pl.col("near"))["bad_first"]
-    parts = [pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()), _special(schema)]
+    called, follows = _called(schema), _follows(schema)
+    parts = [pl.col("step").is_in(steps.filter(pl.col("near"))["step"].unique().implode()), called]
     if len(far_bad):
         parts.append(pl.col("record").is_in(far_bad.implode()))
-    found = lazy.with_row_index("record").filter(pl.any_horizontal(parts)).collect(engine="streaming")
-    found = found.select("record", *schema.names())
-    return _numbered(found, begins).with_columns(_special(schema).alias("_special"))
+    names = ["record", *schema.names()]
+    found = scan().with_row_index("record").filter(pl.any_horizontal(parts)).collect(engine="streaming").select(names)
+    told = scan().with_row_index("record").filter(follows).select("record").collect(engine="streaming")["record"]
+    more = told.filter(~told.is_in(found["record"].implode()))
+    if len(more):
+        late = scan().with_row_index("record").filter(follows).collect(engine="streaming").select(names)
+        late = late.filter(pl.col("record").is_in(more.implode()))
+        found = pl.concat([found, late]).sort("record")
+    special = called | pl.col("record").is_in(told.cast(pl.Int64).implode())
+    return _numbered(found, begins).with_columns(special.alias("_special"))
 
 
 def _raised(near: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
@@ -152,10 +160,17 @@ def _numbered(found: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
 
 def _special(schema: pl.Schema) -> pl.Expr:
     """Rows of communications and of what follows the backward pass."""
+    return _called(schema) | _follows(schema).fill_null(False)
+
+
+def _called(schema: pl.Schema) -> pl.Expr:
     there = [[name for name in names if name in schema] for names in _CALL]
     parts = [pl.col(names[0]).is_not_null() for names in there if names]
-    parts += [pl.col("phase").is_in(_ALWAYS)] if "phase" in schema else []
-    return pl.any_horizontal(parts).fill_null(False) if parts else pl.lit(False)
+    return pl.any_horizontal(parts) if parts else pl.lit(False)
+
+
+def _follows(schema: pl.Schema) -> pl.Expr:
+    return pl.col("phase").is_in(_ALWAYS) if "phase" in schema else pl.lit(False)
 
 
 # --- the first pass --------------------------------------------------------------------------------------------------
@@ -209,18 +224,15 @@ def _telling(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     return rows.filter(~(pl.col("op").is_in(unwritten.implode()) | given).fill_null(False))
 
 
-def _runs(lazy: pl.LazyFrame, begins: pl.Series, offset: int) -> pl.DataFrame:
-    """Rows that follow each other in a file with one rank and step."""
-    read = lazy.select("rank", "step").collect(engine="streaming")
-    lengths = [read[name].rle().struct.field("len").cast(pl.Int64) for name in ("rank", "step")]
-    files = (begins - offset).filter((begins > offset) & (begins < offset + read.height))
-    first = pl.concat([*(length.cum_sum() - length for length in lengths), files]).unique().sort()
-    last = first.shift(-1, fill_value=read.height) - 1
-    runs = pl.DataFrame({
-        "rank": read["rank"].gather(first).cast(pl.Int64), "step": read["step"].gather(first).cast(pl.Int64),
-        "first": first + offset, "last": last + offset,
-    })  # fmt: skip
-    return runs.with_columns((begins.search_sorted(runs["first"], side="right") - 1).alias("nth_file"))
+def _runs(lazy: pl.LazyFrame, begins: pl.Series, rows: int) -> pl.DataFrame:
+    """Rows that follow each other in a file with one rank and step; none of the `rows` rows is held for it."""
+    told = lazy.select(pl.struct("rank", "step").rle().alias("run")).unnest("run").collect(engine="streaming")
+    starts = told["len"].cast(pl.Int64).cum_sum() - told["len"]
+    first = pl.concat([starts, begins]).unique().sort()
+    own = told.select(pl.col("value").gather(starts.search_sorted(first, side="right") - 1)).unnest("value")
+    last = first.shift(-1, fill_value=rows) - 1
+    runs = own.cast(pl.Int64).with_columns(first.alias("first"), last.alias("last"))
+    return runs.with_columns((begins.search_sorted(first, side="right") - 1).alias("nth_file"))
 
 
 def _more_onsets(scan: Callable[[], pl.LazyFrame], schema: pl.Schema, steps: pl.DataFrame) -> pl.DataFrame:
@@ -350,8 +362,11 @@ def _alike(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Se
         return found["record"].clear()
     firsts = pl.col("record").is_in(steps["bad_first"].drop_nulls().implode())
     some = found.lazy().filter(~pl.col("_whole").fill_null(False) & ~pl.col("_special"))
-    modules = some.filter(firsts).select(here).unique()
-    return some.join(modules, on=here, how="semi").select("record").collect()["record"]
+    modules = some.filter(firsts).select(here).unique().collect()
+    if not modules.height:
+        return found["record"].clear()
+    named = some.filter(pl.col("module").is_in(modules["module"].unique().implode()))  # few are compared by all keys
+    return named.join(modules.lazy(), on=here, how="semi").select("record").collect()["record"]
 
 
 def _brought(found: pl.DataFrame, schema: pl.Schema, steps: pl.DataFrame) -> pl.Series:

@@ -134,8 +134,9 @@ def _scatters(rows: pl.DataFrame) -> bool:
 
 def lone_ranks(births: Births) -> frozenset[int]:
     """Ranks that share no module with another one."""
-    own = births.history.lazy().filter(pl.col("kind").is_null()).select("rank", "module").unique().collect()
-    many = own.filter(pl.col("rank").n_unique().over("module") > 1)["rank"]
+    rank = pl.col("rank")
+    shared = (rank.min() != rank.max()).over("module")
+    many = births.history.lazy().filter(pl.col("kind").is_null()).filter(shared).select(rank.unique()).collect()["rank"]
     return births.ranks - frozenset(many.to_list())
 
 

@@ -319,10 +319,13 @@ def _openings(frame: pl.DataFrame) -> pl.Series:
     way = ["rank", "launch", "step"]
     forward = frame.filter((pl.col("phase").fill_null("forward") == "forward") | pl.col("kind").is_not_null())
     local, brings = pl.col("kind").is_null(), pl.col("kind").is_in(_BRINGING)
+    given = local & (pl.col("role") == "in") & ~_is_no_batch()
+    if not forward.select(given.any()).item():
+        return forward["operation"].clear()
     before = [pl.when(which).then("place").forward_fill().shift(1).over(way).fill_null(-1) for which in (brings, local)]
     other = pl.col("microbatch") != pl.when(brings).then("microbatch").forward_fill().shift(1).over(way)
     forward = forward.with_columns(((before[0] > before[1]) & ~other.fill_null(False)).alias("brought"))
-    into = _without_parameters(forward.filter(local & (pl.col("role") == "in") & ~_is_no_batch()), frame)
+    into = _without_parameters(forward.filter(given), frame)
     into = into.unique("operation", keep="first", maintain_order=True)
     into = into.with_columns(pl.col("place").shift(1).over(way).fill_null(-1).alias("since"))
     if frame["microbatch"].null_count() < frame.height:

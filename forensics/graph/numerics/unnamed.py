@@ -13,6 +13,7 @@ _CALL = ["step", "microbatch", "chunk", "phase", "module", "op", "nth"]
 _SITE = ["phase", "module", "op"]
 _FIGURES = ("tensor", "min", "max", "mean", "l2norm", "absmax", "checksum")
 _STEPS = 2  # how many steps are looked at
+_RICH = ("l2norm", "mean", "checksum")  # figures that tell one tensor from another; without any no operation counts
 _PHASES = ("forward", "recompute", "backward")
 
 
@@ -20,6 +21,8 @@ def with_unnamed_calls(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of tensor_ops with `bad` → the same with `kind` and, where none is stated, `group_ranks` of such operations;
     `inferred` marks them."""
     frame = frame.with_columns(pl.lit(False).alias("inferred"))
+    if all(frame[name].null_count() == frame.height for name in _RICH):
+        return frame
     found = _groups(_sample(frame))
     if not found.height:
         return frame
@@ -49,7 +52,7 @@ def _sample(frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("rank", "launch", *_CALL[:-1]).first(),
         figures.filter(into).alias("given"), figures.filter(out).alias("made"),
         pl.col("bad").fill_null(True).any().alias("unclear"),
-        (pl.col("l2norm").is_not_null() | pl.col("mean").is_not_null() | pl.col("checksum").is_not_null()).all().alias("rich"),
+        pl.any_horizontal(pl.col(name).is_not_null() for name in _RICH).all().alias("rich"),
     )  # fmt: skip
     telling = pl.col("rich") & ~pl.col("unclear")
     made = made.filter(telling & (pl.col("given").list.len() > 0) & (pl.col("made").list.len() > 0))
