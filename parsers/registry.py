@@ -80,7 +80,7 @@ from parsers.scheduling import (
     shell,
     slurm,
 )
-from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
+from parsers.stacks import faulthandler, native, pasted, proc_stack, proc_status, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import (
     checkpoint_times,
     kineto,
@@ -103,6 +103,7 @@ PARSERS: tuple[Parser, ...] = (
     faulthandler.PARSER,
     native.PARSER,
     proc_stack.PARSER,
+    proc_status.PARSER,
     xpu_timer_stack.PARSER,
     ras.REPORT,
     proxy_dump.COUNTERS,

@@ -11,6 +11,10 @@ CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 # --- stacks ----------------------------------------------------------------------------------------------------------
 STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
 STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+PROCESS_IS_STOPPED = Form(
+    "the process of {who} is stopped by a signal, and runs nothing until it is told to go on",
+    "{who} 的进程被信号停止（T 状态），在收到继续信号前不执行任何代码",
+)
 STACK_SHOWS = Form("the stack shows {who} {site}", "调用栈显示 {who} 正在 {site}")
 STACK_SHOWS_ALONE = Form(
     "the stack shows {who} {site}, not in communication", "调用栈显示 {who} 正在 {site}，不在通信中"

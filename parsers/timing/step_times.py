@@ -47,7 +47,11 @@ def parse(lines: pl.DataFrame) -> Tables:
         step=pl.coalesce(text.str.extract(group, 1) for group in (_STEP, _BRACKETED)).cast(pl.Int64, strict=False),
         pair=text.str.extract_all(_PAIR),
     )
-    known = known.filter(pl.col("step").is_not_null() & ~text.str.contains(_NO_TRAINING)).explode("pair").filter(pl.col("pair").is_not_null())
+    known = (
+        known.filter(pl.col("step").is_not_null() & ~text.str.contains(_NO_TRAINING))
+        .explode("pair")
+        .filter(pl.col("pair").is_not_null())
+    )
     if known.is_empty():
         return {"timings": empty("timings")}
     made = _timed(_named(known))

@@ -31,7 +31,11 @@ def by_device(case: Case, point: pl.DataFrame, share: float) -> Sequence[Apart]:
     one = clocks[0]
     is_of_job = one.rank is not None or one.host in case.job_hosts
     enough = (one.centre - one.value) / one.centre >= _ENOUGH * share
-    return (one, *(other for other in slowed if other is not one)) if is_of_job and _is_near(one, time_ns) and enough else ()
+    return (
+        (one, *(other for other in slowed if other is not one))
+        if is_of_job and _is_near(one, time_ns) and enough
+        else ()
+    )
 
 
 def _is_near(one: Apart, time_ns: int) -> bool:
