@@ -33,6 +33,7 @@ from parsers.device import (
     prometheus,
     prometheus_range,
     telemetry_table,
+    top,
 )
 from parsers.kernel import (
     amdgpu,
@@ -120,6 +121,7 @@ PARSERS: tuple[Parser, ...] = (
     ib_counters.PARSER,
     ib_fabric.PARSER,
     lspci.PARSER,
+    top.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,

@@ -57,8 +57,10 @@ QUANTITY: Mapping[str, Said] = {
     "port_downs": Said("link downs", "链路断开次数"),
     "last_xid": Said("last Xid", "最近的 Xid"),
     "traffic": Said("traffic", "流量"),
+    "cpu_idle_pct": Said("idle share", "空闲比例"),
 }
 DEVICE = Form("device {device}", "GPU {device}")
+CPUS = Said("the CPUs", "CPU")
 PORT = Form("port {port}", "端口 {port}")
 SOME_DEVICE = Said("a device", "某 GPU")
 OF_HOST = Form("{thing} of {host}", "{host} 的 {thing}")
