@@ -29,7 +29,7 @@ QUANTITIES: Mapping[str, str] = {
     "nvlink_errors": "count", "nvlinks_active": "links", "last_xid": "code", "port_active": "flag", "port_gbps": "Gb/s",
     "port_bytes_received": "bytes", "port_bytes_sent": "bytes", "port_words_received": "count",
     "port_words_sent": "count", "port_bytes_received_per_s": "bytes/s", "port_bytes_sent_per_s": "bytes/s",
-    "port_errors": "count", "port_downs": "count",
+    "port_errors": "count", "port_downs": "count", "cpu_idle_pct": "%",
 }  # fmt: skip
 
 _PRINTED: Mapping[str, tuple[str, ...]] = {
@@ -145,6 +145,7 @@ _PRINTED: Mapping[str, tuple[str, ...]] = {
         "node_infiniband_local_link_integrity_errors_total", "packet_seq_err", "local_ack_timeout_err", "out_of_sequence",
         "rx_crc_errors_phy", "rx_symbol_err_phy", "port_errors",
     ),
+    "cpu_idle_pct": ("top/cpu_idle", "cpu_idle_pct"),
     "port_downs": ("link_downed", "linkdownedcounter", "node_infiniband_link_downed_total", "port_downs"),
 }  # fmt: skip
 _BY_NAME: Mapping[str, str] = {printed: quantity for quantity, names in _PRINTED.items() for printed in names}

@@ -33,6 +33,7 @@ from parsers.device import (
     prometheus,
     prometheus_range,
     telemetry_table,
+    top,
 )
 from parsers.kernel import (
     amdgpu,
@@ -80,7 +81,7 @@ from parsers.scheduling import (
     shell,
     slurm,
 )
-from parsers.stacks import faulthandler, native, pasted, proc_stack, py_spy, torch_cpp, xpu_timer_stack
+from parsers.stacks import faulthandler, native, pasted, proc_stack, proc_status, py_spy, torch_cpp, xpu_timer_stack
 from parsers.timing import (
     checkpoint_times,
     kineto,
@@ -103,6 +104,7 @@ PARSERS: tuple[Parser, ...] = (
     faulthandler.PARSER,
     native.PARSER,
     proc_stack.PARSER,
+    proc_status.PARSER,
     xpu_timer_stack.PARSER,
     ras.REPORT,
     proxy_dump.COUNTERS,
@@ -119,6 +121,7 @@ PARSERS: tuple[Parser, ...] = (
     ib_counters.PARSER,
     ib_fabric.PARSER,
     lspci.PARSER,
+    top.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,

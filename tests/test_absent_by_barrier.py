@@ -33,6 +33,14 @@ def test_half_and_more_may_be_right(ranks: list[int], size: int, reason: str) ->
     assert set(found.suspect_ranks) == {0, *ranks}
 
 
+def test_a_group_has_as_many_members_as_it_numbers() -> None:
+    """Where only the missing rank left a stack, and rank 0's lines tell no rank, one of six or more is few."""
+    (found,) = DETECTOR.detect(case([missing([5], rank=None)], stacks=[{"rank": 5}]))
+    assert found.ranks == (5,)
+    (pair,) = DETECTOR.detect(case([missing([1], rank=None)], stacks=[{"rank": 1}]))
+    assert (pair.ranks, pair.undecided) == ((), ("two_member_mismatch",))
+
+
 def test_numbers_of_a_group_are_mapped() -> None:
     dp = {"rank": 4, "group": "3", "desc": "dp", "members": [4, 6, 8], "members_space": "global"}
     (found,) = DETECTOR.detect(case([missing([1], rank=4, group="3")], groups=[dp]))

@@ -86,3 +86,37 @@ def test_the_host_with_the_lame_link(grown: str, lame: tuple[int, ...], hosts: t
     found = judged(case(steps=STEPS, timings=waits(grown), devices=ports(*lame)), DETECTOR)
     assert (found.hosts, found.ranks) == (hosts, ())
     assert found.cause == ("straggler_network" if hosts else "throughput_drop")
+
+
+def extremes(shortest: float, longest: float) -> list[dict[str, Any]]:
+    """(min, max) over all ranks, without saying whose; what the shortest and the longest wait gain at the fall."""
+    return [
+        {"step": step, "phase": phase, "level": 0, "min_ms": ms - 9.0 + (least if step >= 30 else 0.0),
+         "max_ms": ms + 9.0 + (most if step >= 30 else 0.0)}
+        for step in range(60)
+        for phase, ms, least, most in (("forward", 600.0, 0.0, longest - shortest), ("comm", 200.0, shortest, longest))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shortest", "longest", "hosts"),
+    [(300.0, 300.0, ("n7",)), (0.0, 300.0, ()), (40.0, 40.0, ())],
+    ids=["all wait longer", "the last to come does not", "far less than was lost"],
+)
+def test_extremes_tell_who_waits(shortest: float, longest: float, hosts: tuple[str, ...]) -> None:
+    steps = [row | {"elapsed_ms": 800.0 if row["step"] < 30 else 1100.0} for row in STEPS]
+    found = judged(case(steps=steps, timings=extremes(shortest, longest), devices=ports(7)), DETECTOR)
+    assert (found.hosts, found.ranks) == (hosts, ())
+
+
+@pytest.mark.parametrize(
+    ("since", "hosts"), [(30, ("n7",)), (0, ()), (10, ()), (50, ())], ids=["then", "always", "before", "later"]
+)
+def test_a_link_that_was_looked_at_again_and_again(since: int, hosts: tuple[str, ...]) -> None:
+    """Lame at another time than the job: it never was what the job waited for."""
+    looks = [
+        row | {"value": row["value"] if moment >= since else 400.0, "time_ns": moment * 30 * SECOND}
+        for moment in range(0, 60, 2) for row in ports(7)
+    ]  # fmt: skip
+    found = judged(case(steps=STEPS, timings=waits("comm"), devices=looks), DETECTOR)
+    assert found.hosts == hosts

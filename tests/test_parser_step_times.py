@@ -31,6 +31,10 @@ from tests.lines import lines
         ("step 7 step time: 0.4 s data loading: 12 ms", [(7, "step", "step time", 400.0), (7, "data_loading", "data loading", 12.0)]),
         ("step 7 time/fwd=0.11 time/bwd=0.22", [(7, "fwd", "time/fwd", 110.0), (7, "bwd", "time/bwd", 220.0)]),
         ("step 7 step_time 0.423 data 5120 batch 32", [(7, "step", "step_time", 423.0)]),
+        ("Epoch: [3]  [  20/900]  eta: 0:08:51  lr: 0.1  loss: 6.1 (6.2)  time: 0.46  data: 0.012  max mem: 41", [(20, "data", "data", 12.0)]),
+        ("Epoch: [0][ 20/900]\tTime  0.412 ( 0.480)\tData  0.012 ( 0.031)\tLoss 6.9e+00", [(20, "data", "Data", 12.0)]),
+        ("Epoch: [3]  [  20/900]  loss: 6.1 (6.2)  time: 0.46  data: 5120", []),
+        ("Test:  [  20/98]  eta: 0:00:51  loss: 6.1 (6.2)  time: 0.46  data: 0.312", []),
         ("step 7 data 5120 forward 3 of 9", []),
         ("step 7 samples/s 12 data/s 30 total 9000 s data 10 ms", [(7, "data", "data", 10.0)]),
         ("step 7 timeout 30 s loss_time 3 s in 5s", []),
@@ -40,7 +44,8 @@ from tests.lines import lines
     ],
     ids=[
         "plain", "mmengine", "detectron2", "ms", "us", "totals", "a unit behind each", "between bars", "unit of the step", "unit of the names",
-        "two words", "paths", "other numbers", "nothing says time", "rates and sums", "other times", "no step", "nan", "empty",
+        "two words", "paths", "other numbers", "torchvision", "ImageNet example",
+        "more than the step", "a test", "nothing says time", "rates and sums", "other times", "no step", "nan", "empty",
     ],
 )  # fmt: skip
 def test_parts_of_a_step(text: str, expected: list[tuple[Any, ...]]) -> None:

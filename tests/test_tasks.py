@@ -17,6 +17,7 @@ def _said(task: int, text: str, form: str = "{}: ") -> list[str]:
 
 
 MPI = "[1,{}]<stderr>:"
+STALL = "[2026-01-31 10:11:12.066: W a/stall_inspector.cc:9] One or more tensors were submitted to be reduced, gathered or broadcasted by"
 TWO = [*_said(0, GROUP.format(0)), *_said(1, GROUP.format(1))]
 CASES = {
     "no task": (["[rank0]: x", "[rank1]: x"], False),
@@ -34,6 +35,9 @@ CASES = {
     "NCCL, a part of the job": ([*TWO, "1: n1:5:5 [0] NCCL INFO comm 0x5 rank 0 nranks 1"], True),
     "mpirun, nothing speaks": (_said(1, TRACE, MPI), False),
     "mpirun, one agrees": (_said(1, GROUP.format(1), MPI), True),
+    "mpirun, Horovod's rank 0 reports": ([*_said(0, STALL, MPI), *_said(5, TRACE, MPI)], True),
+    "mpirun, another task reports": ([*_said(1, STALL, MPI), *_said(0, GROUP.format(0), MPI)], False),
+    "srun, Horovod's rank 0 reports": ([*_said(0, STALL), *_said(5, TRACE)], False),
     "mpirun, one does not": ([*_said(1, GROUP.format(1), MPI), *_said(2, GROUP.format(5), MPI)], False),
 }
 

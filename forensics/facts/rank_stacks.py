@@ -32,6 +32,8 @@ def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
     """rank → innermost line of the user's own code."""
     result = {}
     for row in _rows(stacks, ranks):
+        if row["site"] == "unresponsive":
+            continue  # a state, no code
         site = classify(to_frames(row["frames"]))
         frame = site.user or site.frame
         if frame is not None:
@@ -81,7 +83,9 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
     for site, rows in sorted(by_site.items()):
         who = ranks_text(row["rank"] for row in rows)
         refs = tuple(stack_ref(row) for row in rows[:3])
-        if site == "communication":
+        if site == "unresponsive":
+            claims.append(Claim(beside(words.PROCESS_IS_STOPPED(who=who)), "for", refs))
+        elif site == "communication":
             claims.append(Claim(words.STACK_IN_COMMUNICATION(who=who), "against", refs))
         elif site == "unknown":
             claims.append(Claim(beside(words.STACK_NOT_IN_COMMUNICATION(who=who)), "for", refs))

@@ -96,7 +96,10 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
     null with a single one. Snapshots are dumps in one file, or files whose paths differ by a number or a word of order."""
     frame = tables["stacks"].filter(
-        pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null() & (pl.col("frames").list.len() > 0)
+        pl.col("is_main").fill_null(False)
+        & pl.col("parent_pid").is_null()
+        & (pl.col("frames").list.len() > 0)
+        & ((pl.col("source") != "proc status") | _is_stopped_alone())
     )
     source_order = {"py-spy": 0, "faulthandler": 1, "gdb": 2, "traceback": 9}
     frame = frame.with_columns(
@@ -136,6 +139,15 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     ).select(_MAIN.keys())
+
+
+def _is_stopped_alone() -> pl.Expr:
+    """Of ranks whose process the kernel calls stopped, where it says of most that they are not: who stops all of them, to
+    keep what they show, stops those that wait, too. A tracer's stop is another word, and says nothing."""
+    told = pl.col("source") == "proc status"
+    stopped = told & (pl.col("status") == "stopped")
+    ranks = pl.col("rank").filter
+    return stopped & pl.col("rank").is_not_null() & (2 * ranks(stopped).n_unique() < ranks(told).n_unique())
 
 
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:

@@ -29,7 +29,7 @@ from forensics.words import facts as words
 from parsers.quantities import QUANTITIES
 from parsers.tables import TableName
 
-Effect = Literal["slows", "idle", "fails", "link", "silent", "shows"]
+Effect = Literal["slows", "idle", "fails", "link", "silent", "crowded", "shows"]
 
 _PEERS = 4  # at least, the device included
 _COMMON, _HOSTS = 0.3, 3
@@ -59,6 +59,7 @@ _GAUGES: Mapping[str, _Rule] = {
     "port_gbps": _Rule(0.3, 0.05, (-1,), "link", True),
     "nvlinks_active": _Rule(0.05, 0.01, (-1,), "link", True),
     "port_active": _Rule(0.5, 0.05, (-1,), "link"),
+    "cpu_idle_pct": _Rule(40, 5, (-1,), "crowded"),
 }
 # Flags: the share of moments in which they are set. Counters: how much more than the busiest of the others, and at least.
 _FLAGS: Mapping[str, Effect] = {
@@ -77,7 +78,7 @@ _BYTES = ("port_bytes_received", "port_bytes_sent")
 
 class Apart(msgspec.Struct, frozen=True):
     """One device or port that stands apart. `effect`: slows (its work takes longer), idle, fails, link (its connection),
-    silent (its traffic fell to zero), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
+    silent (its traffic fell to zero), crowded (the processors of the host are taken), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
     at which it was as far away as later; `is_from_start`: as long as it was measured."""
 
     host: str | None
@@ -101,7 +102,7 @@ class Apart(msgspec.Struct, frozen=True):
         """The device or port, in words."""
         device = self.pci or (str(self.index) if self.index is not None else None)
         port = words.PORT(port=self.part) if self.part else words.SOME_DEVICE
-        thing = words.DEVICE(device=device) if device else port
+        thing = words.CPUS if self.effect == "crowded" else words.DEVICE(device=device) if device else port
         thing = words.OF_HOST(thing=thing, host=self.host) if self.host else thing
         return words.OF_RANK(thing=thing, rank=self.rank) if self.rank is not None else thing
 

@@ -205,13 +205,14 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         leader = members[0] if members and not is_default(*group) else 0
         if not row["names_ranks"] or row["rank"] not in (None, 0, leader):
             continue
-        known = memberships.to_global(row, row["names_ranks"], assume=True) or {}
-        size = len(members) or max(len(expected), len(memberships.seen)) or None
+        mapped = memberships.to_global(row, row["names_ranks"], assume=True) or {}
+        known = max(len(expected), len(memberships.seen))
+        size = len(members) or (max(known, max(row["names_ranks"]) + 1) if known else None)  # it has whom it numbers
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
         if row["code"] == "horovod_stall":
             same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
-            yield _place(row, "barrier", rank=known.get(number), count=1, number=0, state="absent", **same)
+            yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
 
 

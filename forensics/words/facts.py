@@ -11,6 +11,10 @@ CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 # --- stacks ----------------------------------------------------------------------------------------------------------
 STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
 STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+PROCESS_IS_STOPPED = Form(
+    "the process of {who} is stopped by a signal, and runs nothing until it is told to go on",
+    "{who} 的进程被信号停止（T 状态），在收到继续信号前不执行任何代码",
+)
 STACK_SHOWS = Form("the stack shows {who} {site}", "调用栈显示 {who} 正在 {site}")
 STACK_SHOWS_ALONE = Form(
     "the stack shows {who} {site}, not in communication", "调用栈显示 {who} 正在 {site}，不在通信中"
@@ -53,8 +57,10 @@ QUANTITY: Mapping[str, Said] = {
     "port_downs": Said("link downs", "链路断开次数"),
     "last_xid": Said("last Xid", "最近的 Xid"),
     "traffic": Said("traffic", "流量"),
+    "cpu_idle_pct": Said("idle share", "空闲比例"),
 }
 DEVICE = Form("device {device}", "GPU {device}")
+CPUS = Said("the CPUs", "CPU")
 PORT = Form("port {port}", "端口 {port}")
 SOME_DEVICE = Said("a device", "某 GPU")
 OF_HOST = Form("{thing} of {host}", "{host} 的 {thing}")

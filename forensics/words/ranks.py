@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from forensics.model.names import Reason
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import CALL as CALL
+from forensics.words.facts import PROCESS_IS_STOPPED as PROCESS_IS_STOPPED
 from forensics.words.facts import STACK_SHOWS as STACK_SHOWS
 from forensics.words.several import A_PROCESS as A_PROCESS
 from forensics.words.several import ALL_DUMPS as ALL_DUMPS

@@ -6,16 +6,19 @@
     step 5 loss 2.1 step_time 0.691 data 0.003 compute 0.64 sync 0.05
     01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0e-02  time: 0.2389  data_time: 0.0045  loss: 2.3
     eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.31  last_time: 0.3012  data_time: 0.0112  last_data_time: 0.0031
+    Epoch: [3]  [  20/5004]  eta: 0:38:51  lr: 0.000950  loss: 6.0636 (6.0960)  time: 0.4678  data: 0.0122  max mem: 41231
+    Epoch: [0][ 20/5005]  Time  0.412 ( 0.480)  Data  0.012 ( 0.031)  Loss 6.9e+00 (6.9e+00)
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
 
 What a name says of unit and phase is told by parsers/timing/words.py. A figure is a time where its name says so, a unit stands
-behind it, or it names a phase in a line whose step was timed, and is no longer than that. It has the unit that it or its name
+behind it, or it names a phase in a line whose step was timed (a bare `time` beside the count is the step's), and is no longer
+than that. Lines of a test or a validation time no step of the training. It has the unit that it or its name
 shows, else that of the other figures of the line, else it is in seconds. Of a line that prints the last step beside a mean,
 `last_` counts; a `total` counts where the parts in its line add up to about as much.
 
-Printed by: plain scripts, mmengine, detectron2 and their kin.
-Versions: mmengine 0.x, detectron2 0.1 to 0.6.
-Source: LoggerHook of mmengine, CommonMetricPrinter of detectron2.
+Printed by: plain scripts, mmengine, detectron2, torchvision's reference scripts, PyTorch's ImageNet example and their kin.
+Versions: mmengine 0.x, detectron2 0.1 to 0.6, torchvision 0.3 to 0.20.
+Source: LoggerHook of mmengine, CommonMetricPrinter of detectron2, MetricLogger of torchvision, ProgressMeter of the example.
 """
 
 import polars as pl
@@ -31,8 +34,10 @@ _NAME = r"[A-Za-z][A-Za-z0-9_/-]{0,40}(?: (?:time|pass|loading|load|wait|sync)){
 _VALUE = r"[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})?"
 _PAIR = rf"\b{_NAME}[ :=]{{1,3}}{_VALUE}(?: ?(?:{words.UNIT})\b)?"
 _WORDS = ("fwd", "forward", "bwd", "backward", "compute", "data", "Data", "dataloader", "loader")
+_NO_TRAINING = r"(?i)^\W{0,8}(?:test|val|valid|validation|eval|evaluation)\b"
 _OF_TOTAL = 3.0  # times the sum of the parts, at most
 _LINE = ["file", "line"]
+_STEPS_OWN = words.Figure("step", None, True)  # what a bare `time` says: of the step, whose line has it already
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -42,7 +47,11 @@ def parse(lines: pl.DataFrame) -> Tables:
         step=pl.coalesce(text.str.extract(group, 1) for group in (_STEP, _BRACKETED)).cast(pl.Int64, strict=False),
         pair=text.str.extract_all(_PAIR),
     )
-    known = known.filter(pl.col("step").is_not_null()).explode("pair").filter(pl.col("pair").is_not_null())
+    known = (
+        known.filter(pl.col("step").is_not_null() & ~text.str.contains(_NO_TRAINING))
+        .explode("pair")
+        .filter(pl.col("pair").is_not_null())
+    )
     if known.is_empty():
         return {"timings": empty("timings")}
     made = _timed(_named(known))
@@ -65,11 +74,15 @@ def _named(known: pl.DataFrame) -> pl.DataFrame:
     rows = [
         (name, said.phase, said.factor, said.is_time, words.sort_of(said.phase))
         for name in found["name"].drop_nulls().unique().to_list()
-        if (said := words.figure(name)) is not None
+        if (said := _STEPS_OWN if _is_bare(name) else words.figure(name)) is not None
     ]
     schema = {"name": pl.String, "phase": pl.String, "factor": pl.Float64, "is_time": pl.Boolean, "sort": pl.String}
     told = pl.DataFrame(rows, schema=schema, orient="row")
     return found.join(told, on="name", maintain_order="left").filter(pl.col("value").is_finite())
+
+
+def _is_bare(name: str) -> bool:
+    return name.lower() == "time"
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
@@ -85,6 +98,7 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.filter(pl.col("sort").is_not_null() & (pl.col("is_said") | bare))
     parts = pl.when(pl.col("sort") != "whole").then(pl.col("value_ms")).sum().over(_LINE)
     is_total = pl.col("phase").str.contains("total")
+    rows = rows.filter(pl.col("name").str.to_lowercase() != "time")
     return rows.filter(~is_total | (pl.col("value_ms") <= _OF_TOTAL * parts))
 
 

@@ -15,7 +15,7 @@ from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 
 _SHOWN = 12
-_GRAVEST = ("fails", "silent", "slows", "link", "idle", "shows")
+_GRAVEST = ("fails", "silent", "slows", "link", "crowded", "idle", "shows")
 
 
 def detect(case: Case) -> tuple[Finding, ...]:

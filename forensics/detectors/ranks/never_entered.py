@@ -8,6 +8,7 @@ transparent. Where nothing observed explains the waiters, the lost ranks that mu
 from collections.abc import Iterator, Mapping
 
 import polars as pl
+from msgspec import structs
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
@@ -18,7 +19,7 @@ from forensics.graph.hang.next_call import order_of_next
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.names import Reason
+from forensics.model.names import Reason, Site
 from forensics.model.ref import Ref
 from forensics.model.said import Said, capital, joined, sentence
 from forensics.model.texts import SITE, ranks_text
@@ -32,11 +33,39 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     named = tuple(rank for rank in roots.free if waits.status[rank] == "free")
     if named:
-        return (_named(case, named),)
+        found = _named(case, named)
+        lost = _lost_beside(case, named) if _is_by_state(case, named) else ()
+        return (_among_others(found, lost) if lost else found,)
     dead = [rank for rank in roots.free if waits.status[rank] == "dead"]
     if (roots.lost or roots.outside) and not dead and not roots.cycles and not roots.stuck:
         return (_among_lost(case),)
     return ()
+
+
+def _is_by_state(case: Case, named: tuple[int, ...]) -> bool:
+    """Does nothing but its state show that one of them does not wait? It may have been stopped in the call."""
+    where = sites(case.stacks, named)
+    return any(where.get(rank) == "unresponsive" for rank in named if rank in case.waits.by_stack)
+
+
+def _lost_beside(case: Case, named: tuple[int, ...]) -> tuple[int, ...]:
+    """Members of the same operations of which nothing tells."""
+    members = {rank for operation in _needing(case, named) for rank in operation.all_ranks}
+    return tuple(sorted(rank for rank in members if case.waits.status.get(rank) == "lost"))
+
+
+def _among_others(found: Finding, lost: tuple[int, ...]) -> Finding:
+    """The same of those without a record, too: any of them may be the one that did not come."""
+    return structs.replace(
+        found,
+        cause=None,
+        ranks=(),
+        hosts=(),
+        suspect_ranks=tuple(sorted({*found.ranks, *lost})),
+        undecided=("culprit_among_missing",),
+        first_anomaly=structs.replace(found.first_anomaly, rank=None) if found.first_anomaly else None,
+        collect=(words.DUMP_AND_STACK(who=ranks_text(lost)),),
+    )
 
 
 def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
@@ -103,7 +132,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         undecided = ("culprit_among_missing",)
     where = sites(case.stacks, named)
     site = where.get(first)
-    shown = words.STACK_SHOWS(who=ranks_text(named), site=SITE[site]) if site not in (None, "unknown") else ""
+    shown = _shown(named, site)
     wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
         detector=DETECTOR.name,
@@ -120,6 +149,13 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         collect=(words.DUMP_AND_STACK(who=ranks_text(suspects)),) if suspects else (),
         summary=sentence(joined((wait, capital(shown)), ". ")),
     )
+
+
+def _shown(named: tuple[int, ...], site: Site | None) -> Said | str:
+    if site in (None, "unknown"):
+        return ""
+    who = ranks_text(named)
+    return words.PROCESS_IS_STOPPED(who=who) if site == "unresponsive" else words.STACK_SHOWS(who=who, site=SITE[site])
 
 
 def _further(case: Case) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.phase_times import with_sort
 from forensics.facts.telemetry import Apart
 
 _INTERVALS = 3.0  # of the sampling, or of the printed steps, between the device's change and the job's
@@ -29,19 +30,39 @@ def by_device(case: Case, point: pl.DataFrame, share: float) -> Sequence[Apart]:
         return ()
     one = clocks[0]
     is_of_job = one.rank is not None or one.host in case.job_hosts
-    apart_s = abs(one.since_ns - time_ns) / 1e9 if one.since_ns is not None else None
-    near = apart_s is not None and apart_s <= max(_INTERVALS * (one.interval_s or 0.0), _LEAST_S)
     enough = (one.centre - one.value) / one.centre >= _ENOUGH * share
-    return (one, *(other for other in slowed if other is not one)) if is_of_job and near and enough else ()
+    return (
+        (one, *(other for other in slowed if other is not one))
+        if is_of_job and _is_near(one, time_ns) and enough
+        else ()
+    )
 
 
-def by_link(case: Case, onset: int) -> Sequence[Apart]:
-    """`onset`: the step since which the job is slower."""
+def _is_near(one: Apart, time_ns: int) -> bool:
+    """Was it otherwise until about then?"""
+    return one.since_ns is not None and abs(one.since_ns - time_ns) / 1e9 <= max(
+        _INTERVALS * (one.interval_s or 0.0), _LEAST_S
+    )
+
+
+def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:
+    """`point`: the first row of the lower level (step, time_ns)."""
     links = [one for one in case.apart if one.effect == "link" and one.host]
     slower = [one for one in links if one.quantity == "port_gbps"]
-    if not slower or len({one.host for one in links}) != 1 or not _is_waiting(case, onset):
+    if not slower or len({one.host for one in links}) != 1:
         return ()
-    return (*slower, *(one for one in links if one not in slower))
+    onset, time_ns = int(point["step"][0]), point["time_ns"][0]
+    is_then = all(one.moments < 2 or _is_since(one, time_ns) for one in slower)  # one look tells nothing of when
+    by_rank = (case.phase_times["sort"] == "wait").any()
+    waits = _is_waiting(case, onset) if by_rank else _is_alike_waiting(case, onset)
+    return (*slower, *(one for one in links if one not in slower)) if is_then and waits else ()
+
+
+def _is_since(one: Apart, time_ns: int | None) -> bool:
+    """Is no look at it contrary: worse long before the fall, or still well long after it?"""
+    if time_ns is None or one.since_ns is None:
+        return True
+    return _is_near(one, time_ns) or (one.is_from_start and one.since_ns >= time_ns)
 
 
 def _is_waiting(case: Case, onset: int) -> bool:
@@ -49,16 +70,36 @@ def _is_waiting(case: Case, onset: int) -> bool:
     times = case.phase_times
     before, after = times.filter(pl.col("step") < onset), times.filter(pl.col("step") >= onset)
     waits = [_middle(part.filter(pl.col("sort") == "wait"), "ms") for part in (before, after)]
-    steps = [_middle(part, "step_ms") for part in (before, after)]
-    if None in waits or None in steps:
-        return False
-    (early, late), (short, long) = waits, steps
-    assert early is not None and late is not None and short is not None and long is not None
-    return late >= _LONGER * early and late - early >= _ENOUGH * (long - short)
+    return _has_grown(waits, [_middle(part, "step_ms") for part in (before, after)])
+
+
+def _is_alike_waiting(case: Case, onset: int) -> bool:
+    """The same by the extremes over all ranks: even who waits shortest waits longer, where the last to come does not."""
+    timed = with_sort(case.tables["timings"]).filter((pl.col("sort") == "wait") & pl.col("min_ms").is_finite())
+    timed = timed.filter(pl.col("level").fill_null(0) == pl.col("level").fill_null(0).min().over("file", "step"))
+    waits = timed.group_by("file", "step").agg(pl.col("min_ms").sum().alias("ms"))
+    late = pl.col("step") >= onset
+    steps = case.tables["steps"].filter(pl.col("elapsed_ms") > 0)
+    return _has_grown(
+        [_median(waits.filter(~late)["ms"]), _median(waits.filter(late)["ms"])],
+        [_median(steps.filter(~late)["elapsed_ms"]), _median(steps.filter(late)["elapsed_ms"])],
+    )
+
+
+def _has_grown(waits: Sequence[float | None], steps: Sequence[float | None]) -> bool:
+    """Both of a time before the fall and one after it."""
+    match (*waits, *steps):
+        case (float(early), float(late), float(short), float(long)):
+            return late >= _LONGER * early and late - early >= _ENOUGH * (long - short)
+    return False
 
 
 def _middle(rows: pl.DataFrame, column: str) -> float | None:
     """Of all ranks and steps."""
     by_step = rows.group_by("rank", "step").agg(pl.col("ms").sum(), pl.col("step_ms").max())
-    found = by_step[column].median()
+    return _median(by_step[column])
+
+
+def _median(values: pl.Series) -> float | None:
+    found = values.median()
     return float(found) if isinstance(found, int | float) else None

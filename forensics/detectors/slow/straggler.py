@@ -2,7 +2,8 @@
 
 Ranks of one stage are compared, phase by phase (facts/outliers.py). A rank that was given more tokens in the measure in
 which it takes longer is not slow: its load is. Who is longer in one phase and shorter in another has divided its time
-otherwise. Where ranks may differ by design, they are suspects. That the others wait, by their own figures, is a second
+otherwise. All ranks of a host whose processors, alone among its peers', have no time left are slow by their host, whatever
+phase shows it. Where ranks may differ by design, they are suspects. That the others wait, by their own figures, is a second
 witness.
 """
 
@@ -81,14 +82,15 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     sort = max(sorted(cost), key=lambda each: cost[each])
     chosen = sorted((one for one in slow if one.sort == sort), key=lambda one: (-one.excess_ms, one.rank))
     ranks = tuple(sorted({one.rank for one in chosen}))
-    cause: Cause = "straggler_compute" if sort == "work" else "straggler_host"
+    crowded = _crowded(case, ranks) if sort == "work" else []
+    cause: Cause = "straggler_compute" if sort == "work" and not crowded else "straggler_host"
     first = chosen[0]
     late = [one for one in case.slow_phases.late if one.rank in ranks]
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
     reason, why = peers.doubt(case, chosen)
-    if sort == "work" and case.roles.is_tensor_group(ranks):
+    if sort == "work" and not crowded and case.roles.is_tensor_group(ranks):
         slowed = {one.rank for one in case.apart if one.effect == "slows"}
         if held := [one for one in chosen if slowed & set(ranks) == {one.rank}]:
             chosen, ranks, first = held, (held[0].rank,), held[0]
@@ -113,11 +115,22 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             signature="slow_rank",
         ),
         undecided=doubts,
-        claims=(*claims, *measured[:4]),
-        actions=_actions(sort, ranks) if not reason else (),
+        claims=(*claims, *crowded, *measured[:4]),
+        actions=_actions("host" if crowded else sort, ranks) if not reason else (),
         collect=(words.CLOCKS_LOAD_STAGES,),
-        summary=joined((words.SLOW(what=text), cost_text, peers.why(measured), besides, peers.nobody(why)), " "),
+        summary=joined(
+            (words.SLOW(what=text), cost_text, peers.why(crowded or measured), besides, peers.nobody(why)), " "
+        ),
     )
+
+
+def _crowded(case: Case, ranks: Sequence[int]) -> list[Claim]:
+    """That something else takes the processors of the one host that these ranks are all of: they cannot feed their devices.
+    Nothing, where one of these devices is held back."""
+    if not peers.is_one_host(case, ranks) or peers.measured(case, ranks):
+        return []
+    host = peers.hosts(case)[ranks[0]]
+    return [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "crowded" and one.host == host]
 
 
 def _phases(slow: Sequence[Outlier]) -> Said:

@@ -127,7 +127,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
         text = words.FELL(step=onset, metric=name, **_levels(high, low))
         shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
-        reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, onset)
+        reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, points[at])
         return (_finding(case, text, onset, shown, name, reason, _grown(case, points, onset)),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:

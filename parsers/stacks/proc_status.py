@@ -1,0 +1,74 @@
+"""What the kernel says of processes in /proc/PID/status: whether they run, sleep, or were stopped by a signal.
+
+    ==> /proc/4700/status <==                               a heading where several are in one file
+    Name:   python3
+    State:  T (stopped)                                     R (running), S (sleeping), D (disk sleep), t (tracing stop), …
+    Tgid:   4700
+    Pid:    4700
+    PPid:   4680
+
+Table `stacks`, a row per process, `status` = the kernel's word in brackets, source `proc status`, `line` = that of its state;
+of a stopped process that line is its only frame, others have none. The rank is the path's. Rows of threads, whose Pid is not
+their Tgid, are left out.
+
+Printed by: the kernel, through cat, tail or a collector's script.
+Versions: kernels 2.6 to 6.x.
+Source: Linux's fs/proc/array.c.
+"""
+
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.patterns import regex
+from parsers.reading import text_lines
+from parsers.tables import Tables, table
+
+MAX_ROWS = 100_000
+_FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):\s+(?P<value>\S.{0,80})$")
+_STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
+_NUMBER = regex(r"\d{1,10}")
+_HEAD = regex(rb"(?m)^Name:\t[^\n]{1,100}\n(?:Umask:[^\n]*\n)?State:\t[A-Za-z] \([a-z ]+\)\r?\nTgid:\t\d")
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """By the first fields, which stand in this order since they exist."""
+    return b"\nState:" in head[:4096] and _HEAD.search(head[:4096]) is not None
+
+
+def parse(source: Source) -> Tables:
+    """stacks; a file that cannot be read to its end is `unread`."""
+    rows: list[dict[str, Any]] = []
+    fields: dict[str, str] = {}
+    problems: list[dict[str, Any]] = []
+    at = 0
+    try:
+        for number, text in text_lines(source):
+            found = _FIELD.match(text)
+            if not found or len(rows) >= MAX_ROWS:
+                continue
+            if found["name"] == "Name":
+                fields = {}
+            fields[found["name"]] = found["value"]
+            at = number if found["name"] == "State" else at
+            if found["name"] == "Pid":
+                rows += _process(source, fields, at)
+                fields = {}
+    except Exception as error:  # archives and remote files raise whatever their readers raise
+        problems.append({"file": source.path, "reason": f"cannot be read: {error}"[:1000]})
+    if source.read_error:
+        problems.append({"file": source.path, "reason": f"cut: {source.read_error}"})
+    return {"stacks": table("stacks", rows), "unread": table("unread", problems)}
+
+
+def _process(source: Source, fields: dict[str, str], line: int) -> list[dict[str, Any]]:
+    state, pid = _STATE.match(fields.get("State", "")), _NUMBER.fullmatch(fields["Pid"].strip())
+    if state is None or pid is None or fields.get("Tgid", fields["Pid"]).strip() != pid[0]:
+        return []
+    row = {"pid": int(pid[0]), "thread": pid[0], "is_main": True, "status": state["word"], "snapshot": 0}
+    stands = {"function": f"State: {state[0]}", "file": None, "line": None}
+    who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host}
+    frames = [stands] if state["word"] == "stopped" else []
+    return [row | who | {"frames": frames, "source": "proc status", "file": source.path, "line": line}]
+
+
+PARSER = FileParser(name="proc_status", accepts=accepts, parse=parse, whole=True)
