@@ -116,10 +116,15 @@ def mask(text: str, hints: Sequence[str] = _HINTS) -> str:
 
 
 def mask_all(texts: Sequence[str]) -> list[str]:
-    """Each of some texts masked: of the hints, most stand in none of them, which is told at one look."""
-    low = _low("\n".join(texts))
-    hints = [word for word in _HINTS if word in low]
+    """Each of some texts masked."""
+    hints = _hints_in(texts)
     return [mask(text, hints) for text in texts]
+
+
+def _hints_in(texts: Sequence[str]) -> list[str]:
+    """The hints that some of these texts hold: most stand in none of them, which is told at one look."""
+    low = _low("\n".join(texts))
+    return [word for word in _HINTS if word in low]
 
 
 def _likely(text: str, hints: Sequence[str] = _HINTS) -> list[re.Pattern[str]]:
@@ -146,9 +151,11 @@ def _mask_veiled(text: str) -> str:
 def mask_paths(paths: Iterable[str]) -> dict[str, str]:
     """What each path of a bundle becomes, part by part. Two that would become one are numbered, in their order."""
     made: dict[str, str] = {}
-    for path in sorted(set(paths)):
-        held = is_veiled(path) or _likely(path)
-        made[path] = "/".join(map(mask, path.split("/"))) if held else path
+    whole = sorted(set(paths))
+    hints = _hints_in(whole)
+    for path in whole:
+        held = is_veiled(path) or _likely(path, hints)
+        made[path] = "/".join(mask(part, hints) for part in path.split("/")) if held else path
     taken = {path for path, masked in made.items() if path == masked}
     for path, masked in made.items():
         number, apart = 1, masked

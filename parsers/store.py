@@ -114,9 +114,10 @@ def _plain(path: str) -> Iterator[BinaryIO]:
 def _table(folder: str, name: TableName) -> pl.DataFrame:
     try:
         with _plain(os.path.join(folder, file_of(name))) as stream:
-            if (why := _without_measure(name, stream)) is not None:
-                raise BundleError(f"{folder}: the table {name} cannot be used, {why}: parse again")
-            frame = pl.read_parquet(stream, glob=False, hive_partitioning=False)
+            most = kept_rows(name, os.fstat(stream.fileno()).st_size)
+            frame = pl.read_parquet(stream, n_rows=most + 1, glob=False, hive_partitioning=False)
+            if frame.height > most:
+                raise BundleError(f"{folder}: the table {name} cannot be used, {_without_measure(stream)}: parse again")
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise BundleError(f"{folder}: the table {name} cannot be read: {str(error).splitlines()[0]}") from error
     if dict(frame.schema) != dict(SCHEMAS[name]):
@@ -126,12 +127,11 @@ def _table(folder: str, name: TableName) -> pl.DataFrame:
     return slim(frame)
 
 
-def _without_measure(name: TableName, stream: BinaryIO) -> str | None:
-    """Why a table is not even read: some hundred kilobytes may hold millions of equal rows. None where it may be."""
-    size = os.fstat(stream.fileno()).st_size
-    rows = int(pl.scan_parquet(stream, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+def _without_measure(stream: BinaryIO) -> str:
+    """Why no more of a table is read: some hundred kilobytes may hold millions of equal rows."""
     stream.seek(0)
-    return f"it has {rows} rows in {size} bytes" if rows > kept_rows(name, size) else None
+    rows = int(pl.scan_parquet(stream, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+    return f"it has {rows} rows in {os.fstat(stream.fileno()).st_size} bytes"
 
 
 def _forged(name: TableName, frame: pl.DataFrame) -> str | None:

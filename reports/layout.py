@@ -4,17 +4,22 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY
 
 _WIDE = "\u3000-\u9fff\uff01-\uff60"
 _CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
-# A word with the spaces behind it, or a Chinese character with the marks that belong to it.
-_PIECE = re.compile(rf"[{_WIDE}][{_CLOSING}]* *|[^ {_WIDE}]+[{_CLOSING}]* *| +")
 _GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """A word with the spaces behind it, or a Chinese character with the marks that belong to it. Dear to compile, and asked
+    only where lines are broken."""
+    return re.compile(rf"[{_WIDE}][{_CLOSING}]* *|[^ {_WIDE}]+[{_CLOSING}]* *| +")
 
 
 def cells(text: str) -> int:
@@ -45,7 +50,7 @@ def cut_left(text: str, width: int) -> str:
 def wrap(text: str, width: int | None) -> list[str]:
     """`text` in lines of `width` columns, broken at spaces and behind Chinese characters: nothing is cut, and no word.
     None: one line."""
-    pieces = _PIECE.findall(text) if width is not None else [text]
+    pieces = _piece().findall(text) if width is not None else [text]
     out = [""]
     for piece in pieces:
         if out[-1] and width is not None and cells(out[-1]) + cells(piece.rstrip(" ")) > width:

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forensics.assemble.identity import globalise, identify
+from forensics.assemble.identity import globalise, identify, short_host, short_hosts
 from parsers.tables import TABLE_NAMES, TableName, table
 
 GROUP = {"group": "7", "members": [8, 24, 40], "members_space": "global", "size": 3, "file": "fr", "record": 0}
@@ -148,3 +148,22 @@ def test_a_local_rank_of_one_of_several_hosts(
     event: dict[str, Any], claims: list[dict[str, Any]], rank: int | None
 ) -> None:
     assert _events({"kind": "exception", **event}, ranks=claims)[0][0] == rank
+
+
+def test_a_column_of_hosts_has_the_first_labels_that_one_host_has() -> None:
+    hosts = [
+        "node1.cluster.local",
+        "node1",
+        "10.0.0.7",
+        "fe80::1%eth0",
+        "fe80::a.b",
+        "7",
+        "...",
+        "",
+        ".x",
+        "a\nb.c",
+        "٣.٤",
+    ]
+    short = pl.DataFrame({"host": [*hosts, None]}).select(short_hosts())["host"].to_list()
+    assert short == [*map(short_host, hosts), None]
+    assert short[:3] == ["node1", "node1", "10.0.0.7"]

@@ -7,11 +7,13 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.stacks import main_stacks
 from forensics.model.texts import iso
 from parsers.event_kinds import EVENT_KINDS
 from parsers.patterns import regex
 from parsers.tables import TableName
 
+_TOLD: tuple[TableName, ...] = ("events", "steps", "operations", "stacks")
 LEVELS = ("info", "warning", "error", "fatal")
 _SCHEMA = {
     "time_ns": pl.Int64(), "basis": pl.String(), "rank": pl.Int64(), "host": pl.String(),
@@ -48,10 +50,11 @@ class NoSuch(ValueError):
 def records(case: Case, rank: int | None = None) -> pl.DataFrame:
     """Columns of _SCHEMA: events, training steps, operations and stacks, each once; those with a time first and in order,
     then the others by file and line. `rank`: of it alone, which spares the words of millions of calls."""
-    events, steps, operations, stacks = (
-        frame if rank is None else frame.filter(pl.col("rank") == rank)
-        for frame in (case.tables["events"], case.tables["steps"], case.tables["operations"], case.stacks)
-    )
+    tables = case.tables
+    if rank is not None:
+        tables = {**tables, **{name: tables[name].filter(pl.col("rank") == rank) for name in _TOLD}}
+    events, steps, operations = tables["events"], tables["steps"], tables["operations"]
+    stacks = case.stacks if rank is None else main_stacks(tables)
     parts = [_events(events), _steps(steps), _operations(operations)]
     if stacks.height:
         parts.append(_stacks(stacks))
@@ -82,9 +85,7 @@ def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFra
 
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
     """File → the parsers that read it, for `narrowed`."""
-    return {
-        row["file"]: frozenset(row["parsers"] or ()) for row in files.select("file", "parsers").iter_rows(named=True)
-    }
+    return {file: frozenset(parsers or ()) for file, parsers in files.select("file", "parsers").iter_rows()}
 
 
 def narrowed(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
