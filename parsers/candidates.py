@@ -129,7 +129,7 @@ class Candidates:
         files, known = files_of(whole), [pl.Series(dtype=pl.Int64)]  # places that somebody has read
         for number in sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover):
             parser, own = self.parsers[number], rows[number]
-            if not own:
+            if 1 not in hits[number]:  # what comes along with others' hits tells nothing alone
                 continue
             chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
             if parser.leftover:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import pairwise
-from operator import or_
+from operator import itemgetter, or_
 from typing import Any, Protocol
 
 import msgspec
@@ -32,6 +32,8 @@ ALIKE = 64  # lines of a form with as many words, in a piece: fewer cost less on
 PIECE = 4 << 20  # bytes that are columns at a time
 HEAD_LINES = 24
 _END = ord("\n")
+_CUT_HERE = (b" stdout P ", b" stderr P ")  # in a piece of a line that is not its last
+_MARKED = r"^[0-9T:.+Z-]{20,64} std(?:out|err) [PF] "
 _TRIED = 8  # lines that may tell where lines like them are cut
 
 # Prefixes of lines (what stands before the form's own words), one per row → a frame of schema LINES, line = row number.
@@ -41,11 +43,18 @@ Decorate = Callable[[pl.Series], pl.DataFrame]
 class DenseLines(Protocol):
     """Reads one form in one file; what repeats from line to line (prefixes) is read once and remembered."""
 
+    beginnings: list[
+        str
+    ]  # of lines that were taken: what the line parser must have seen, to read others as if it had all
+
     def cuts(self, line: str) -> Cuts | None:
         """Where lines like this one are cut; None: it is not of the form."""
 
     def read(self, parts: pl.DataFrame, is_plain: bool) -> tuple[pl.Series, pl.DataFrame]:
         """Stretch.parts → which lines are taken, and a narrow row for each of these. `is_plain`: as Stretch.is_plain."""
+
+    def kept(self, rows: pl.DataFrame) -> None:
+        """These narrow rows, all or some of the last ones read, are kept; their lines are taken."""
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of the table that they are, and which of these each one is. What differs from
@@ -68,26 +77,28 @@ class DenseReader:
         self._path = dict(path)
         self._around = around
         self._habits: prefixes.Habits | None = None
+        self._is_marked = False  # whether a line says that it is a piece of one, or the last
         self.heads: list[prefixes.Line] = []  # distinct beginnings of lines that print a task (tasks.py)
-        self._forms = [_Form(form, form.start(self._decorate)) for form in forms]
+        self._forms = [_Form(form, form.start(self._decorate), self._pieces_of_lines) for form in forms]
 
     def wants(self, block: bytes | bytearray, end: int) -> bool:
-        """Whether the window `block[:end]` may be dense: a look at its beginning, far cheaper than `take`."""
+        """Whether the window `block[:end]` may be dense: a look at its beginning, far cheaper than `take`. Every window is asked
+        for, and the first tells the habits of the file."""
+        if self._habits is None:
+            first = bytes(block[: min(end, NEAR_BYTES)]).split(b"\n", HEAD_LINES)[:HEAD_LINES]
+            self._habits = prefixes.habits((raw.decode("utf-8", "replace") for raw in first), self._around)
         return any(block.find(form.dense.anchor, 0, min(end, NEAR_BYTES)) >= 0 for form in self._forms)
 
     def take(self, block: Block, end: int, first_line: int) -> tuple[Block, int]:
         """A window `block[:end]` that begins with line `first_line` → the window that is left for the scan, with as many
         lines."""
-        if self._habits is None:
-            first = (raw.decode("utf-8", "replace") for raw in block[: min(end, NEAR_BYTES)].split(b"\n")[:HEAD_LINES])
-            self._habits = prefixes.habits(first, self._around)
         forms = [form for form in self._forms if form.is_dense(block, end)]
         if not forms:
             return block, end
         left: list[Block | memoryview] = []
         for at, stop in _pieces(block, end):
             is_ended = block[stop - 1] == _END
-            stretch = Stretch(block, at, stop) if is_ended else Stretch(bytes(block[at:stop]) + b"\n", 0, stop - at + 1)
+            stretch = Stretch(block, at, stop) if is_ended else _ended(block, at, stop)
             left += _without(stretch, reduce(or_, [form.take(stretch, first_line) for form in forms]))
             if not is_ended:
                 left[-1] = left[-1][:-1]
@@ -121,9 +132,25 @@ class DenseReader:
         """Names of the line parsers in whose place lines were read."""
         return {form.dense.parser for form in self._forms if form.head_rows}
 
+    def beginnings(self) -> dict[str, list[str]]:
+        """By the name of a line parser what it must have seen of the lines that were taken in its place."""
+        return {form.dense.parser: form.lines.beginnings for form in self._forms if form.lines.beginnings}
+
+    def _pieces_of_lines(self, stretch: Stretch) -> pl.Series | None:
+        """Which lines Kubernetes may have cut one into, so that only the scan can put them together; None: it cut none."""
+        if not self._is_marked:
+            return None
+        before = stretch.block.rfind(b"\n", 0, max(stretch.begin - 1, 0)) + 1
+        if not any(stretch.block.find(mark, before, stretch.end) >= 0 for mark in _CUT_HERE):
+            return None
+        is_cut = reduce(or_, map(stretch.having, _CUT_HERE))
+        is_after = any(stretch.block.find(mark, before, stretch.begin) >= 0 for mark in _CUT_HERE)
+        return is_cut | is_cut.shift(1, fill_value=is_after)
+
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
         habits = self._habits or prefixes.Habits()
         stripped = [prefixes.strip(head, habits) for head in heads.to_list()]
+        self._is_marked = self._is_marked or bool(heads.str.contains(_MARKED).any())
         self.heads += [line for line in stripped if line.task is not None]
         said = ("text", "rank", "local_rank", "task", "host", "process", "time_ns", "time_basis")
         columns: dict[str, Any] = {name: [getattr(line, name) for line in stripped] for name in said}
@@ -137,6 +164,7 @@ class _Form(msgspec.Struct):
 
     dense: Dense
     lines: DenseLines
+    pieces_of_lines: Callable[[Stretch], pl.Series | None]
     head: list[pl.DataFrame] = msgspec.field(default_factory=list)
     tail: deque[pl.DataFrame] = msgspec.field(default_factory=deque)
     head_rows: int = 0
@@ -153,22 +181,22 @@ class _Form(msgspec.Struct):
         """Which lines of a stretch that begins with line `first_line` were taken."""
         numbers = pl.int_range(first_line, first_line + stretch.lines, dtype=pl.UInt32, eager=True)
         if stretch.alike and (cuts := self._cuts(stretch)):
-            taken, rows = self._read(stretch, cuts, numbers)
-            self._keep(rows)
-            return taken
+            return self._keep(stretch, first_line, *self._read(stretch, cuts, numbers))
         own, words = stretch.having(self.dense.anchor), stretch.words
         taken = pl.repeat(False, stretch.lines, eager=True)
         found: list[pl.DataFrame] = []
-        for count, lines in words.filter(own).value_counts().iter_rows():
+        counts = words.filter(own).value_counts().rows()
+        for count, lines in sorted(counts, key=itemgetter(1, 0), reverse=True):
             mask = own & (words == count)
             some = stretch.only(mask) if lines >= ALIKE else None
             if some is not None and (cuts := self._cuts(some)):
                 is_taken, rows = self._read(some, cuts, numbers.filter(mask))
                 found.append(rows)
                 taken = taken.scatter(lent.places(mask).filter(is_taken), True)
-        if found:
-            self._keep(pl.concat(found).sort("line") if len(found) > 1 else found[0])
-        return taken
+        if not found:
+            return taken
+        rows = pl.concat(found).sort("line") if len(found) > 1 else found[0]
+        return self._keep(stretch, first_line, taken, rows)
 
     def _cuts(self, stretch: Stretch) -> Cuts | None:
         """Where the lines of a stretch are cut, as one of the first of them says."""
@@ -180,9 +208,17 @@ class _Form(msgspec.Struct):
         own = numbers if rows.height == len(numbers) else numbers.filter(taken)
         return taken, rows.insert_column(0, own.alias("line"))
 
-    def _keep(self, rows: pl.DataFrame) -> None:
-        if not rows.height:
-            return
+    def _keep(self, stretch: Stretch, first_line: int, taken: pl.Series, rows: pl.DataFrame) -> pl.Series:
+        """Keep what was read of a stretch → which of its lines were taken: no pieces of lines."""
+        if rows.height and (pieces := self.pieces_of_lines(stretch)) is not None:
+            rows = rows.filter(~pieces.gather(rows["line"] - first_line))
+            taken &= ~pieces
+        if rows.height:
+            self.lines.kept(rows)
+            self._add(rows)
+        return taken
+
+    def _add(self, rows: pl.DataFrame) -> None:
         if self.head_rows < ROWS // 2:
             self.head.append(rows)
             self.head_rows += rows.height
@@ -193,6 +229,12 @@ class _Form(msgspec.Struct):
             lost = self.tail.popleft().height
             self.tail_rows -= lost
             self.lost += lost
+
+
+def _ended(block: Block, at: int, stop: int) -> Stretch:
+    """The last lines of a file that ends without line end, as if it had one; the line before them stays before them."""
+    before = block.rfind(b"\n", 0, max(at - 1, 0)) + 1
+    return Stretch(bytes(block[before:stop]) + b"\n", at - before, stop - before + 1)
 
 
 def _pieces(block: Block, size: int) -> Iterator[tuple[int, int]]:

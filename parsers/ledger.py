@@ -361,6 +361,9 @@ def _take_scan(
         candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
         scanned.drop(set(report.own_lines["line"].filter(report.own_lines["line"].is_in(candidates.implode()))))
     heads = dense.heads if dense is not None else []
+    if dense is not None and (beginnings := dense.beginnings()):
+        for number, parser in enumerate(reading.candidates.parsers):
+            scanned.tell(number, beginnings.get(parser.name, ()))
     tasks_are_ranks = bool(scanned.rows) and reading.candidates.add(source, scanned, habits, heads)
     if dense is not None:
         read = checked(dense.tables(tasks_are_ranks))

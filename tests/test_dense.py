@@ -1,10 +1,14 @@
 """Windows full of one line form: the same rows as line by line, everything else left to the scan, lines where they were."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from parsers import dense, read
 from parsers.comm.nccl import PARSER
@@ -73,6 +77,66 @@ def test_odd_lines_are_the_same_by_columns_and_line_by_line(
     monkeypatch.setattr(dense, "FEWEST", 10**9)
     by_lines = read(str(tmp_path)).tables
     assert spelled(by_columns["operations"]).equals(spelled(by_lines["operations"]))
+
+
+STAMP = "2026-01-31T10:11:12.5Z"
+PREFIXES = ("", "[rank3]:", "[default2]:", "0: ", "12: ", "node3: ", "worker-1  | ", "[1,12]<stdout>:", "\x1b[31m", "\t",
+            f"{STAMP} stdout F ", f"{STAMP} stdout P ", f"{STAMP} stderr F ", "[2026-01-31 10:11:12] ", "some words ")  # fmt: skip
+Damage = tuple[int, int, str]  # begin, length of what is lost, what stands there instead
+
+
+def written(prefixes: list[str], hosts: list[str], damages: dict[int, Damage]) -> list[str]:
+    """Lines of collectives behind launchers' prefixes, some with a damage before the call; a plain line among each eleven."""
+    bodies = []
+    for at in range(120):
+        whole = line(at, prefixes[at % len(prefixes)]).replace("n1:", hosts[at // 2 % len(hosts)] + ":")
+        if at in damages:
+            begin, lost, instead = damages[at]
+            begin %= whole.index("opCount")
+            whole = whole[:begin] + instead + whole[min(begin + lost, whole.index("opCount") - 2) :]
+        bodies += [whole, f"step {at}"] if at % 10 == 9 else [whole]
+    return bodies
+
+
+@given(
+    prefixes=st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=4),
+    hosts=st.lists(st.sampled_from(["n1", "g183", "gpu-node12", "a.b.c"]), min_size=1, max_size=3),
+    damages=st.dictionaries(
+        st.integers(0, 119),
+        st.tuples(
+            st.integers(0, 60), st.integers(0, 12), st.sampled_from(["", "l", ":", " ", "9", "é", "|", "\r", "g1:4:9 "])
+        ),
+        max_size=40,
+    ),
+)
+@example(
+    [""], ["g183"], {70: (0, 0, "rest of something el")}
+)  # glued to the name of a host that other lines begin with
+@example(["0: "], ["g183"], {70: (0, 3, "rest of something el"), 71: (12, 5, "")})  # … and the library's name is lost
+@example([f"{STAMP} stdout F "], ["n1"], {7: (30, 1, "P"), 9: (30, 1, "P"), 10: (30, 1, "P")})  # pieces of lines
+@example([""], ["n1"], {0: (24, 0, "é"), 9: (24, 8, "\r")})  # another operation, none
+@example(["[default2]:"], ["n1"], {70: (11, 2, "")})  # a number where the host stands
+@settings(max_examples=40)
+def test_damaged_prefixes_are_the_same_by_columns_and_line_by_line(
+    prefixes: list[str], hosts: list[str], damages: dict[int, Damage]
+) -> None:
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        bodies = written(prefixes, hosts, damages)
+        (Path(folder) / "job.log").write_text("\n".join(bodies) + "\n", newline="")
+        for fewest in (8, 10**9):
+            with patch.multiple(dense, FEWEST=fewest, ALIKE=2, PIECE=1 << 12):
+                found.append(spelled(read(folder).tables["operations"]))
+    assert found[0].equals(found[1])
+
+
+def test_the_habits_of_a_file_are_those_of_its_first_lines() -> None:
+    reader = DenseReader((DENSE,), PATH)
+    bare = [f"node3: {line(number)[line(number).index('NCCL') :]}\n" for number in range(COUNT)]
+    for window in ("node3: begins\n" * 30, "50%\n" * 30 + "".join(bare)):
+        if reader.wants(window.encode(), len(window)):
+            reader.take(window.encode(), len(window), 1)
+    assert reader.tables()["operations"]["host"].to_list() == ["node3"] * COUNT
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = SetupReader()
     connected, claimed = [], []
     calls, complained = [table("operations", [])], [table("events", [])]
-    for known in records(lines):
+    for every in records(lines):
+        known = every.filter("hit")  # others tell names of hosts
         is_dense = is_collective()
         rest = known.filter(~is_dense)
         calls += [
@@ -72,7 +73,7 @@ PARSER = LineParser(
     name="nccl",
     anchors=(b"NCCL INFO", b"NCCL WARN", b"MCCL INFO", b"MCCL WARN", b"RCCL INFO", b"RCCL WARN", b"NCCL version",
              b"NCCL CALL", b"NCCL TRACE", b"CCL ERROR", b"MCCL version", b"RCCL version", b" set by environment to ",
-             b"] INFO NET/", b"] INFO comm 0x", b"] INFO Ring ", b"] INFO Using network", b" WARN NET/",
+             b": opCount ", b"] INFO NET/", b"] INFO comm 0x", b"] INFO Ring ", b"] INFO Using network", b" WARN NET/",
              b" WARN Call to ", b" WARN Cuda failure", b" WARN Connect", b" WARN Net : "),
     parse=parse,
 )  # fmt: skip

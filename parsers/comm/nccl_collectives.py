@@ -9,11 +9,10 @@ read, if they are whole: it was enqueued, on a communicator that is not known.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import polars as pl
 
-from parsers.comm.nccl_records import records
+from parsers.comm.nccl_records import name_at_begin, records
 from parsers.dense import Decorate, Dense
 from parsers.lent import places
 from parsers.stretch import Cuts
@@ -106,7 +105,13 @@ class DenseCollectives:
     """
 
     def __init__(self, decorate: Decorate) -> None:
-        self._heads = _Parts(partial(_read_heads, decorate=decorate), "kind")
+        self._decorate = decorate
+        self.beginnings: list[str] = []
+        self._names: set[str] = set()  # of hosts, that these begin with
+        self._others: dict[
+            int, tuple[str, str]
+        ] = {}  # of heads that begin with another one, by their number: it, and they
+        self._heads = _Parts(self._read_heads, "kind")
         self._ends = _Parts(_read_ends, "pointer")
 
     def cuts(self, line: str) -> Cuts | None:
@@ -136,6 +141,30 @@ class DenseCollectives:
         rows = pl.DataFrame([few["seq"], heads.alias("head"), ends.alias("end")])
         known = is_end if is_head is None else is_head if is_end is None else is_head & is_end
         return (taken, rows) if known is None else (taken.scatter(places(taken), known), rows.filter(known))
+
+    def kept(self, rows: pl.DataFrame) -> None:
+        """These rows are kept: the line parser, which has not seen their lines, will know the names that they begin with."""
+        if not self._others:
+            return
+        known = rows["head"].filter(rows["head"].is_in(list(self._others))).unique()
+        for name, head in map(self._others.__getitem__, known.sort().to_list()):
+            if name not in self._names:
+                self._names.add(name)
+                self.beginnings.append(head)
+        self._others = {number: named for number, named in self._others.items() if named[0] not in self._names}
+
+    def _read_heads(self, heads: pl.Series) -> pl.DataFrame:
+        """What the parts before the call say. Where lines begin with names of hosts, what another one has before its host may
+        be the rest of something: it is no line of this form then."""
+        said = _said_by(heads, self._decorate)
+        for number, named in enumerate(
+            zip(said["named"].to_list(), heads.to_list(), strict=True), self._heads.read.height
+        ):
+            if named[0] is not None and named[0] not in self._names:
+                self._others[number] = named
+        are_named = bool(self._names or self._others)
+        sure = pl.col("nccl_host").is_null() | (pl.col("nccl_host") == pl.col("named")).fill_null(not are_named)
+        return said.with_columns(pl.when(sure).then("kind").alias("kind")).drop("nccl_host", "named")
 
     def rows(self, kept: pl.DataFrame, tasks_are_ranks: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Narrow rows → the different rows of `operations` that they are, line and seq aside, and which each one is."""
@@ -177,13 +206,14 @@ class _Parts:
         return numbers, None if self._says.all() else self._says.gather(numbers)
 
 
-def _read_heads(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
+def _said_by(heads: pl.Series, decorate: Decorate) -> pl.DataFrame:
     """What the parts before the call say of who printed them, row by row; kind is null where that is not one record."""
     known = pl.concat(records(decorate(heads.str.strip_suffix(_OPENING))))
-    is_one = (pl.col("level") == "INFO") & ~pl.col("text").str.contains("\r") & (pl.len().over("line") == 1)
+    is_one = (pl.col("level") == "INFO") & ~pl.col("raw").str.contains("\r") & (pl.len().over("line") == 1)
     op = pl.col("message")
-    single = known.filter(is_one & op.str.contains(r"^[A-Za-z]\w*$")).select(
-        "rank", "task", "host", "pid", "thread", "line",
+    single = known.filter(is_one & op.str.contains(r"^[A-Za-z0-9_]+$")).select(
+        "rank", "task", "host", "nccl_host", "pid", "thread", "line",
+        named=name_at_begin(),
         backend=pl.col("library").str.to_lowercase(),
         kind=op.replace_strict(OPS, default=op.str.to_lowercase(), return_dtype=pl.String()),
         is_p2p=op.is_in(["Send", "Recv"]),

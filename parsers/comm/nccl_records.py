@@ -32,10 +32,15 @@ _MOST_RECORDS = 200  # of one line
 def records(lines: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Candidate lines of schema LINES → one row per record, in order, AT_ONCE at a time and one frame at least; rows without a
     record keep a null `level`."""
-    sure = frozenset(lines["text"].str.extract(rf"^{_OWN_HOST}").drop_nulls().unique().to_list())
+    sure = frozenset(lines.select(name_at_begin()).to_series().drop_nulls().unique().to_list())
     whole = _one_record_per_row(lines, sure)
     for at in range(0, max(whole.height, 1), AT_ONCE):
         yield _read(whole[at : at + AT_ONCE], sure)
+
+
+def name_at_begin() -> pl.Expr:
+    """The host name that `text` begins with, which no other record's rest is glued to."""
+    return pl.col("text").str.extract(rf"^{_OWN_HOST}")
 
 
 def _read(rows: pl.DataFrame, sure: frozenset[str]) -> pl.DataFrame:
