@@ -10,7 +10,7 @@ import polars as pl
 
 from parsers.patterns import regex
 from parsers.stamps import CTIME
-from parsers.tables import table
+from parsers.tables import SCHEMAS
 
 TEXT_CHARACTERS = 2000
 _KERNEL = regex(rf"(?:^|\s)kernel: |^\[{CTIME}\] $|\"kernel\"")  # syslog and journalctl, dmesg -T, journald's JSON
@@ -69,4 +69,5 @@ def streams(lines: pl.DataFrame) -> Iterator[list[dict[str, Any]]]:
 
 def claimed(places: Iterable[tuple[str, int]]) -> pl.DataFrame:
     """The table of lines that were understood, from (file, line)."""
-    return table("claimed", ({"file": file, "line": line} for file, line in places))
+    columns = list(zip(*places, strict=True)) or [(), ()]
+    return pl.DataFrame(dict(zip(SCHEMAS["claimed"], columns, strict=True)), schema=SCHEMAS["claimed"])

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
-from forensics.facts.event_rows import detail, rows_to_keep
+from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
 from forensics.facts.pods import pod_of_node
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
@@ -89,13 +89,17 @@ def hardware(
     job_hosts: frozenset[str],
 ) -> tuple[Record, ...]:
     """Every record of hardware, by place."""
-    rows = events.filter(pl.col("kind").is_in(KINDS)).sort("file", "line", "record", "kind", maintain_order=True)
-    if not rows.height:
+    found = of_kinds(events, *KINDS)
+    if not found.height:
         return ()
+    same = found.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
+    hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
+    rows = rows_to_keep(found)
+    del found  # of a row for each device of each host, a second copy of them all
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
-    return _with_victims(tuple(_records(rows, devices, window, job_hosts, logged, _only_failure(events), pods)))
+    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, logged, _only_failure(events), pods)))
 
 
 def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -136,7 +140,8 @@ def _only_failure(events: pl.DataFrame) -> tuple[str, int] | None:
 
 
 def _records(
-    rows: pl.DataFrame,
+    rows: Iterable[Row],
+    hosts: Mapping[tuple[str, str | None], int],
     devices: "Devices",
     window: AnomalyWindow,
     job_hosts: frozenset[str],
@@ -144,9 +149,8 @@ def _records(
     failure: tuple[str, int] | None,
     pods: Mapping[str, str],
 ) -> Iterator[Record]:
-    same = rows.group_by("kind", "code").agg(pl.col("host").drop_nulls().n_unique().alias("hosts"))
-    hosts = {(kind, code): count for kind, code, count in same.iter_rows()}
-    for row in rows_to_keep(rows):
+    """`hosts`: how many hosts have records of a kind and code."""
+    for row in rows:
         own = row["rank"] if row["rank_space"] == "global" else None
         host = short_host(row["host"]) if row["host"] else devices.host_of(own)
         there = pods.get(host, host) if host is not None else None

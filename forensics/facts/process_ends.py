@@ -136,7 +136,8 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
         return sort_if_needed(events.filter(wanted), ("file", "line", "record"), nulls_last=False)
     wide = events  # rows are many and wide: they are put in order by their places, and copied once
     own = ("file", "line", "record", "kind", "code", "text")
-    events = wide.select(*own, wanted.alias("_wanted")).with_row_index("_at")
+    of_concern = pl.col("_wanted").fill_null(False) | pl.col("kind").is_in([*_SAYS_MORE, "exception"])
+    events = wide.select(*own, wanted.alias("_wanted")).with_row_index("_at").filter(of_concern)
     more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.

@@ -64,8 +64,9 @@ def with_recovered(
 
 
 def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
-    """Events without the errors that their printers outlived."""
-    return events.filter(~pl.col("recovered")) if "recovered" in events.columns else events
+    """Events without the errors that their printers outlived; where there are none, no copy."""
+    has_some = "recovered" in events.columns and events["recovered"].any()
+    return events.filter(~pl.col("recovered")) if has_some else events
 
 
 def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:

@@ -33,14 +33,16 @@ def each_line_once(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the second one of a host's line that means two things: an error, and a device that is lost."""
     if not has_kind(events, *SYSTEM):
         return events
+    told = ["file", "line", "text", "pci", "pid"]
     twice = pl.col("kind").is_in(SYSTEM) & pl.col("line").is_not_null() & pl.col("text").is_not_null()
-    once = events.filter(twice).unique(["file", "line", "text", "pci", "pid"], keep="first", maintain_order=True)
-    return pl.concat([events.filter(~twice.fill_null(False)), once])
+    places = events.select(*told, twice.fill_null(False).alias("_twice")).with_row_index("_at")
+    once = places.filter("_twice").unique(told, keep="first", maintain_order=True)["_at"]
+    return events[pl.concat([places.filter(~pl.col("_twice"))["_at"], once])]
 
 
 def hardware(case: Case, finding: Finding) -> list[HardwareRow]:
     """The first records in order of time, those without one last."""
-    events = each_line_once(case.tables["events"].select(SHOWN)).filter(pl.col("kind").is_in(SYSTEM))
+    events = each_line_once(case.tables["events"].select(SHOWN).filter(pl.col("kind").is_in(SYSTEM)))
     events = events.sort("time_ns", "file", "line", nulls_last=True)
     by_host: dict[str, list[int]] = {}
     for rank, host in case.identity.select("rank", "host").iter_rows() if case.identity.height else ():

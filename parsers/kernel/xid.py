@@ -40,7 +40,7 @@ from parsers.kernel.nvlink5 import decoded
 from parsers.lines import Row, claimed, event
 from parsers.parser import LineParser
 from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.tables import Rows, Tables, table
 
 _PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
 _XID = regex(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")
@@ -91,7 +91,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for _log, rows_of_log in logs:
         reader.read(rows_of_log)
     return {
-        "events": table("events", reader.events),
+        "events": reader.events.table(),
         "devices": table("devices", reader.devices),
         "settings": table("settings", reader.settings),
         "claimed": claimed(reader.claimed),
@@ -100,7 +100,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 class _Reader:
     def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
+        self.events = Rows("events")  # a kernel may print one for each line of a log
         self.devices: list[dict[str, Any]] = []
         self.settings: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []

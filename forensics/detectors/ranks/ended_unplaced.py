@@ -27,22 +27,24 @@ from forensics.words import ended as words
 
 _ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
 _BY_KERNEL = ("host_oom", "segfault")
+# What a process itself may say of its end; a kernel has a row of its own for each device of each host.
+_OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | (
+    (pl.col("kind") == "gpu_error")
+    & (pl.col("severity") == "fatal")
+    & pl.col("detail").str.contains('"library"', literal=True)
+)
 
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
-    for row in without_echoes(case.events, pl.col("kind").is_in(["gpu_error", *OWN_CAUSES])).iter_rows(named=True):
-        if (
-            own_rank(row) is None
-            and row["kind"] == "gpu_error"
-            and row["severity"] == "fatal"
-            and detail(row).get("library")
-        ):
-            result.append(("gpu_fault", row))  # its own runtime says so, and ends it
-        if row["kind"] not in OWN_CAUSES or row["kind"] in ("gpu_lost", *_BY_KERNEL) or own_rank(row) is not None:
+    for row in without_echoes(case.events, _OWN_WORDS).iter_rows(named=True):
+        if own_rank(row) is not None:
             continue
-        if not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
+        if row["kind"] == "gpu_error":
+            if detail(row).get("library"):
+                result.append(("gpu_fault", row))  # its own runtime says so, and ends it
+        elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     result += [
