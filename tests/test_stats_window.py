@@ -149,3 +149,12 @@ def test_first_bad_rows() -> None:
 def test_text_is_not_reduced() -> None:
     assert not stats_window.can_reduce(pl.Schema({"rank": pl.Int64(), "step": pl.Int64(), "absmax": pl.String()}))
     assert not stats_window.can_reduce(pl.Schema({"step": pl.Int64(), "absmax": pl.Float64()}))
+
+
+def test_a_frame_of_several_chunks_is_read_as_one_of_one() -> None:
+    """As blocks of text make it."""
+    frame = statistics()
+    pieces = pl.concat([frame.slice(at, 7) for at in range(0, frame.height, 7)], rechunk=False)
+    assert pieces["rank"].n_chunks() > 1
+    runs = [stats_window._runs(one.lazy(), pl.Series([0, 50]), frame.height) for one in (frame.rechunk(), pieces)]
+    assert runs[0].equals(runs[1]) and 50 in runs[0]["first"]

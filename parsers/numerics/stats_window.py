@@ -225,13 +225,15 @@ def _telling(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 
 def _runs(lazy: pl.LazyFrame, begins: pl.Series, rows: int) -> pl.DataFrame:
-    """Rows that follow each other in a file with one rank and step; none of the `rows` rows is held for it."""
-    told = lazy.select(pl.struct("rank", "step").rle().alias("run")).unnest("run").collect(engine="streaming")
-    starts = told["len"].cast(pl.Int64).cum_sum() - told["len"]
-    first = pl.concat([starts, begins]).unique().sort()
-    own = told.select(pl.col("value").gather(starts.search_sorted(first, side="right") - 1)).unnest("value")
-    last = first.shift(-1, fill_value=rows) - 1
-    runs = own.cast(pl.Int64).with_columns(first.alias("first"), last.alias("last"))
+    """Rows that follow each other in a file with one rank and step; none of the `rows` rows is held for it. (Lengths of
+    equal structs would be cheaper still, but that query fails on frames of several chunks.)"""
+    names = ["rank", "step"]
+    changed = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in names)
+    numbered = lazy.select(names).with_row_index("first").with_columns(pl.col("first").cast(pl.Int64))
+    told = numbered.filter(changed | (pl.col("first") == 0)).collect(engine="streaming")
+    first = pl.concat([told["first"], begins]).unique().sort()
+    own = told.select(pl.col(names).cast(pl.Int64).gather(told["first"].search_sorted(first, side="right") - 1))
+    runs = own.with_columns(first.alias("first"), (first.shift(-1, fill_value=rows) - 1).alias("last"))
     return runs.with_columns((begins.search_sorted(first, side="right") - 1).alias("nth_file"))
 
 
