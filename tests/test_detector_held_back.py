@@ -120,3 +120,45 @@ def test_a_link_that_was_looked_at_again_and_again(since: int, hosts: tuple[str,
     ]  # fmt: skip
     found = judged(case(steps=STEPS, timings=waits("comm"), devices=looks), DETECTOR)
     assert found.hosts == hosts
+
+
+def without_clock(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "time_ns"} for row in rows]
+
+
+def throttled(changes: dict[int, tuple[int, float]], reason: float, host: str = "n") -> list[dict[str, Any]]:
+    """The clocks, and the driver's reasons of who is slow; nothing tells when."""
+    rows = clocks(changes, host)
+    reasons = [
+        row | {"metric": "clocks_event_reasons.active", "value": reason if row["value"] < 1980 else 0.0} for row in rows
+    ]
+    return without_clock([*rows, *reasons])
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "host", "hosts"),
+    [
+        ({12: (29, 1200.0)}, 8.0, "n", ("n1",)),
+        ({12: (29, 1200.0)}, 4.0, "n", ()),
+        ({12: (0, 1200.0)}, 8.0, "n", ()),
+        ({12: (29, 1800.0)}, 8.0, "n", ()),
+        ({12: (29, 1200.0), 3: (29, 1200.0)}, 8.0, "n", ()),
+        ({12: (29, 1200.0)}, 8.0, "spare", ()),
+    ],
+    ids=["hardware slowdown", "its power cap", "from the start", "too little", "two of them", "a host outside the job"],
+)
+def test_without_a_clock_the_driver_must_say_why(
+    changes: dict[int, tuple[int, float]], reason: float, host: str, hosts: tuple[str, ...]
+) -> None:
+    found = judged(case(steps=without_clock(STEPS), ranks=RANKS, devices=throttled(changes, reason, host)), DETECTOR)
+    assert found.hosts == hosts
+    assert (found.cause, found.status) == (
+        ("straggler_compute", "hypothesis") if hosts else ("throughput_drop", found.status)
+    )
+
+
+def test_a_pod_says_on_which_node_of_the_job_it_runs() -> None:
+    nodes = [{"host": f"spare{node}", "how": "node name"} for node in range(2)]
+    devices = throttled({12: (29, 1200.0)}, 8.0, "spare")
+    found = judged(case(steps=without_clock(STEPS), ranks=[*RANKS, *nodes], devices=devices), DETECTOR)
+    assert found.hosts == ("spare1",)

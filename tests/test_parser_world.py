@@ -58,6 +58,12 @@ def test_ray_tells_of_another_process() -> None:
     assert (row["address"], row["pid"], row["local_rank"], row["host"]) == ("10.0.0.7", 4711, 1, None)
 
 
+def test_a_pod_says_its_node() -> None:
+    [row] = PARSER.parse(lines('export NODE_NAME="gpu-7"'))["ranks"].rows(named=True)
+    assert (row["host"], row["rank"], row["how"]) == ("gpu-7", None, "node name")
+    assert PARSER.parse(lines("NODE_NAME=$HOST\nset NODE_NAME=gpu-7 first"))["ranks"].is_empty()
+
+
 def test_a_line_of_another_rank_is_not_believed() -> None:
     assert PARSER.parse(lines("init done rank=3 world_size=16", rank=5))["ranks"].is_empty()
 

@@ -15,8 +15,10 @@ OF_HOSTS = (
 
 
 def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
-    """Hosts that processes of the job spoke from, first labels."""
+    """Hosts that processes of the job spoke from, or say that they run on, first labels."""
     hosts = set(identity["host"].drop_nulls().to_list()) if identity.height else set()
+    nodes = tables["ranks"].filter(pl.col("how") == "node name")["host"].drop_nulls().unique()
+    hosts |= {short_host(host) for host in nodes.to_list()}
     for name in ("stacks", "operations", "events"):
         frame = tables[name]
         if not frame.height:

@@ -13,6 +13,7 @@
     [WARNING] DISTRIBUTED(32018,ffff9a7c0020,python):… PostProcess] This node 1 rank id: 1  MindSpore
     env {…, 'PADDLE_TRAINERS_NUM': '4', …}                                                 Paddle
     init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
+    NODE_NAME=gpu-7                                                     in a pod: the node that it runs on (a row without a rank)
     WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
 A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
@@ -71,6 +72,10 @@ _FORMS = tuple(
         (rf"(?i)(?:^|[\s\]|(,;])world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)", "world size"),
         (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
         (
+            r"^\s*(?:\++ )?(?:export |declare -x )?NODE_NAME=\"?(?P<node>[A-Za-z0-9][A-Za-z0-9.-]{0,252})\"?\s*$",
+            "node name",
+        ),
+        (
             r"(?:^|\s)--?nnodes[= ](?P<nodes>\d{1,6})(?=\s|$).*?\s--?nproc[-_]per[-_]node[= ](?P<each>\d{1,4})(?=\s|$)",
             "argument",
         ),
@@ -108,6 +113,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         if rank is not None and ((world is not None and rank >= world) or who["rank"] not in (None, rank)):
             continue
         own = {"rank": rank, "world_size": world, "how": found[1]}
+        if "node" in said:
+            own |= {"host": said["node"]}
         if "address" in said:  # another process speaks of it
             own |= {"address": said["address"], "pid": integer(said["pid"]), "local_rank": integer(said["local"])}
         elif rank is not None:
@@ -122,7 +129,7 @@ PARSER = LineParser(
     name="world",
     anchors=(
         b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
-        b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
+        b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
         b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM",
     ),
     parse=parse,

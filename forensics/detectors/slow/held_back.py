@@ -2,7 +2,8 @@
 measure and at the same time; or the one host whose link is worse than all others, where the waits are what grew.
 
 Time and place alone name nobody: the device must run a rank of the job (or its host a process of it), no other may stand
-apart likewise, and what it lost must be enough for what the job lost.
+apart likewise, and what it lost must be enough for what the job lost. Where a clock is missing, a device that became slower
+while it was watched is the best explanation only where its driver says that it throttles.
 """
 
 from collections.abc import Sequence
@@ -26,16 +27,18 @@ def by_device(case: Case, point: pl.DataFrame, share: float) -> Sequence[Apart]:
         return ()
     clocks = [one for one in slowed if one.quantity == "sm_clock_mhz"]
     time_ns = point["time_ns"][0]
-    if not clocks or time_ns is None or clocks[0].since_ns is None or clocks[0].is_from_start:
+    if not clocks or clocks[0].is_from_start:
         return ()
     one = clocks[0]
+    is_then = _is_near(one, time_ns) if time_ns is not None and one.since_ns is not None else _is_told_why(slowed)
     is_of_job = one.rank is not None or one.host in case.job_hosts
     enough = (one.centre - one.value) / one.centre >= _ENOUGH * share
-    return (
-        (one, *(other for other in slowed if other is not one))
-        if is_of_job and _is_near(one, time_ns) and enough
-        else ()
-    )
+    return (one, *(other for other in slowed if other is not one)) if is_of_job and is_then and enough else ()
+
+
+def _is_told_why(slowed: Sequence[Apart]) -> bool:
+    """Where nothing tells when the device, or the job, became slower: does the driver say why the device did?"""
+    return any(one.quantity.startswith("throttle_") for one in slowed)
 
 
 def _is_near(one: Apart, time_ns: int) -> bool:

@@ -180,7 +180,7 @@ def _finding(
     a suspect: nothing shows that the others waited for it."""
     claim = Claim(text, "for", tuple(_ref(row, name) for row in shown.iter_rows(named=True)))
     if explained:
-        return _explained(text, onset, claim, explained)
+        return _explained(text, onset, claim, explained, shown["time_ns"][-1])
     slowed = [one for one in case.apart if one.effect == "slows"]
     beside = words.MEASURED_APART(what=first_clause(slowed[0].text)) if slowed else ""
     parts = words.PART_OF_STEP(grew=grown.text) if grown else ""
@@ -197,11 +197,12 @@ def _finding(
     )
 
 
-def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart]) -> Finding:
-    """The one device or host whose measures account for the fall."""
+def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:
+    """The one device or host whose measures account for the fall; `when_ns`: when that was, as far as told."""
     first = reason[0]
     is_link = first.effect == "link"
     target = first.who if not is_link else str(first.host)
+    is_timed = is_link or (first.since_ns is not None and when_ns is not None)
     device = () if is_link else (Device(host=first.host, pci=first.pci, index=first.index, uuid=None),)
     return Finding(
         detector=DETECTOR.name,
@@ -210,6 +211,7 @@ def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart]) ->
         hosts=(first.host,) if first.host else (),
         devices=device,
         domain="infrastructure",
+        undecided=() if is_timed else ("clock_error_exceeds_gap",),
         claims=(claim, *(Claim(one.text, "for", one.refs) for one in reason[:4])),
         first_anomaly=FirstAnomaly(
             step=onset, host=first.host, rank=None if is_link else first.rank, signature="throughput_drop"
