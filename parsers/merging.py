@@ -55,6 +55,8 @@ def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
     if not (names := out_of_order(keys, places)):
         return pl.concat(frames)
     order = keys.with_row_index(_ROW).sort(names, maintain_order=True, nulls_last=True)[_ROW]
+    if keys.height <= _MANY:
+        return pl.concat(frames, rechunk=True)[order]
     del keys
     for at, frame in enumerate(frames):
         frames[at] = compact(frame)
@@ -69,7 +71,8 @@ def _by_place(name: TableName, frames: list[pl.DataFrame]) -> pl.DataFrame:
 def lines_of(tables: Tables) -> pl.DataFrame:
     """File, as a category, and line of what has a row of its own or is claimed, each once."""
     file = pl.col("file").cast(pl.Categorical)
-    found = [tables[name].select(file, "line").drop_nulls() for name in _OF_LINES if name in tables]
+    filled = (tables[name] for name in _OF_LINES if name in tables and tables[name].height)
+    found = [frame.select(file, "line").drop_nulls() for frame in filled]
     whole = pl.concat(found or [empty("claimed").select(file, "line")])
     return whole.filter(places(whole, files_of(whole)).is_first_distinct())
 

@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from itertools import product
 
 import polars as pl
 import pytest
 
-from parsers import merging
+from parsers import merging, order
 from parsers.merging import files_of, merge, places, taken
 from parsers.order import sort_if_needed
 from parsers.tables import Tables, table
@@ -46,6 +47,20 @@ def test_what_stands_in_order_is_left_alone(
     found = sort_if_needed(frame, ["line"], nulls_last)
     assert found["line"].to_list() == by_place
     assert (found is frame) == (lines == by_place)
+
+
+@pytest.mark.parametrize("nulls_last", [False, True])
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+def test_few_rows_are_looked_at_as_many_are(
+    nulls_last: bool, kind: type[pl.DataType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = ["file", "line"]
+    for rows in product(product(("b", "ü", None), (2, None)), repeat=3):
+        frame = pl.DataFrame(list(rows), {"file": kind, "line": pl.Int64}, orient="row")
+        few = order.out_of_order(frame, keys, nulls_last)
+        with monkeypatch.context() as patched:
+            patched.setattr(order, "_FEW", 0)
+            assert few == order.out_of_order(frame, keys, nulls_last), rows
 
 
 def test_a_place_is_one_number() -> None:

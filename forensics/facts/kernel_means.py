@@ -6,13 +6,13 @@ several classes of one kind in a moment the fastest counts: not every rank has e
 """
 
 from collections.abc import Iterator
-from statistics import median
 
 import msgspec
 import polars as pl
 
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
+from forensics.model.middle import median
 from forensics.model.ref import Ref
 
 _PEERS = 4  # at least, the rank included
@@ -63,7 +63,7 @@ def _of_kind(rows: pl.DataFrame) -> Iterator[Mean]:
     for rank, value in ranks.iter_rows():
         own = rows.filter(pl.col("rank") == rank).sort("file", "line")
         away = (own["value_ms"] - centre) * (1 if is_work else -1)
-        if (value - centre) * (1 if is_work else -1) >= least and float(away.min()) > least / 2:
+        if (value - centre) * (1 if is_work else -1) >= least and float(away.min()) > least / 2:  # type: ignore[arg-type]
             refs = tuple(
                 Ref(file=file, line=line, text=str(rows["name"][0]))
                 for file, line in own.select("file", "line").head(2).iter_rows()

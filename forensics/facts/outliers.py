@@ -11,10 +11,11 @@ The chance of a vote is what the peers show, at least that of the noise which th
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from math import comb
-from statistics import median
 
 import msgspec
 import polars as pl
+
+from forensics.model.middle import median
 
 _PEERS = 3  # at least, the rank included
 _PRESENT = 0.6  # of the ranks have a figure of the step

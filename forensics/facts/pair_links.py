@@ -8,7 +8,6 @@ own pairs with the same name of link. Hosts are built differently, and a slow li
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from statistics import median
 
 import msgspec
 import polars as pl
@@ -16,6 +15,7 @@ import polars as pl
 from forensics.assemble.identity import short_hosts
 from forensics.facts.event_rows import refs
 from forensics.facts.outliers import spread_of, spreads_apart
+from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import facts as words

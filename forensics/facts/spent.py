@@ -14,12 +14,12 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import Literal, NamedTuple
 
 import polars as pl
 
 from forensics.facts.checkpoints import SAVED, STORED
+from forensics.model.middle import median
 from parsers.tables import TableName
 
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]

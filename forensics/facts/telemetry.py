@@ -12,7 +12,6 @@ apart, too. `interval_s`: a scrape every so many seconds shows nothing that is s
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from statistics import median
 from typing import Literal
 
 import msgspec
@@ -22,6 +21,7 @@ from forensics.assemble.identity import short_host, short_hosts
 from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
+from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.told import told_by

@@ -7,7 +7,6 @@ what lies before the checkpoint that can be gone back to, where one is known, el
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
 from typing import NamedTuple
 
 from msgspec import structs
@@ -16,6 +15,7 @@ from forensics.case import Case
 from forensics.facts.spent import SECOND_NS, Spent
 from forensics.model.incident import Incident
 from forensics.model.ledger import AttemptRow, ChainLink, Interval, Ledger, PhaseTime
+from forensics.model.middle import median
 from forensics.model.said import Said
 from forensics.model.texts import ranks_text
 from forensics.views.recovery import NOTHING, Recovery, chain, recovery

@@ -1,11 +1,11 @@
 """The mesh of links inside the hosts: a matrix per class of hosts that are linked alike, and what was measured of it."""
 
 from collections import defaultdict
-from statistics import median
 
 from forensics.case import Case
 from forensics.facts.pair_links import Pair
 from forensics.model.drawn import LinkMesh
+from forensics.model.middle import median
 
 _DEVICES, _MESHES, _HOSTS = 24, 6, 40
 

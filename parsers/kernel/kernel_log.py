@@ -20,7 +20,6 @@ Source: printk and rtc of Linux, util-linux, rsyslog, systemd.
 """
 
 from itertools import islice
-from statistics import median_low
 from typing import Any
 
 from parsers import stamps
@@ -89,7 +88,7 @@ def _since_boot(seconds: str) -> int:
 
 
 def _setting(source: Source, name: str, host: str | None, boots: list[tuple[int, int]]) -> dict[str, Any]:
-    middle = median_low(boot for boot, _ in boots)
+    middle = sorted(boot for boot, _ in boots)[(len(boots) - 1) // 2]
     line = next(number for boot, number in boots if boot == middle)
     return {"name": name, "value": str(middle), "scope": "clock", "host": host, "file": source.path, "line": line}
 

@@ -6,7 +6,6 @@ A log line tells when a step went wrong and never which rank began it; assertion
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, isnan
-from statistics import median
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ from forensics.facts.event_rows import detail, refs
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.names import Cause, Severity
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence

@@ -6,13 +6,13 @@ only its beats are missing.
 """
 
 from collections.abc import Sequence
-from statistics import median
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words

@@ -7,7 +7,6 @@ and the spread matters. In a pipeline the slowest may be a stage that has more t
 """
 
 from collections import Counter
-from statistics import median
 
 import polars as pl
 
@@ -17,6 +16,7 @@ from forensics.facts.event_rows import Row, detail, refs, rows
 from forensics.facts.outliers import tail
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
 from forensics.model.said import joined

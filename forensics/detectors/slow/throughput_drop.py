@@ -9,7 +9,6 @@ need more points. Where the same log times the parts of a step, it tells which o
 
 from collections.abc import Sequence
 from itertools import combinations, islice
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -21,6 +20,7 @@ from forensics.facts.phase_times import with_sort
 from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.words import slow as words
