@@ -9,7 +9,6 @@ kept, the first and the last half; what is lost has a row of `unread`.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from itertools import pairwise
 from operator import itemgetter, or_
 from typing import Any, Protocol
 
@@ -67,6 +66,7 @@ class Dense(msgspec.Struct, frozen=True):
     parser: str
     name: TableName
     anchor: bytes
+    words: int  # parted by spaces: no line of the form has fewer
     start: Callable[[Decorate], DenseLines]
 
 
@@ -182,7 +182,9 @@ class _Form(msgspec.Struct):
         numbers = pl.int_range(first_line, first_line + stretch.lines, dtype=pl.UInt32, eager=True)
         if stretch.alike and (cuts := self._cuts(stretch)):
             return self._keep(stretch, first_line, *self._read(stretch, cuts, numbers))
-        own, words = stretch.having(self.dense.anchor), stretch.words
+        words = stretch.words
+        is_long = words >= self.dense.words
+        own = is_long.scatter(lent.places(is_long), stretch.having(self.dense.anchor, is_long))
         taken = pl.repeat(False, stretch.lines, eager=True)
         found: list[pl.DataFrame] = []
         counts = words.filter(own).value_counts().rows()
@@ -259,7 +261,13 @@ def _without(stretch: Stretch, taken: pl.Series) -> list[Block | memoryview]:
     )  # where lines that were taken follow others, or the reverse
     borders = [*turns.to_list(), stretch.lines]
     places = stretch.begins.gather(borders).to_list()
-    runs: list[Block | memoryview] = [view[begin:end] for begin, end in pairwise(places)]
+    runs: list[Block | memoryview] = [b""] * len(turns)
     first = 0 if taken[0] else 1
-    runs[first::2] = [b"\n" * (after - line) for line, after in pairwise(borders)][first::2]
+    kept = zip(places[1 - first : -1 : 2], places[2 - first :: 2], strict=False)
+    runs[1 - first :: 2] = [
+        view[begin:end].tobytes() for begin, end in kept
+    ]  # of views as many the collector would look at
+    runs[first::2] = [
+        b"\n" * (after - line) for line, after in zip(borders[first:-1:2], borders[first + 1 :: 2], strict=False)
+    ]
     return runs

@@ -1,11 +1,13 @@
 """Bytes that are asked about by vector operations: lent to polars where they lie, by Arrow's C data interface
 (https://arrow.apache.org/docs/format/CDataInterface.html).
 
-Nothing is copied, so what was made of a block is of use only as long as the block stays as it is.
+Nothing is copied: what was made of a block holds it as long as it is there itself, and says something else once the block
+is written to. A bytearray keeps its length meanwhile (BufferError).
 """
 
 import ctypes
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -43,44 +45,61 @@ class _Stream(ctypes.Structure):
     )
 
 
-_nothing = _Release(lambda _lent: None)  # what is lent belongs to the lender all the time
+_held: dict[int, object] = {}  # what is lent, by its number, until who borrows it gives it back
+_numbers = count(1)
+
+
+def _give_back(address: int) -> None:
+    array = _Array.from_address(address)
+    _held.pop(array.private_data, None)
+
+
+_given_back, _nothing = _Release(_give_back), _Release(lambda _schema: None)
 
 
 class _Lent:
-    """An array of Arrow over buffers of somebody else; alive as long as what was made of it is read."""
+    """An array of Arrow over buffers of `owners`, which are held until polars releases what it made of it."""
 
-    def __init__(self, form: bytes, length: int, *buffers: int | None) -> None:
+    def __init__(self, owners: object, form: bytes, length: int, *buffers: int | None) -> None:
+        self._owners = owners
         self._buffers = (_VOID * (1 + len(buffers)))(None, *buffers)
         self._schema = _Schema(format=form, name=b"", release=_nothing)
-        self._array = _Array(length=length, n_buffers=1 + len(buffers), buffers=self._buffers, release=_nothing)
+        self._array = _Array(length=length, n_buffers=1 + len(buffers), buffers=self._buffers, release=_given_back)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
+        self._array.private_data = number = next(_numbers)
+        _held[number] = self
         schema = _capsule(ctypes.addressof(self._schema), b"arrow_schema", None)
         return schema, _capsule(ctypes.addressof(self._array), b"arrow_array", None)
 
 
 def numbers(block: Block, begin: int, end: int) -> pl.Series:
     """`block[begin:end]`, a number for each byte."""
-    return pl.Series(_Lent(b"C", end - begin, _address(block) + begin))
+    owner, address = _address(block)
+    return pl.Series(_Lent(owner, b"C", end - begin, address + begin))
 
 
 def texts(block: Block, begin: int, offsets: pl.Series, is_utf8: bool) -> pl.Series:
     """The stretches of `block[begin:]` between offsets (UInt32), one after the other: texts, or bytes."""
-    stream = offsets.rechunk().__arrow_c_stream__(None)
+    whole = offsets.rechunk()
+    stream = whole.__arrow_c_stream__(None)
     lender = _Stream.from_address(_inside(stream, b"arrow_array_stream"))
     array = _Array()
     if lender.get_next(ctypes.addressof(lender), ctypes.byref(array)):
         raise MemoryError("polars lends no offsets")
     first = (array.buffers[1] or 0) + 4 * array.offset
-    made = pl.Series(_Lent(b"u" if is_utf8 else b"z", len(offsets) - 1, first, _address(block) + begin))
+    owner, address = _address(block)
+    made = pl.Series(_Lent((owner, whole), b"u" if is_utf8 else b"z", len(whole) - 1, first, address + begin))
     array.release(ctypes.addressof(array))
     return made
 
 
-def _address(block: Block) -> int:
+def _address(block: Block) -> tuple[object, int]:
+    """What holds a block where it is, and where that is."""
     if isinstance(block, bytearray):
-        return ctypes.addressof(ctypes.c_char.from_buffer(block))
-    return ctypes.cast(ctypes.c_char_p(block), _VOID).value or 0
+        export = ctypes.c_char.from_buffer(block)
+        return export, ctypes.addressof(export)
+    return block, ctypes.cast(ctypes.c_char_p(block), _VOID).value or 0
 
 
 def places(mask: pl.Series) -> pl.Series:

@@ -60,9 +60,10 @@ class Stretch:
         behind = self._last + 1
         return behind - behind.shift(1, fill_value=0)
 
-    def having(self, literal: bytes) -> pl.Series:
-        """Whether each line holds it."""
-        return lent.texts(self.block, self.begin, self.begins, is_utf8=False).bin.contains(literal)
+    def having(self, literal: bytes, mask: pl.Series | None = None) -> pl.Series:
+        """Whether each line, or each that is marked, holds it."""
+        lines = lent.texts(self.block, self.begin, self.begins, is_utf8=False)
+        return (lines if mask is None else lines.filter(mask)).bin.contains(literal)
 
     def first(self, most: int) -> Iterator[str]:
         """The first lines, without their ends."""

@@ -86,6 +86,7 @@ def described(part: pl.DataFrame) -> pl.DataFrame:
 
 
 _OPENING = ": opCount "  # ends what stands before a call's number
+_WORDS = 20  # of a call, from its name to its stream
 _PARTS = 8
 _NUMBER = r"^[0-9a-f]{1,15}$"
 _POINTER = r"^ [!-~]+$"
@@ -236,4 +237,4 @@ def _read_ends(ends: pl.Series) -> pl.DataFrame:
     )
 
 
-DENSE = Dense(parser="nccl", name="operations", anchor=b": opCount ", start=DenseCollectives)
+DENSE = Dense(parser="nccl", name="operations", anchor=b": opCount ", words=_WORDS, start=DenseCollectives)
