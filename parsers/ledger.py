@@ -25,6 +25,7 @@ from parsers.dense import Dense, DenseReader
 from parsers.encodings import in_utf8, is_page, is_text
 from parsers.evidence import BundleError, Evidence
 from parsers.gathered import Scanned
+from parsers.holes import over_holes
 from parsers.limits import Budget, Limits
 from parsers.merging import lines_of, merge, taken
 from parsers.newest import Newest
@@ -333,8 +334,8 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, 
     around = partial(years.of_file, head, reading.around)
     dense = DenseReader(forms, path_columns(source), around()) if forms else None
     try:
-        with source.open() as stream:
-            scanned = scan(stream, None if report.is_alone else reading.candidates.parsers, dense, until)
+        with source.open() as stream, over_holes(stream, source.lose) as text:
+            scanned = scan(text, None if report.is_alone else reading.candidates.parsers, dense, until)
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return

@@ -4,6 +4,7 @@ Openers are top-level functions with plain arguments, so that a Source travels t
 KEPT_BYTES of all members in memory and beyond that one temporary file, SPILL_BYTES long.
 """
 
+import errno
 import io
 import os
 import stat
@@ -14,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from functools import partial
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from parsers import archives
 from parsers.limits import Budget, Share
@@ -23,6 +24,16 @@ KEPT_BYTES = 64 << 20
 SPILL_BYTES = 64 << 30
 SMALL = 4096  # bytes: to open a file again costs more than to keep so many
 PIECE = 16 << 20  # of a member of known size: most come whole, and are not put together
+
+
+HOLE = 16 << 20  # of shorter ones in a file nobody asks
+
+
+class Hole(NamedTuple):
+    """A stretch of a file that nobody wrote, its end excluded."""
+
+    begin: int
+    end: int
 
 
 class Readable(Protocol):
@@ -44,10 +55,10 @@ def open_file(path: str, size: int | None = None, flags: int = 0) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError("not a plain file")
-    return cast(BinaryIO, io.BufferedReader(_Plain(io.FileIO(handle), size)))
+    return cast(BinaryIO, io.BufferedReader(Plain(io.FileIO(handle), size)))
 
 
-class _Plain(io.RawIOBase):
+class Plain(io.RawIOBase):
     """A file as it lies there; `loss` says what could not be read behind its first byte, an end before its size included."""
 
     def __init__(self, inner: io.FileIO, size: int | None) -> None:
@@ -81,6 +92,31 @@ class _Plain(io.RawIOBase):
 
     def readall(self) -> bytes:
         return b"".join(iter(partial(self.read, archives.BLOCK), b""))
+
+    def next_hole(self, at: int) -> Hole | None:
+        """The first hole of HOLE bytes or more at `at` or behind it; None where no more is, or the system tells of none."""
+        handle, here = self._inner.fileno(), self.tell()
+        try:
+            while True:
+                begin = os.lseek(handle, at, os.SEEK_HOLE)
+                size = os.fstat(handle).st_size
+                if begin >= size:  # each file ends in one of no length
+                    return None
+                at = self._data_behind(begin, size)
+                if at - begin >= HOLE:
+                    return Hole(begin, at)
+        except (OSError, AttributeError):
+            return None
+        finally:
+            self.seek(here)
+
+    def _data_behind(self, begin: int, size: int) -> int:
+        try:
+            return os.lseek(self._inner.fileno(), begin, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return size  # the file ends in the hole
 
     def close(self) -> None:
         if not self.closed:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.facts.recovered_errors import recovered_errors, with_recovered
+from forensics.facts.recovered_errors import recovered_errors, unrecovered, with_recovered
 from parsers.tables import TABLE_NAMES, TableName, table
 
 SECOND = 1_000_000_000
@@ -144,3 +144,12 @@ LOST = {"kind": "store_timeout", "code": "store_lost", "rank": 1, "line": 95}
 def test_the_store_leaves_with_rank_0(end: dict[str, Any], steps: list[dict[str, Any]], expected: bool) -> None:
     assert outlived([end, LOST], steps)[1] is expected
     assert not outlived([end, {**LOST, "code": None}], steps)[1]
+
+
+def test_events_of_which_none_was_outlived_are_no_copy() -> None:
+    rows: dict[TableName, list[dict[str, Any]]] = {
+        "events": [{"kind": "exception", "file": "r3.log", "rank": 3, "line": 1}]
+    }
+    tables = {name: table(name, rows.get(name, [])) for name in TABLE_NAMES}
+    events = with_recovered(tables, frozenset({3}), frozenset({3}))["events"]
+    assert unrecovered(events) is events

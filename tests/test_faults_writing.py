@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -129,6 +130,22 @@ def test_a_history_that_cannot_grow_stays_as_it_was(where: Path) -> None:
     with sqlite3.connect(where / "kept.sqlite") as connection:
         assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
     assert _files(where) == ["kept.sqlite"]
+
+
+@pytest.mark.parametrize("command", ["parse", "redact"])
+def test_a_bundle_that_is_gone_before_it_is_read_again(
+    where: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    read = parsers.read
+
+    def then_gone(*args: Any, **more: Any) -> parsers.Evidence:
+        evidence = read(*args, **more)
+        shutil.rmtree(where / "bundle")
+        return evidence
+
+    monkeypatch.setattr(parsers, "read", then_gone)
+    result = CliRunner().invoke(cli, [command, "bundle", "--out", "out"])
+    assert (result.exit_code, _files(where)) == (3, [])
 
 
 def test_no_room_for_what_is_unfolded_is_said(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forensics import __version__
-from forensics.cli.reading import ENGINE, LIMIT, limits_of, loading, read_bundle
+from forensics.cli.reading import ENGINE, LIMIT, Unreadable, limits_of, loading, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -57,10 +57,15 @@ def parse(
     if inside := refused(bundle, out):
         raise click.UsageError(inside)
     with loading():
+        from parsers import BundleError
         from parsers.store import MANIFEST, manifest
 
     evidence = read_bundle(bundle, limits=limits, engine=engine, year=year)
+    try:
+        kept = manifest(evidence, bundle, __version__, limits_of(limits))
+    except BundleError as error:  # gone since it was read
+        raise Unreadable(str(error)) from error
     write_tables(evidence, out)
-    outputs.write(str(Path(out) / MANIFEST), manifest(evidence, bundle, __version__, limits_of(limits)))
+    outputs.write(str(Path(out) / MANIFEST), kept)
     if not context.find_root().params["quiet"]:
         click.echo(f"wrote {out}", err=True)

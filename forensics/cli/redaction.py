@@ -26,10 +26,15 @@ def redact(bundle: str, out: str, names: str | None) -> None:
 
     from forensics.redact.bundles import rewrite
     from forensics.redact.renaming import renaming_of
+    from parsers import BundleError
 
-    renaming = renaming_of(bundle, read_bundle(bundle))
-    with outputs.replacing(out) as stream:
-        written = rewrite(bundle, stream, renaming)
+    evidence = read_bundle(bundle)
+    try:
+        renaming = renaming_of(bundle, evidence)
+        with outputs.replacing(out) as stream:
+            written = rewrite(bundle, stream, renaming)
+    except BundleError as error:  # gone since it was read
+        raise Unreadable(str(error)) from error
     if names:
         outputs.write(names, msgspec.json.format(msgspec.json.encode(renaming)) + b"\n")
     click.echo(f"{written.files} files written to {out}")
