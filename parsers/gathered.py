@@ -35,12 +35,12 @@ class Found(msgspec.Struct):
         self.hits.append(hit)
         return len(self.texts) - 1
 
-    def of(self, chosen: Iterable[int]) -> "Found":
+    def of(self, chosen: Sequence[int]) -> "Found":
         """Some of them."""
-        found = Found()
-        for at in chosen:
-            found.add(self.lines[at], self.offsets[at], self.texts[at], self.hits[at])
-        return found
+        lines, offsets = (array("q", map(own.__getitem__, chosen)) for own in (self.lines, self.offsets))
+        return Found(
+            lines, offsets, list(map(self.texts.__getitem__, chosen)), bytearray(map(self.hits.__getitem__, chosen))
+        )
 
 
 class Kept(msgspec.Struct):
@@ -118,13 +118,13 @@ class Scanned(msgspec.Struct):
             self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in self.rows.items()}
             self.found = found
             return
-        places = list(zip(found.lines, found.offsets, strict=True))
+        places = found.offsets
         rows = {number: sorted(own, key=places.__getitem__) for number, own in rows.items()}
         self.hits = {number: bytes(map(found.hits.__getitem__, own)) for number, own in rows.items()}
         best = {places[row]: row for own in rows.values() for row in own}
         order = sorted(best)
         moved = dict(zip(order, range(len(order)), strict=True))
-        self.found = found.of(best[place] for place in order)
+        self.found = found.of([best[place] for place in order])
         self.rows = {number: array("I", [moved[places[row]] for row in own]) for number, own in rows.items()}
 
     def tell(self, number: int, texts: Iterable[str]) -> None:

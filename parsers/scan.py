@@ -17,9 +17,10 @@ from operator import itemgetter, sub
 from typing import BinaryIO
 
 import msgspec
+import polars as pl
 
 from parsers import beyond, gathered
-from parsers.anchors import Find, finder, occurring
+from parsers.anchors import Find, Hits, finder, occurring
 from parsers.dense import DenseReader
 from parsers.gathered import Found, Kept, Scanned
 from parsers.newlines import Lines, Newlines
@@ -33,6 +34,7 @@ STRETCHES, STRETCH = 8, 16  # stretches per sampled window, lines per stretch
 STRETCH_BYTES = 1 << 14
 ENDS = 24  # first and last lines kept for their time stamps
 ENDS_BYTES = 1 << 16
+PROBE = 1 << 16  # bytes that tell how many hits a window has
 
 _RETURN = ord("\r")
 _FIRST = itemgetter(0)
@@ -103,11 +105,12 @@ class _LineEnds:
 
 class _Wishes(msgspec.Struct, frozen=True):
     """What parsers ask for, the same for every file: `anchors`; `find`: where they occur; `wanted`: for each the
-    numbers of the parsers that want it; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
+    numbers of the parsers that want it, `wants` the other way round; `skimmed`: whose following lines are told by one look; `around`: who wants lines beside a hit."""
 
     anchors: tuple[bytes, ...]
     find: Find
     wanted: list[list[int]]
+    wants: list[frozenset[int]]
     skimmed: frozenset[int]
     around: frozenset[int]
 
@@ -119,10 +122,12 @@ def _wishes(parsers: tuple[LineParser, ...]) -> _Wishes:
         for anchor in dict.fromkeys(parser.anchors):
             wanted.setdefault(anchor, []).append(number)
     anchors = tuple(sorted(wanted))
+    number_of = {anchor: number for number, anchor in enumerate(anchors)}
     return _Wishes(
         anchors,
         finder(anchors),
         [wanted[anchor] for anchor in anchors],
+        [frozenset(number_of[anchor] for anchor in parser.anchors) for parser in parsers],
         frozenset(n for n, one in enumerate(parsers) if one.follows and not _BORDER.search(one.follows.pattern)),
         frozenset(n for n, one in enumerate(parsers) if one.before or one.after),
     )
@@ -140,8 +145,9 @@ class _Scanner:
         self._following: dict[int, _Following] = {}  # likewise
         self._result = Scanned()
         self._found = Found()
-        self._hits = 0  # of anchors in the window before
-        self._let_go = (0, 0)  # rows and bytes that were lost when `_found` was last rid of them
+        self._hits = 0  # of anchors in the window before, or at a guess in this one
+        self._found_hits: Hits | None = None  # of this window, if they were asked for
+        self._let_go = (0, 0)  # rows that were left, bytes that were lost, when `_found` was last rid of what is
         self._windows = 0
         self._base = 0
         self._line = 1  # number of the line that the window begins in
@@ -177,40 +183,55 @@ class _Scanner:
             counter = _Counter(ends, self._line)
             for at in range(0, size, max(1, size // STRETCHES)):
                 self._sample(block, size, max(0, at - 1), counter)
-        if not self._put_off(block, size, ends, lines):
+        if not self._by_columns(block, size, ends, lines):
             self._settle()
             self._deliver(block, size, self._pieces(block, size, ends))
         return lines
 
-    def _put_off(self, block: bytes | bytearray, size: int, ends: Newlines, after: int) -> bool:
-        """Deliver a window in which many anchors stand, and all of them too often before; False: another one."""
-        if self._hits < gathered.KEPT_HITS // 2 or self._inside:
-            return False
-        anchors = sorted(occurring(self._wishes.anchors)(block, size))
-        if len(anchors) > max(beyond.MOST, self._hits // beyond.EACH) or not all(map(self._is_spent, anchors)):
+    def _by_columns(self, block: bytes | bytearray, size: int, ends: Newlines, after: int) -> bool:
+        """Deliver a window in which many anchors stand; `after`: number of the line behind it. False: it is another one."""
+        self._found_hits = None
+        if not self._windows and size > PROBE:
+            self._hits = len(self._wishes.find(block, PROBE)[0]) * size // PROBE
+        if self._hits < beyond.MANY:
+            self._found_hits = self._wishes.find(block, size)
+            self._hits = len(self._found_hits[0])
+        if self._inside or self._hits < beyond.MANY:
             return False
         window = beyond.Window.of(block, size, ends, self._line, LINE_BYTES)
         if window is None:
             return False
-        holding = {anchor: window.holding(self._wishes.anchors[anchor]) for anchor in anchors}
-        self._hits = sum(int(one.sum()) for one in holding.values())
-        late = {number for number, kept in self._kept.items() if kept.put_off}
-        for number in late | self._who_wants(frozenset(anchors)):
-            own = (is_in for anchor, is_in in holding.items() if number in self._wishes.wanted[anchor])
-            hits = beyond.any_of(own, len(window.ends))
-            parser, following = self._parsers[number], self._following.get(number, _Following())
-            rows, following.until = window.wanted(hits, parser, following.until)
-            following.line = after + 1  # nothing is left of this window
-            if parser.before or parser.after:
+        held = self._held(window, block, size)
+        self._hits = sum(map(len, held.values()))
+        follow = {number for number, one in self._following.items() if one.until >= self._line}
+        for number in sorted(follow | self._who_wants(frozenset(held))):
+            following = self._following.get(number, _Following())
+            own, kept = self._own(held, number), self._kept[number]
+            until = window.deliver(self._parsers[number], own, following.until, kept, self._found, self._base)
+            if self._parsers[number].after:
+                following.until, following.line = until, after + 1  # nothing is left of this window
                 self._following[number] = following
-            part = window.last(rows, hits, self._base)
-            self._kept[number].put_last(part, len(rows) - len(part))
+        for anchor, pieces in held.items():
+            self._counts[anchor] += len(pieces)
         return True
 
-    def _is_spent(self, anchor: int) -> bool:
-        """Is no line with it among the first ones of anybody?"""
-        is_frequent = self._counts[anchor] >= gathered.KEPT_HITS // 2
-        return is_frequent or all(self._kept[number].is_full for number in self._wishes.wanted[anchor])
+    def _held(self, window: beyond.Window, block: bytes | bytearray, size: int) -> beyond.Held:
+        """The pieces that hold each anchor: few anchors are looked for in turn, else every hit is told."""
+        if self._found_hits is None:
+            anchors = sorted(occurring(self._wishes.anchors)(block, size))
+            if len(anchors) <= self._hits // beyond.EACH:
+                return window.holding({anchor: self._wishes.anchors[anchor] for anchor in anchors})
+        return window.held(*(self._found_hits or self._wishes.find(block, size)))
+
+    def _own(self, held: beyond.Held, number: int) -> beyond.Own:
+        """The pieces that a parser wants, and which of them are among the first with an anchor of its own."""
+        own = {anchor: held[anchor] for anchor in sorted(self._wishes.wants[number] & held.keys())}
+        left = {anchor: max(0, gathered.KEPT_HITS // 2 - self._counts[anchor]) for anchor in own}
+        pieces = beyond.any_of(own.values())
+        if all(left[anchor] >= len(one) for anchor, one in own.items()):
+            return pieces, pl.repeat(True, len(pieces), dtype=pl.Boolean, eager=True)
+        early = beyond.any_of(one.head(left[anchor]) for anchor, one in own.items() if left[anchor])
+        return pieces, pieces.is_in(early.implode())
 
     def _settle(self) -> None:
         for kept in self._kept.values():
@@ -218,7 +239,7 @@ class _Scanner:
 
     def _pieces(self, block: bytes | bytearray, size: int, ends: Newlines) -> Pieces:
         """The pieces of lines in a window that hold anchors."""
-        hits = self._wishes.find(block, size)
+        hits = self._found_hits or self._wishes.find(block, size)
         self._hits = len(hits[0])
         if hits[0] and not self._inside:
             lines = ends.lines(hits[0])
@@ -262,11 +283,13 @@ class _Scanner:
 
     def _let_lost_go(self) -> None:
         """Candidates that nobody gets any more take no memory, as soon as they are many."""
-        lost = sum(one.lost for one in self._kept.values())
         lost_bytes = sum(one.lost_bytes for one in self._kept.values())
-        if lost - self._let_go[0] >= gathered.KEPT_HITS or lost_bytes - self._let_go[1] >= gathered.KEPT_TEXT // 2:
-            self._let_go = lost, lost_bytes
+        if (
+            len(self._found) - self._let_go[0] >= gathered.KEPT_HITS
+            or lost_bytes - self._let_go[1] >= gathered.KEPT_TEXT // 2
+        ):
             self._found = gathered.without_lost(self._found, self._kept)
+            self._let_go = len(self._found), lost_bytes
 
     def leave_off(self) -> None:
         """The rest of the file stays unread."""
@@ -376,6 +399,7 @@ class _Scanner:
         parser, kept, texts = self._parsers[number], self._kept[number], self._found.texts
         leads, follows = parser.leads, parser.follows if number in self._wishes.skimmed else None
         following = self._following.setdefault(number, _Following(line=self._line))
+        last = 0
         for at in own:
             line, begin = pieces.lines[at], pieces.begins[at]
             is_lead = leads is None or leads.search(texts[first + at]) is not None
@@ -385,8 +409,9 @@ class _Scanner:
                 follows is None or line > following.until + 1 or follows.search(block, following.offset, begin)
             ):
                 self._follow(block, size, number, following, line)
-            if parser.before:
+            if parser.before and line != last:
                 self._precede(block, line, begin, number, at not in late)
+            last = line
             if is_followed:
                 following.line = pieces.last_lines[at] + 1
                 following.until = following.line - 1 + parser.after if is_lead else following.until
@@ -405,8 +430,8 @@ class _Scanner:
         following = self._following.get(number)
         if stop <= 0 or (following is not None and line <= following.until + 1):
             return
-        begin = block.rfind(b"\n", max(0, stop - LINE_BYTES), stop) + 1
-        text = bytes(block[begin:stop]).rstrip(b"\r")
+        begin = block.rfind(b"\n", 0, stop) + 1
+        text = bytes(block[begin : min(stop, begin + LINE_BYTES)]).rstrip(b"\r")
         row = self._found.add(line - 1, self._base + begin, text)
         self._kept[number].add(row, self._found.texts, early)
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers import beyond, gathered, newlines, windows
@@ -236,30 +236,86 @@ _MIXED = [
 ]
 
 
-def _random_log(seed: int) -> bytes:
+def _random_log(seed: int, of: list[bytes]) -> bytes:
     own = random.Random(seed)
-    kinds = own.sample(_MIXED, own.randint(1, len(_MIXED)))
-    lines = [b"rare" if own.random() < 0.003 else own.choice(kinds) for _ in range(own.choice([100, 400, 900]))]
+    kinds = own.sample(of, own.randint(1, len(of)))
+    lines = [b"rare" if own.random() < 0.003 else own.choice(kinds) for _ in range(own.choice([100, 300]))]
     return b"\n".join(lines) + own.choice([b"", b"\n", b"\n\n"])
 
 
+_BARS = [
+    b"10%\r20% dense\r",
+    b"dense\rother\r\r",
+    b"other dense\rxdense\rdense",
+    b"\r",
+    b"\rx",
+    b"x" * 70 + b"\rother\rdense",
+]
+
+
+def _told(scanned: Scanned, data: bytes) -> object:
+    offsets = {row: data.count(b"\n", 0, offset) + 1 for row, offset in enumerate(scanned.found.offsets)}
+    assert all(scanned.found.lines[row] == line for row, line in offsets.items())
+    places = [[scanned.found.offsets[row] for row in rows] for rows in scanned.rows.values()]
+    return _listed(scanned), places, scanned.unread, scanned.lines, scanned.sample, scanned.last
+
+
 @pytest.mark.parametrize("text", [1 << 20, 300])
-@pytest.mark.parametrize("window", [300, 500, 2000])
-def test_windows_in_which_all_is_late_are_put_off_and_nothing_changes(
-    monkeypatch: pytest.MonkeyPatch, window: int, text: int
+@pytest.mark.parametrize("window", [500, 2000, 10**6])
+@pytest.mark.parametrize("kinds", [_MIXED, _MIXED + _BARS, _BARS], ids=["lines", "both", "pieces"])
+def test_windows_as_columns_or_hit_by_hit(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[bytes], window: int, text: int
 ) -> None:
     monkeypatch.setattr(gathered, "KEPT_HITS", 10)
     monkeypatch.setattr(gathered, "KEPT_TEXT", text)
     monkeypatch.setattr(windows, "WINDOW", window)
-    for seed in range(40):
-        data, told = _random_log(seed), []
-        for most in (-1, beyond.MOST):
-            monkeypatch.setattr(beyond, "MOST", most)
-            scanned = scan(io.BytesIO(data), _AROUND)
-            told.append((_listed(scanned), scanned.unread, scanned.lines, scanned.sample, scanned.last))
-            offsets = {row: data.count(b"\n", 0, offset) + 1 for row, offset in enumerate(scanned.found.offsets)}
-            assert all(scanned.found.lines[row] == line for row, line in offsets.items())
-        assert told[0] == told[1], seed
+    monkeypatch.setattr(scanning, "PROBE", 100)
+    for seed in range(3):
+        data, told = _random_log(seed, kinds), []
+        for many, each in ((10**9, 1), (0, 1), (5, 10**9)):
+            monkeypatch.setattr(beyond, "MANY", many)
+            monkeypatch.setattr(beyond, "EACH", each)
+            told.append(_told(scan(io.BytesIO(data), _AROUND), data))
+        assert told[0] == told[1] == told[2], seed
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from([b"dense", b"other", b"rare", b"x", b"\n", b"\n", b"\r\n", b"\r", b"\xff"]), max_size=80),
+    st.integers(min_value=20, max_value=60),
+    st.sampled_from([4, 20, 10**6]),
+)
+def test_pieces_as_columns_or_one_by_one(parts: list[bytes], long: int, kept: int) -> None:
+    data, told = b"".join(parts), []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "LINE_BYTES", long)
+        patch.setattr(gathered, "KEPT_HITS", kept)
+        for many, each in ((10**9, 1), (0, 1), (0, 10**9)):
+            patch.setattr(beyond, "MANY", many)
+            patch.setattr(beyond, "EACH", each)
+            told.append(_told(scan(io.BytesIO(data), _AROUND), data))
+    assert told[0] == told[1] == told[2]
+
+
+def test_the_line_before_a_hit_comes_once_and_no_longer_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "LINE_BYTES", 50)
+    parser = LineParser("p", (b"key",), lambda _: {}, leads=re.compile(b"!"), before=True, after=1)
+    found = _lines(b"first\n" + b"x" * 70 + b"\nkey\rkey\n", parser)[0]
+    assert found == [(2, b"x" * 50, False), (3, b"key", True), (3, b"key", True)]
+
+
+@pytest.mark.parametrize("piece", [b"key 1\r", b"a%d key\n", b"key\r\n"])
+def test_where_hits_are_many_a_window_costs_what_few_cost(piece: bytes) -> None:
+    """A piece of a line is no object before somebody keeps it."""
+    data = b"".join(piece.replace(b"%d", b"%d" % (at % 50)) for at in range(40_000)) * 40
+    began = time.process_time()
+    scan(io.BytesIO(b"".join(b"line %d of text\n" % at for at in range(4_000)) * 180), (_parser(b"key"),))
+    few = time.process_time() - began
+    began = time.process_time()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathered, "KEPT_HITS", 1000)
+        assert len(scan(io.BytesIO(data), (_parser(b"key"),)).found) == 1000
+    assert time.process_time() - began < 1 + 60 * few
 
 
 @pytest.mark.parametrize(
