@@ -20,6 +20,7 @@ from parsers import lent, prefixes
 from parsers.lent import Block
 from parsers.literals import spread
 from parsers.parser import LINES
+from parsers.stamps import Around
 from parsers.stretch import Cuts, Stretch
 from parsers.tables import SCHEMAS, TableName, Tables, table
 
@@ -63,9 +64,9 @@ class Dense(msgspec.Struct, frozen=True):
 class DenseReader:
     """Reads the dense windows of one file. `path`: columns file, path_rank, path_local_rank, path_host, attempt."""
 
-    def __init__(self, forms: Iterable[Dense], path: Mapping[str, Any], year: int | None = None) -> None:
+    def __init__(self, forms: Iterable[Dense], path: Mapping[str, Any], around: Around | None = None) -> None:
         self._path = dict(path)
-        self._year = year
+        self._around = around
         self._habits: prefixes.Habits | None = None
         self.heads: list[prefixes.Line] = []  # distinct beginnings of lines that print a task (tasks.py)
         self._forms = [_Form(form, form.start(self._decorate)) for form in forms]
@@ -79,7 +80,7 @@ class DenseReader:
         lines."""
         if self._habits is None:
             first = (raw.decode("utf-8", "replace") for raw in block[: min(end, NEAR_BYTES)].split(b"\n")[:HEAD_LINES])
-            self._habits = prefixes.habits(first, self._year)
+            self._habits = prefixes.habits(first, self._around)
         forms = [form for form in self._forms if form.is_dense(block, end)]
         if not forms:
             return block, end
