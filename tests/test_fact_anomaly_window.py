@@ -52,6 +52,21 @@ def test_when(basis: str, row: dict[str, Any], expected: str) -> None:
     assert case([wait(basis)]).anomaly_window.when(row) == expected
 
 
+@pytest.mark.parametrize(
+    ("second", "number", "expected"),
+    [
+        (8 * HOUR - 3, {"pid": 77}, "unknown"),
+        (8 * HOUR - 3, {"pid": None}, "apart"),
+        (8.25 * HOUR, {"pid": 77}, "apart"),
+    ],
+    ids=["the job's process, in another zone", "some process", "no zone fits"],
+)
+def test_a_kernel_that_names_a_process_of_the_job(second: float, number: dict[str, Any], expected: str) -> None:
+    """The host's log and the container's have no zones, and need not keep the same."""
+    killed = record(second, "local") | {"kind": "host_oom", "rank": 3, "rank_space": "global"} | number
+    assert case([wait("local")]).anomaly_window.when(killed) == expected
+
+
 def test_without_an_anomaly_that_has_a_time() -> None:
     assert case([wait() | {"time_ns": None}]).anomaly_window.when(record(0)) == "unknown"
 

@@ -59,6 +59,33 @@ def test_errors(events: list[dict[str, Any]], steps: list[dict[str, Any]], expec
     assert outlived(events, steps)[0] is expected
 
 
+STOP = {"kind": "scheduler", "code": "time_limit", "line": 50, "rank": None}
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        pytest.param({"kind": "peer_closed", "line": 60}, True, id="a connection broke afterwards"),
+        pytest.param(
+            {"kind": "store_timeout", "code": "store_lost", "line": 60}, True, id="the store was gone afterwards"
+        ),
+        pytest.param({"kind": "exit", "code": "SIGKILL", "line": 60}, True, id="stopped afterwards"),
+        pytest.param({"kind": "peer_closed", "line": 40}, False, id="a connection broke before"),
+        pytest.param({"kind": "peer_closed", "line": 60, "file": "r4.log"}, False, id="in another file"),
+        pytest.param({"kind": "store_timeout", "line": 60}, False, id="a wait that ran out"),
+        pytest.param({"kind": "collective_timeout", "line": 60}, False, id="a collective that ran out"),
+        pytest.param({"kind": "exit", "code": "SIGSEGV", "line": 60}, False, id="nobody sends this signal"),
+        pytest.param(raised(60), False, id="an exception"),
+    ],
+)
+def test_what_follows_the_stop_of_a_scheduler(event: dict[str, Any], expected: bool) -> None:
+    assert outlived([event, STOP], [])[0] is expected
+
+
+def test_a_job_that_was_cancelled_may_have_failed_before() -> None:
+    assert outlived([{"kind": "peer_closed", "line": 60}, STOP | {"code": "cancelled"}], [])[0] is False
+
+
 CAUGHT = {"detail": '{"went_on": 12}'}
 LOGGED = {"detail": '{"introduced": "ERROR"}'}
 EXIT = {"kind": "exit", "code": "1", "file": "agent.log", "line": 5}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from parsers.scheduling.deepspeed_launcher import PARSER
@@ -48,3 +49,28 @@ def test_world_and_processes() -> None:
     assert ranks.select("world_size", "pid", "local_rank", "host", "rank").rows() == [
         (16, None, None, "n1", None), (None, 4711, 7, "n1", None),
     ]  # fmt: skip
+
+
+def started(node: int, mapping: str, local: int) -> str:
+    return (
+        f"[INFO] [launch.py:145:main] nnodes=2, num_local_procs=2, node_rank={node}\n"
+        f"[INFO] [launch.py:162:main] global_rank_mapping=defaultdict(<class 'list'>, {mapping})\n"
+        f"[INFO] [launch.py:256:main] process 4711 spawned with command: ['python', 'a.py', '--local_rank={local}']"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        (started(1, "{'a': [0, 1], 'b': [2, 3]}", 1), 3),
+        (started(0, "{'a': [0, 1], 'b': [2, 3]}", 1), 1),
+        (started(2, "{'a': [0, 1], 'b': [2, 3]}", 1), None),
+        (started(1, "{'a': [0, 1, 2], 'b': [3, 4]}", 1), None),
+        (started(1, "{'a': [0, 1], 'b': [2, 3]}", 1).replace("nnodes", "nodes"), None),
+        (started(0, "{'a': [0], 'b': [1]}", 0) + "\n" + started(1, "{'a': [0], 'b': [1]}", 0), None),
+    ],
+    ids=["of the second node", "of the first", "a node that is not listed", "versions count it differently", "no node", "two launchers"],
+)  # fmt: skip
+def test_the_rank_by_the_node_and_the_local_rank(text: str, rank: int | None) -> None:
+    ranks = PARSER.parse(lines(text, host="n1"))["ranks"].filter(pl.col("pid") == 4711)
+    assert set(ranks["rank"]) == {rank}

@@ -1,5 +1,6 @@
 """Lines in which a process says its rank and its number."""
 
+import polars as pl
 import pytest
 
 from parsers.training.process_line import PARSER
@@ -40,3 +41,11 @@ def test_a_line_that_another_rank_prints_is_not_read() -> None:
 def test_the_rank_may_stand_before_the_line() -> None:
     ranks = PARSER.parse(lines("starting pid=4006 host=n2 local_rank=2", rank=6))["ranks"]
     assert ranks.select("rank", "pid", "local_rank", "host").rows() == [(6, 4006, 2, "n2")]
+
+
+def test_ray_and_pytorch_write_both_before_the_words() -> None:
+    """Whoever prints for several ranks is the process of none."""
+    one, other = (lines(f"step {number}\nstep 9", rank=rank, process=pid, host="n1") for number, rank, pid in
+                  ((1, 6, 88), (2, 7, 99)))  # fmt: skip
+    ranks = PARSER.parse(pl.concat([one, other, lines("step 3", rank=5, process=99, host="n1")]))["ranks"]
+    assert ranks.select("rank", "pid", "host", "line").rows() == [(6, 88, "n1", 1)]

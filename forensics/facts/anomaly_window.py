@@ -11,7 +11,8 @@ one has no zone, zones differ by half hours (few by quarters) up to 14 hours, an
 clock cannot be compared at all, is `unknown`: it may be told, but it proves nothing by its time.
 
 Fooled by: hosts whose clocks are minutes apart in a bundle without anchors; a container in another zone than its host
-whose stamps then read as within the hour.
+whose stamps then read as within the hour. What a kernel says of a process of the job, by its number, may fit by such a
+shift also where neither has a zone: a container keeps its own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ import polars as pl
 
 from forensics.assemble.clocks import SECOND_NS, Clocks, nearest_zone_ns
 from forensics.assemble.identity import hosts_of_ranks, short_host
+from forensics.model.taxonomy import EVENTS
 from parsers.tables import TableName
 
 When = Literal["before", "unknown", "apart"]
@@ -36,6 +38,7 @@ _FAILED = (
     "store_timeout",
     "first_failure",
 )
+_OF_KERNELS = frozenset(kind for kind, row in EVENTS.items() if row.printer == "kernel")
 _MINUTE_NS = 60 * SECOND_NS
 _HOUR_NS = 60 * _MINUTE_NS
 _ZONES_NS = 14 * _HOUR_NS
@@ -47,12 +50,14 @@ _OUTLIVED_NS = 10 * SECOND_NS  # lines of steps may be printed late
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A stamp of one clock. `slack_ns`: how much later a cause may be stamped, the errors of clocks aside."""
+    """A stamp of one clock. `slack_ns`: how much later a cause may be stamped, the errors of clocks aside. `is_zone_open`: it
+    has no zone, and its printer may keep another one than all others."""
 
     time_ns: int
     host: str | None
     basis: str
     slack_ns: int = 0
+    is_zone_open: bool = False
 
 
 class AnomalyWindow:
@@ -75,7 +80,7 @@ class AnomalyWindow:
         """A row of `events` → before the anomaly and near it, of another time, or not to be told."""
         if row["time_ns"] is None:
             return "unknown"
-        moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc")
+        moment = Moment(row["time_ns"], row["host"], row["time_basis"] or "utc", is_zone_open=_is_of_number(row))
         if moment not in self._known:
             self._known[moment] = self._when(moment)
         return self._known[moment]
@@ -207,7 +212,8 @@ class AnomalyWindow:
         first, second = self._offset(one), self._offset(other)
         if one.basis == other.basis and (one.basis != "boot" or _host(one) == _host(other)):
             known = first is not None and second is not None
-            return one.time_ns - other.time_ns - ((first or 0) - (second or 0) if known else 0), True
+            sure = known or not (one.is_zone_open and one.basis == "local")
+            return one.time_ns - other.time_ns - ((first or 0) - (second or 0) if known else 0), sure
         if first is not None and second is not None:
             return (one.time_ns - first) - (other.time_ns - second), True
         if (one.basis == "boot" and first is None) or (other.basis == "boot" and second is None):
@@ -234,6 +240,13 @@ class AnomalyWindow:
             boot.time_ns > moment.time_ns and (_host(boot), boot.basis) == (_host(moment), moment.basis)
             for boot in self._boots
         )
+
+
+def _is_of_number(row: Mapping[str, Any]) -> bool:
+    """Does a kernel name a process that is a rank's by its number on that host?"""
+    if row.get("kind") not in _OF_KERNELS or row["pid"] is None:
+        return False
+    return row["rank"] is not None and row["rank_space"] == "global"
 
 
 def _host(moment: Moment) -> str | None:

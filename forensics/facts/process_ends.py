@@ -40,9 +40,10 @@ _VICTIM_KINDS = (
 )  # fmt: skip
 _BUSY = ("data_loading", "checkpoint_io", "storage_io")  # sites where nobody waits for a collective
 _BAD_LOSS = ("bad_loss", "nan_assert", "replica_mismatch")
+_NO_SCALE_LEFT = ("loss_scale", "minimum")  # kind and code: a scaler gives up, and ends its process
 # What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
 _SAYS_MORE = (
-    *_VICTIM_KINDS, *_BAD_LOSS, "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
+    *_VICTIM_KINDS, *_BAD_LOSS, "loss_scale", "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
     "comm_abort", "comm_warning",
 )  # fmt: skip
 _OF_LINES = ("rank", "kind", "code", "detail", "time_ns", "time_basis", "file", "line", "record", "text")
@@ -171,7 +172,8 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]}
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
-    told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]))
+    no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
+    told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale)
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
@@ -208,7 +210,8 @@ def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
     if before is None or own is None:
         return before or own or said[0]
     killed_for_memory = before.cause == "killed" and own.cause == "host_oom"
-    if before.how in ("failed", "stopped") or killed_for_memory:
+    unsaid = before.how == "died" and before.cause is None  # gone without a word, as far as the launcher knows
+    if before.how in ("failed", "stopped") or killed_for_memory or unsaid:
         return replace(own, refs=own.refs + before.refs)
     return before
 
@@ -251,7 +254,7 @@ def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | 
         return ProcessEnd(rank, how, cause, code, row["time_ns"], (reference(row),), row["time_basis"], "process")
 
     for row in listed:
-        if row["kind"] in _BAD_LOSS:
+        if row["kind"] in _BAD_LOSS or (row["kind"], row["code"]) == _NO_SCALE_LEFT:
             return end("bad_loss", row, row["code"] or "")
     # A wait that failed before is the origin of what the same rank raised later.
     unnamed = all(row["kind"] == "exception" for row in own)

@@ -8,7 +8,8 @@ An error ended a process only if nothing of it comes later. It did not where the
 - completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
 What a process prints of broken connections after its end is the leaving of the others; what it prints of the store after
-the end that rank 0 tells of is the leaving of rank 0.
+the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ended the job, for its time limit or for another
+job, broken connections and processes that it stopped are the leaving of all.
 
 A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
 later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
@@ -34,6 +35,13 @@ _LEAVING = (
     "comm_warning",
 )  # fmt: skip
 _OF_STORE = ("store", "store_lost")
+_RUNS_OUT = (
+    "store_timeout",
+    "heartbeat_lost",
+    "dump_signal",
+)  # tell of a wait, unless they tell that the store is gone
+_BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job brings about
+_STOPPED = ("SIGTERM", "SIGKILL")
 _EXITS = ("exit", "first_failure")
 _PRINTER = ["file", "rank"]
 _QUIET = ("lifecycle", "note", "symptom")
@@ -50,6 +58,8 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
+    if has_kind(events, "scheduler"):
+        found.append(_after_a_stop(events))
     if steps.height:
         found.append(_before_a_step(errors, steps))
     return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
@@ -149,6 +159,16 @@ def _store_gone(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     lost = events.filter(pl.col("kind").is_in(_LEAVING) & pl.col("code").is_in(_OF_STORE)).join(ended, on="file")
     lost = lost.join(last, on="file", how="left").filter(pl.col("line") > pl.max_horizontal("_end", "_step"))
     return lost["_event"]
+
+
+def _after_a_stop(events: pl.DataFrame) -> pl.Series:
+    """In the file that says when the scheduler ended the job."""
+    told = events.filter((pl.col("kind") == "scheduler") & pl.col("code").is_in(_BY_CLOCK))
+    stops = told.group_by("file").agg(pl.col("line").min().alias("_stop"))
+    broken = pl.col("kind").is_in(_LEAVING) & (~pl.col("kind").is_in(_RUNS_OUT) | pl.col("code").is_in(_OF_STORE))
+    ended = pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_STOPPED)
+    left = events.filter(broken.fill_null(False) | ended.fill_null(False)).join(stops, on="file")
+    return left.filter(pl.col("line") > pl.col("_stop"))["_event"]
 
 
 def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:

@@ -161,7 +161,7 @@ class Explainer:
         if symptom.ranks & said.subjects:
             return True
         if symptom.ranks and finding.domain == "workload" and not finding.is_named:
-            return self._is_cited(said, symptom) or said.holds == "process"
+            return self._is_cited(said, symptom) or said.holds == "process" or self._stopped_alike(said, symptom)
         if said.holds == "value":
             ends = [self._case.ends.get(rank) for rank in symptom.ranks]
             return bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
@@ -173,6 +173,13 @@ class Explainer:
         if symptom.ranks & there or symptom.hosts & said.places:
             return True
         return self._is_cited(said, symptom) or symptom.key.startswith("hosts,")
+
+    def _stopped_alike(self, said: _Said, symptom: Symptom) -> bool:
+        """Did the check whose line it points to end these ranks, too?"""
+        checked = self._bad_losses
+        if said.holds != "value" or not symptom.ranks <= checked:
+            return False
+        return any(not said.cited.isdisjoint(_places(self._case.ends[rank].refs)) for rank in checked)
 
     def _is_stopped(self, rank: int) -> bool:
         end = self._case.ends.get(rank)

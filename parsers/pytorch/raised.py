@@ -146,13 +146,11 @@ def derived(message: str) -> dict[str, Any] | None:
         full = _FULL.search(message)
         return {"kind": "gpu_oom"} | ({"device_index": int(full["device"])} if full else {})
     if found := _WORKER.search(message):
+        # What may have caused a bus error (no shared memory left, a mapped file that cannot be read) is PyTorch's guess.
         worker = {"pid": int(found["pid"]), "detail": json.dumps({"process": "dataloader worker", "how": found["how"]})}
-        # A bus error of a worker is a full /dev/shm: it maps its batches there.
-        if "Bus error" in found["how"]:
-            return worker | {"kind": "disk_full", "code": "shm"}
         return worker | {"kind": "other", "code": "dataloader_worker"}
     if "Unexpected bus error encountered in worker" in message:
-        return {"kind": "disk_full", "code": "shm"}
+        return {"kind": "other", "code": "dataloader_worker"}
     if "No space left on device" in message:
         return {"kind": "disk_full"}
     if "Received data size doesn't match expected size" in message:

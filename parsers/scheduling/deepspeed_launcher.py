@@ -2,6 +2,7 @@
 
     [2026-01-31 10:11:12,345] [INFO] [launch.py:151:main] dist_world_size=16
     [2026-01-31 10:11:12,345] [INFO] [launch.py:145:main] nnodes=2, num_local_procs=8, node_rank=1
+    [2026-01-31 10:11:12,345] [INFO] [launch.py:162:main] global_rank_mapping=defaultdict(<class 'list'>, {'a': [0, 1], 'b': [2, 3]})
     [2026-01-31 10:11:12,345] [INFO] [launch.py:256:main] process 4711 spawned with command: ['python', '-u', 'a.py', '--local_rank=3']
     [2026-01-31 10:11:13,345] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 4711
     [2026-01-31 10:11:13,345] [ERROR] [launch.py:324:sigkill_handler] ['python', '-u', 'a.py', '--local_rank=7'] exits with return code = -9
@@ -11,24 +12,31 @@
 The command beside a return code is that of the last process it started, whoever failed: it names no rank. Of a subprocess
 that it kills nothing is said but that it was asked to end: `closing_signal`.
 
+Each launcher says which of the listed nodes it is, and which ranks run on each: so the process that it starts with a local
+rank has a rank, where all versions count alike (some give the place on the node, some the rank modulo its processes).
+
 Printed by: deepspeed.launcher.launch.
 Versions: 0.3 to 0.17.
 Source: DeepSpeed, launcher/launch.py.
 """
 
 import signal
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
-from parsers.lines import reporter
+from parsers.lines import PRINTER, Row, reporter
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.rules import Rule, integer, read_rules
 from parsers.tables import Tables, table
 
 _PLACE = r"\[launch\.py:\d{1,6}:\w{1,40}\] "
+_NODE = regex(rf"{_PLACE}nnodes=\d{{1,6}}, num_local_procs=\d{{1,5}}, node_rank=(\d{{1,6}})")
+_MAPPING = regex(rf"{_PLACE}global_rank_mapping=.{{0,60}}?\{{(.{{1,{1 << 20}}})\}}")
+_OF_NODE = regex(r"[\[(]((?:\d{1,7}, ?)*\d{1,7})[\])]")
 _WORLD = regex(rf"{_PLACE}dist_world_size=(\d{{1,7}})")
 _SPAWNED = regex(rf"{_PLACE}process (\d{{1,9}}) spawned with command: .{{0,20000}}?'--local_rank=(\d{{1,4}})'")
 
@@ -52,15 +60,52 @@ RULES = (
 )  # fmt: skip
 
 
+class _Launcher:
+    """What one launcher says at its start."""
+
+    def __init__(self) -> None:
+        self.nodes: set[int] = set()
+        self.mappings: set[tuple[tuple[int, ...], ...]] = set()
+
+    def rank(self, local: int) -> int | None:
+        """The rank of the process that it starts with this local rank; None where it is not told, or told in two ways."""
+        if len(self.nodes) != 1 or len(self.mappings) != 1:
+            return None
+        [node], [mapping] = self.nodes, self.mappings
+        ranks = mapping[node] if node < len(mapping) else ()
+        is_clear = local < len(ranks) and ranks[local] % len(ranks) == local
+        return ranks[local] if is_clear else None
+
+
+def _launchers(rows: Iterable[Row]) -> Mapping[tuple[Any, ...], _Launcher]:
+    """Lines → what each printer, told apart by what stands before its lines, says of itself."""
+    found: dict[tuple[Any, ...], _Launcher] = defaultdict(_Launcher)
+    for row in rows:
+        if node := _NODE.search(row["text"]):
+            found[_printer(row)].nodes.add(int(node[1]))
+        elif mapping := _MAPPING.search(row["text"]):
+            ranks = (tuple(map(int, one.split(","))) for one in _OF_NODE.findall(mapping[1]))
+            found[_printer(row)].mappings.add(tuple(ranks))
+    return found
+
+
+def _printer(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in PRINTER)
+
+
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exit and closing_signal of processes whose rank is not told; ranks: world size, pid by local rank."""
+    """events exit and closing_signal of processes whose rank is not told; ranks: world size, pid and rank by local rank."""
     ranks: list[dict[str, Any]] = []
+    launchers = _launchers(lines.iter_rows(named=True))
     for row in lines.iter_rows(named=True):
         who = {key: reporter(row)[key] for key in ("host", "file", "line")}
         if found := _WORLD.search(row["text"]):
             ranks.append(who | {"world_size": int(found[1]), "how": "deepspeed launcher"})
         elif found := _SPAWNED.search(row["text"]):
-            ranks.append(who | {"pid": int(found[1]), "local_rank": int(found[2]), "how": "deepspeed launcher"})
+            local = int(found[2])
+            rank = launchers[_printer(row)].rank(local) if _printer(row) in launchers else None
+            own = {"rank": rank, "pid": int(found[1]), "local_rank": local, "how": "deepspeed launcher"}
+            ranks.append(who | own)
     return dict(read_rules(lines, RULES, rank=None, local_rank=None)) | {"ranks": table("ranks", ranks)}
 
 

@@ -107,7 +107,7 @@ def _threads(
                 threads[-1].frames.append(frame)
         elif found := FATAL.match(text):
             made = fatal_columns(found)
-            events.append(event(row, made.pop("kind"), **made))
+            events.append(event(row, made.pop("kind"), pid=row["process"], **made))  # its interpreter's own words
             is_open = False
         elif found := _PROCESS.match(text):
             pid, is_open = int(found["pid"] or found["attached"]), False

@@ -1,16 +1,20 @@
-"""What a process says of itself once, as `key=value` in one line: its rank and its number.
+"""Who is who by one line: a process says its rank and its number as `key=value`, or a launcher writes both before its words.
 
     2026-05-04 10:00:01 [rank6] INFO loop: init done rank=6 world_size=8 pid=4006
     start: host=n2 pid: 4006, global_rank: 6, local_rank: 2
     rank 6 of 8 started, host n2 pid 4006                                      (rank 6/8)
     [rank6] starting pid=4006 host=n2 local_rank=2                             (the rank by its prefix or its file)
+    (Worker pid=4006, ip=10.0.0.7) [rank6]:[W1120 …                            (any words: Ray's prefix, then PyTorch's)
 
 It joins stack dumps, which know processes by number, to ranks. A line that tells of another process (`killed`,
 `waiting`, an exit code) is not read, nor one whose rank differs from that of its prefix.
 
-Printed by: training programs and their launchers, in words of their own.
-Versions: none; rank and pid must stand in one line beside a word of start-up.
-Source: the forms above are ours.
+Ray prints the number of the process whose words follow, PyTorch the rank of the process that speaks. A number that comes
+with several ranks is that of a program that prints for others.
+
+Printed by: training programs and their launchers, in words of their own; Ray's driver.
+Versions: none; in words, rank and pid must stand in one line beside a word of start-up. Ray 1.0 to 2.60.
+Source: the forms above are ours; Ray's python/ray/_private/worker.py (print_worker_logs).
 """
 
 import re
@@ -63,7 +67,18 @@ def parse(lines: pl.DataFrame) -> Tables:
             continue
         own["world_size"] = world
         rows.append(own)
-    return {"ranks": table("ranks", rows), "claimed": claimed((row["file"], row["line"]) for row in rows)}
+    read = claimed((row["file"], row["line"]) for row in rows)
+    return {"ranks": pl.concat([table("ranks", rows), _prefixed(lines)]), "claimed": read}
+
+
+def _prefixed(lines: pl.DataFrame) -> pl.DataFrame:
+    """Table `ranks` of what stands before the words: each process once, where its number comes with one rank."""
+    both = lines.filter(pl.col("process").is_not_null() & pl.col("rank").is_not_null())
+    both = both.with_columns(pl.coalesce("host", "path_host").alias("host"), pl.col("process").alias("pid"))
+    both = both.filter(pl.col("rank").n_unique().over("file", "host", "pid") == 1)
+    own = both.unique(["file", "host", "pid"], keep="first", maintain_order=True)
+    named = own.select("rank", "host", "pid", "file", "line", pl.lit("prefixes").alias("how"))
+    return table("ranks", named.iter_rows(named=True))
 
 
 PARSER = LineParser(

@@ -1,0 +1,146 @@
+"""Bundles of a few lines in which one process died: who it was, and where the same rule must name nobody."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Verdict
+
+AT = "2026-03-01"
+
+
+def verdict(tmp_path: Path, **files: str) -> Verdict:
+    """Files by their names, `__` for a folder and the last `_` for a dot."""
+    for name, text in files.items():
+        path = tmp_path / Path(*name.split("__"))
+        stem, _, suffix = path.name.rpartition("_")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / f"{stem}.{suffix}").write_text(text)
+    report = analyze(tmp_path)
+    return report.incidents[report.primary].verdict
+
+
+def deepspeed(host: str, node: int, first: int) -> str:
+    place = f"{host}: [{AT} 02:31:04,100] [INFO] [launch.py:"
+    lines = [
+        f"{place}151:main] nnodes=2, num_local_procs=2, node_rank={node}",
+        f"{place}162:main] global_rank_mapping=defaultdict(<class 'list'>, {{'ds-w0': [0, 1], 'ds-w1': [2, 3]}})",
+        f"{place}163:main] dist_world_size=4",
+        *(
+            f"{place}253:main] process {first + local} spawned with command: ['python', '-u', 'a.py', '--local_rank={local}']"
+            for local in (0, 1)
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def launched() -> str:
+    last = "['python', '-u', 'a.py', '--local_rank=1']"
+    return (
+        deepspeed("ds-w0", 0, 48208)
+        + deepspeed("ds-w1", 1, 61133)
+        + f"ds-w1: [{AT} 03:11:11,604] [INFO] [launch.py:316:sigkill_handler] Killing subprocess 61133\n"
+        + f"ds-w1: [{AT} 03:11:12,604] [INFO] [launch.py:316:sigkill_handler] Killing subprocess 61134\n"
+        + f"ds-w1: [{AT} 03:11:14,022] [ERROR] [launch.py:322:sigkill_handler] {last} exits with return code = -9\n"
+    )
+
+
+def killed(clock: str, pid: int) -> str:
+    return (
+        f"Mar  1 {clock} ds-w1 kernel: [91902.700000] Out of memory: Killed process {pid} (python3) total-vm:244019820kB, "
+        "anon-rss:124448004kB, file-rss:71204kB, shmem-rss:9127332kB, UID:1003 pgtables:225696kB oom_score_adj:0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("clock", "pid", "cause", "ranks"),
+    [
+        ("03:11:09", 61134, "host_oom", [3]),
+        ("11:11:09", 61134, "host_oom", [3]),
+        ("06:25:09", 61134, "killed", []),
+        ("03:11:09", 70001, "host_oom", []),
+    ],
+    ids=["one clock", "the host keeps another zone", "a number of hours ago", "a process of somebody else"],
+)
+def test_a_kernel_kills_what_deepspeed_started(
+    tmp_path: Path, clock: str, pid: int, cause: str, ranks: list[int]
+) -> None:
+    found = verdict(tmp_path, job_log=launched(), ds_w1__messages_log=killed(clock, pid))
+    assert (found.kind, found.ranks) == ("crash", ranks)
+    assert not ranks or found.cause == cause
+
+
+RAY = "(Worker pid={pid}, ip=10.20.4.12) "
+
+
+def ray(*pids: int) -> str:
+    """Ranks 4 and up, each once; the second of them dies."""
+    warned = "[rank{rank}]:[W301 07:21:04.118112400 ProcessGroupNCCL.cpp:4843] [PG ID 0 PG GUID 0 Rank {rank}]  using GPU 0\n"
+    died = "Fatal Python error: Segmentation fault\n"
+    return (
+        "".join(RAY.format(pid=pid) + warned.format(rank=rank) for rank, pid in enumerate(pids, 4))
+        + f"{RAY.format(pid=88207)}{died}"
+        + "(raylet, ip=10.20.4.12) A worker died or was killed while executing a task by an unexpected system error. Worker IP "
+        "address: 10.20.4.12 Worker port: 10402 Worker PID: 88207 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker "
+        "unexpectedly exits with a connection error code 2. End of file.\n"
+    )
+
+
+def test_a_worker_of_ray_says_its_rank_by_its_number(tmp_path: Path) -> None:
+    found = verdict(tmp_path, driver_log=ray(88201, 88207, 88213))
+    assert (found.kind, found.cause, found.ranks) == ("crash", "segfault", [5])
+
+
+def test_a_worker_of_ray_that_prints_for_several_ranks_is_none_of_them(tmp_path: Path) -> None:
+    found = verdict(tmp_path, driver_log=ray(88207, 88207, 88207))
+    assert (found.kind, found.cause, found.ranks) == ("crash", "segfault", [])
+
+
+LIMIT = f"slurmstepd: error: *** JOB 77123 ON gpu-a12 CANCELLED AT {AT}T04:00:11 DUE TO TIME LIMIT ***\n"
+LOST = (
+    "6: [rank6]:[W301 04:00:12.210113442 TCPStore.cpp:115] [c10d] recvVector failed on SocketImpl(fd=72, "
+    "addr=[gpu-a13]:51002, remote=[gpu-a12]:17123): failed to recv, got 0 bytes\n"
+    '6: [rank6]:[W301 04:00:12.210918833 ProcessGroupNCCL.cpp:1250] [PG ID 0 PG GUID 0(default_pg) Rank 6] Failed to check the "should '
+    'dump" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: failed to recv, got 0 bytes\n'
+    "srun: error: gpu-a12: task 3: Killed\n"
+)
+STARTED = "".join(f"{rank}: Initializing distributed: GLOBAL_RANK: {rank}, MEMBER: {rank + 1}/8\n" for rank in range(8))
+RAISED = "3: [rank3]: Traceback (most recent call last):\n3: [rank3]:   File \"/app/train.py\", line 9, in <module>\n3: [rank3]: KeyError: 'eos'\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause", "ranks"),
+    [(STARTED + LIMIT + LOST, "time_limit", []), (STARTED + RAISED + LIMIT + LOST, "exception", [3])],
+    ids=["nothing before the limit", "a failure before it"],
+)
+def test_what_breaks_after_the_time_limit_broke_for_it(
+    tmp_path: Path, lines: str, cause: str, ranks: list[int]
+) -> None:
+    found = verdict(tmp_path, slurm_out=lines)
+    assert (found.kind, found.cause, found.ranks) == ("crash", cause, ranks)
+
+
+def scaled(rank: int, last: str) -> str:
+    return (
+        f"[rank{rank}]: Traceback (most recent call last):\n"
+        f'[rank{rank}]:   File "/opt/deepspeed/runtime/fp16/loss_scaler.py", line 175, in update_scale\n'
+        f"[rank{rank}]:     raise Exception(\n[rank{rank}]: {last}\n"
+    )
+
+
+FELL = "".join(
+    f"[loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {1 << at}, reducing to {1 << at - 1}\n"
+    for at in range(8, 0, -1)
+)
+MINIMUM = "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."
+
+
+def test_all_ranks_raise_that_the_scale_cannot_fall(tmp_path: Path) -> None:
+    found = verdict(tmp_path, job_log=FELL + "".join(scaled(rank, MINIMUM) for rank in (0, 2, 1, 3)))
+    assert (found.kind, found.cause, found.ranks) == ("numerics", "loss_scale_collapse", [])
+
+
+def test_an_error_of_its_own_while_the_scale_falls_is_a_crash(tmp_path: Path) -> None:
+    found = verdict(tmp_path, job_log=FELL + scaled(2, "KeyError: 'eos'"))
+    assert (found.kind, found.cause, found.ranks) == ("crash", "exception", [2])
