@@ -227,7 +227,9 @@ def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
 
 
 def test_a_log_that_begins_with_no_scale_at_all_is_read() -> None:
-    (found,) = loss_scale.DETECTOR.detect(log([{"loss_scale": 0.0, "skipped": 1, "step": 9_040 + at} for at in range(12)]))
+    (found,) = loss_scale.DETECTOR.detect(
+        log([{"loss_scale": 0.0, "skipped": 1, "step": 9_040 + at} for at in range(12)])
+    )
     assert (found.cause, found.first_anomaly.step) == ("loss_scale_collapse", 9_040)
 
 

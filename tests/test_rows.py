@@ -1,6 +1,5 @@
 """Rows that a parser makes one by one, by the hundred thousand, must not all be dicts at the same time."""
 
-
 from polars.testing import assert_frame_equal
 
 from parsers.tables import Rows, table
