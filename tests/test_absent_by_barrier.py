@@ -37,8 +37,10 @@ def test_a_group_has_as_many_members_as_it_numbers() -> None:
     """Where only the missing rank left a stack, and rank 0's lines tell no rank, one of six or more is few."""
     (found,) = DETECTOR.detect(case([missing([5], rank=None)], stacks=[{"rank": 5}]))
     assert found.ranks == (5,)
-    (pair,) = DETECTOR.detect(case([missing([1], rank=None)], stacks=[{"rank": 1}]))
+    (pair,) = DETECTOR.detect(case([missing([1], rank=None)], stacks=[{"rank": 0}, {"rank": 1}]))
     assert (pair.ranks, pair.undecided) == ((), ("two_member_mismatch",))
+    (first,) = DETECTOR.detect(case([missing([1], rank=None)], stacks=[{"rank": 0}]))
+    assert first.ranks == (1,)  # of how many, nothing tells
 
 
 def test_numbers_of_a_group_are_mapped() -> None:

@@ -207,7 +207,8 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
             continue
         mapped = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         known = max(len(expected), len(memberships.seen))
-        size = len(members) or (max(known, max(row["names_ranks"]) + 1) if known else None)  # it has whom it numbers
+        numbered = max(row["names_ranks"]) + 1  # it has whom it numbers; that these are two tells of no pair
+        size = len(members) or (max(known, numbered) if known > 1 or (numbered > 2 and known) else None)
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
         if row["code"] == "horovod_stall":
             same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
