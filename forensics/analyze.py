@@ -27,7 +27,7 @@ from forensics.model.tolerances import BUILT_IN, Tolerances
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats
-from forensics.views.coverage import coverage, file_rows, files_left_out
+from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.page import views
@@ -129,6 +129,7 @@ def conclude_evidence(
             *dict.fromkeys(limits),
             *tolerances.told,
             *_marked_hosts(known_bad, members.hosts_seen),
+            *years_not_told(evidence.tables["files"]),
             *files_left_out(files, evidence.files),
         ],
         files=files,

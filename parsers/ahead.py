@@ -1,6 +1,6 @@
 """Logs that are scanned while their archive goes by, in place of being kept until somebody reads them.
 
-A compressed tar can be read only forward, and the bundle must be listed before the first file is read: what its years are,
+A compressed tar can be read only forward, and the bundle must be listed before the first file is read: what its year is,
 and who reads which files. Of a log that no file parser accepts and whose beginning tells its year, the scan needs nothing
 of that. What it gives is some thousandth of the log; where it is more, up to KEPT_BYTES in all, the logs behind are kept.
 """
@@ -30,7 +30,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     scanned: Scanned
     dense: DenseReader | None
-    year: int | None  # of its stamps that print none
+    around: stamps.Around  # what tells the year of its stamps that print none
     size: int
 
 
@@ -49,21 +49,20 @@ class Ahead:
     def see(self, source: Source, stream: Passing) -> Seen | None:
         """Scan a member as far as its time allows; None, and nothing is read, where it must be kept."""
         head = stream.peek(HEAD_BYTES)
-        years = stamps.years(head[: stamps.YEAR_BYTES])
+        around = stamps.around(head[: stamps.YEAR_BYTES])
         if (
             self._kept > KEPT_BYTES
-            or not years
+            or around is None
             or not is_text(head)
             or is_page(head)
             or self._is_owned(source.path, head)
         ):
             return None
-        year = years.pop() if len(years) == 1 else None
-        dense = DenseReader(self._forms, path_columns(source), year) if self._forms else None
+        dense = DenseReader(self._forms, path_columns(source), around) if self._forms else None
         scanned = scan(cast(BinaryIO, stream), self._lines, dense, time.monotonic() + self._seconds)
         size = _memory(scanned) + (dense.memory() if dense is not None else 0)
         self._kept += size
-        return Seen(scanned, dense, year, size)
+        return Seen(scanned, dense, around, size)
 
     def _is_owned(self, path: str, head: bytes) -> bool:
         try:

@@ -41,8 +41,10 @@ def joined(parts: Sequence[Evidence]) -> Evidence:
         raise BundleError(
             f"{count} of the bundles are called {name}: give each a name of its own, as its files lie below it"
         )
+    from parsers.years import settled
+
     ordered = sorted(parts, key=lambda part: part.name)
-    return Evidence(", ".join(part.name for part in ordered), merge([_below(part) for part in ordered]))
+    return Evidence(", ".join(part.name for part in ordered), settled(merge([_below(part) for part in ordered])))
 
 
 def _below(part: Evidence) -> Tables:

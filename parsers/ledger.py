@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from parsers import prefixes, stamps
+from parsers import prefixes, years
 from parsers.ahead import Ahead
 from parsers.archives import loss_of
 from parsers.bundle import STREAM_ERRORS, open_bundle
@@ -32,13 +32,12 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
-from parsers.stamps import YEAR_BYTES
+from parsers.stamps import NO_YEAR, Around
 from parsers.tables import TABLE_NAMES, TableName, Tables, size_of, spelled, table
 from parsers.unknown import templates
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
 UNIT_FILES = 1024
-YEAR_FILES = 200  # heads looked at for the year of stamps that print none
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
@@ -74,7 +73,11 @@ def read_bundle(
         bundle = opened.enter_context(open_bundle(path, limits, ahead))
         units = list(_units(bundle.sources))
         work = partial(
-            read_unit, parsers=tuple(parsers), year=_year(bundle.sources) or year, forms=dense, budget=bundle.budget
+            read_unit,
+            parsers=tuple(parsers),
+            around=years.of_bundle(bundle.sources, year),
+            forms=dense,
+            budget=bundle.budget,
         )
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
@@ -84,7 +87,7 @@ def read_bundle(
         for unit in units:
             is_full = made > bundle.budget.most_tables
             read.add(
-                read_unit(unit, (), None, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
+                read_unit(unit, (), NO_YEAR, budget=replace(bundle.budget, tables=made)) if is_full else next(results)
             )
             made += size_of(read.parts[-1])
             done += sum(source.size for source in unit)
@@ -93,6 +96,7 @@ def read_bundle(
         left_out = [*read.left_out()]
         tables = merge(chain([{"unread": table("unread", bundle.unread)}], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
+        tables = years.settled(tables)
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(tables))
@@ -120,7 +124,7 @@ def _losses(tables: Tables) -> str:
 def read_unit(
     sources: tuple[Source, ...],
     parsers: tuple[Parser, ...],
-    year: int | None,
+    around: Around,
     forms: tuple[Dense, ...] = (),
     budget: Budget | None = None,
 ) -> Tables:
@@ -128,7 +132,7 @@ def read_unit(
     candidates = Candidates([parser for parser in parsers if isinstance(parser, LineParser)])
     owners = [parser for parser in parsers if isinstance(parser, FileParser)]
     by_magic = [(parser.magic, parser) for parser in owners if parser.magic is not None]
-    reports, parts = _read_files(sources, _Reading(owners, by_magic, candidates, forms, year, budget or Budget()))
+    reports, parts = _read_files(sources, _Reading(owners, by_magic, candidates, forms, around, budget or Budget()))
     parts.append({"unread": table("unread", [row for report in reports for row in report.lost])})
     for report in reports:
         parts.extend(taken(report.parts))
@@ -187,7 +191,7 @@ class _Reading(msgspec.Struct, frozen=True):
     by_magic: Sequence[tuple[bytes, FileParser]]  # of them whose files alone begin so
     candidates: Candidates
     forms: tuple[Dense, ...]
-    year: int | None
+    around: Around
     budget: Budget
     waiting: dict[FileParser, list["_Waiting"]] = msgspec.field(default_factory=dict)  # for FileParser.together
 
@@ -240,8 +244,8 @@ class _Opened:
 def _read_file(source: Source, reading: _Reading) -> _Report:
     report = _Report(source)
     if source.seen is not None:
-        year = source.seen.year
-        _take_scan(report, source, reading, source.seen.scanned, source.seen.dense, lambda: year)
+        around = source.seen.around
+        _take_scan(report, source, reading, source.seen.scanned, source.seen.dense, lambda: around)
         if source.read_error:
             report.lose(source.read_error)
         return report
@@ -326,15 +330,15 @@ def _parse_file(report: _Report, owner: FileParser, source: Source) -> None:
 def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, until: float) -> None:
     is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
     forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
-    year = partial(_own_year, head[:YEAR_BYTES], reading.year)
-    dense = DenseReader(forms, path_columns(source), year()) if forms else None
+    around = partial(years.of_file, head, reading.around)
+    dense = DenseReader(forms, path_columns(source), around()) if forms else None
     try:
         with source.open() as stream:
             scanned = scan(stream, None if report.is_alone else reading.candidates.parsers, dense, until)
     except STREAM_ERRORS as error:
         report.lose(message(error), bytes=source.size)
         return
-    _take_scan(report, source, reading, scanned, dense, year)
+    _take_scan(report, source, reading, scanned, dense, around)
 
 
 def _take_scan(
@@ -343,15 +347,15 @@ def _take_scan(
     reading: _Reading,
     scanned: Scanned,
     dense: DenseReader | None,
-    year: Callable[[], int | None],
+    around: Callable[[], Around],
 ) -> None:
-    """What the scan of a file gave; `year`: of its stamps that print none."""
+    """What the scan of a file gave; `around`: what tells the year of its stamps that print none."""
     report.scanned = scanned
     for row in scanned.unread:
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
     asked = scanned.rows or first or last
-    habits = prefixes.habits(scanned.first, year()) if asked else prefixes.Habits()
+    habits = prefixes.habits(scanned.first, around()) if asked else prefixes.Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
     if report.own_lines is not None and scanned.rows:
         candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
@@ -458,23 +462,6 @@ def _units(sources: Sequence[Source]) -> Iterator[tuple[Source, ...]]:
         size += source.left
     if unit:
         yield tuple(unit)
-
-
-def _year(sources: Sequence[Source]) -> int | None:
-    """The one year that full stamps in the bundle show; None where they show none or several."""
-    found: set[int] = set()
-    for source in sources[:: max(1, len(sources) // YEAR_FILES)]:
-        try:
-            with source.open() as stream:
-                found |= stamps.years(in_utf8(source.open, stream.read(YEAR_BYTES))[1])
-        except STREAM_ERRORS:
-            continue
-    return found.pop() if len(found) == 1 else None
-
-
-def _own_year(head: bytes, year: int | None) -> int | None:
-    own = stamps.years(head)
-    return own.pop() if len(own) == 1 else (None if own else year)
 
 
 def _may_be_stamped(line: str) -> bool:

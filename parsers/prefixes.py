@@ -59,9 +59,9 @@ class Line(msgspec.Struct):
 
 
 class Habits(msgspec.Struct, frozen=True):
-    """What holds for a whole file: its year, and what nearly all of its lines begin with."""
+    """What holds for a whole file: when it was written, about, and what nearly all of its lines begin with."""
 
-    year: int | None = None
+    around: stamps.Around | None = None  # what tells the year of stamps that print none
     hosts: bool = False  # a host name and a colon (pdsh, pod names)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
@@ -106,7 +106,7 @@ def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
     local_rank, rank, month, day, clock, fraction = match.groups()
     line.local_rank = None if local_rank is None else int(local_rank)
     line.rank = None if rank is None else int(rank)
-    line.stamp(stamps.of_glog(habits.year, month, day, clock, fraction))
+    line.stamp(stamps.of_glog(habits.around, month, day, clock, fraction))
     line.text = line.text[match.start(3) - 2 :]
 
 
@@ -117,7 +117,7 @@ def _contained(line: Line, habits: Habits) -> None:
         line.host, line.text = match[1], line.text[match.end() :]
 
 
-def habits(head: Iterable[str], year: int | None) -> Habits:
+def habits(head: Iterable[str], around: stamps.Around | None) -> Habits:
     """Habits of a file from its first lines: names count as prefix only where nearly all lines have one."""
     lines = with_host = with_bar = 0
     containers: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def habits(head: Iterable[str], year: int | None) -> Habits:
                 containers[pod[2]] += 1
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
-    return Habits(year, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
+    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
 
 
 def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
@@ -169,7 +169,7 @@ def _nothing(_line: Line, _match: "re.Match[str]", _group: int, _habits: Habits)
 
 
 def _time(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
-    line.stamp(stamps.parse_time(match[0], habits.year))
+    line.stamp(stamps.parse_time(match[0], habits.around))
 
 
 def _stamped(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
@@ -226,7 +226,7 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
     if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
     if isinstance(time, str):
-        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.year))
+        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
     host = next((record[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod") if key in record), None)
     if isinstance(host, str):
         line.host = line.host or host

@@ -1,26 +1,53 @@
 """Time stamps as logs print them → nanoseconds since 1970 and what they count from.
 
 Basis: ``utc`` where the stamp has a zone, ``local`` where it has none (read as if UTC); callers add ``boot``.
-A stamp without a year (glog, syslog) is a time only with a year given from elsewhere; else it is null.
+A stamp without a year (glog, syslog) takes it from what is known to lie around it, first the full stamps of its own file, then
+those of the bundle (`Around`); where the beginnings of files show none, it is in 1972 (`NO_YEAR`) until all is read (years.py).
 """
 
 import re
 from calendar import timegm
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from parsers.patterns import regex
 
 Stamp = tuple[int | None, str | None]
 NONE: Stamp = (None, None)
 YEAR_BYTES = 8192  # of a file that are looked at for years
+_AHEAD, _MONTHS_OF_A_YEAR = 4, 12  # months that a log goes on after the stamps at its beginning, at the most
 LAST_YEAR = 2200
 EARLIEST_NS = 946_684_800_000_000_000  # 2000-01-01: a clock that stands before it was never set, and tells no time
 LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
 
 
+class Around(NamedTuple):
+    """A month near which stamps without a year were made: from seven months before it to four after it."""
+
+    year: int
+    month: int
+
+    def year_of(self, month: int) -> int:
+        """The year of a stamp that prints this month."""
+        ahead = month - self.month
+        return self.year - (ahead > _AHEAD) + (ahead <= _AHEAD - _MONTHS_OF_A_YEAR)
+
+
+def all_of(year: int) -> Around:
+    """Any month is in it: four come after August, seven before."""
+    return Around(year, 8)
+
+
+NO_YEAR = all_of(1972)  # a leap year that no clock shows
+NO_YEAR_NS = (63_072_000_000_000_000, 94_694_400_000_000_000)  # from, to before
+
+
 def is_believed(time_ns: int, basis: str | None) -> bool:
-    """Can a clock that was set show this?"""
-    return time_ns <= LATEST_NS and (basis == "boot" or time_ns >= EARLIEST_NS)
+    """Can a clock that was set show this? A stamp that prints no year was made by one."""
+    is_set = time_ns >= EARLIEST_NS or NO_YEAR_NS[0] <= time_ns < NO_YEAR_NS[1]
+    return time_ns <= LATEST_NS and (basis == "boot" or is_set)
 
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -46,16 +73,16 @@ _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction
 _GLOG = regex(GLOG_PARTS)
 _YEARS = regex(
-    rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(?:0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
-    rb"|^\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
+    rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
+    rb"|^\[?[A-Z][a-z]{2} (" + _MONTH.encode() + rb") [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
     re.MULTILINE,
 )
 
 
-def parse_time(text: str, year: int | None = None) -> Stamp:
+def parse_time(text: str, around: Around | None = None) -> Stamp:
     """The stamp at the very left of `text` → (nanoseconds, basis), (None, None) where there is none.
 
-    `year`: the year for stamps that print none.
+    `around`: tells the year of stamps that print none; without it they are no time.
     """
     if text[:1] in "[<":
         text = text[1:]
@@ -63,13 +90,26 @@ def parse_time(text: str, year: int | None = None) -> Stamp:
     if head.isdigit():
         return _iso(text) if text[4:5] == "-" else _slashed(text)
     if head in "IWEF" and text[1:2].isdigit():
-        return _glog(text, year)
-    return _named_month(text, year) if head.isalpha() else NONE
+        return _glog(text, around)
+    return _named_month(text, around) if head.isalpha() else NONE
 
 
-def years(head: bytes) -> set[int]:
-    """Years of the full stamps near the beginning of lines."""
-    return {int(iso or named) for iso, named in _YEARS.findall(head)}
+def around(head: bytes) -> Around | None:
+    """What the full stamps near the beginning of lines agree on; None where there are none."""
+    found = _YEARS.findall(head)
+    return agreed(Around(int(iso or at), int(month or _MONTHS[name.decode()])) for iso, month, name, at in found)
+
+
+def agreed(told: Iterable[Around]) -> Around | None:
+    """The year that most tell, of two the later, and the last month that is told of it."""
+    votes = Counter(told)
+    if not votes:
+        return None
+    years: Counter[int] = Counter()
+    for one, times in votes.items():
+        years[one.year] += times
+    year = max(years, key=lambda year: (years[year], year))
+    return max(one for one in votes if one.year == year)
 
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:
@@ -121,25 +161,25 @@ def _slashed(text: str) -> Stamp:
     return _local(_ns(*match.group(3, 1, 2, 4, 5))) if match else NONE
 
 
-def _glog(text: str, year: int | None) -> Stamp:
+def _glog(text: str, around: Around | None) -> Stamp:
     match = _GLOG.match(text)
-    return of_glog(year, *match.groups()) if match else NONE
+    return of_glog(around, *match.groups()) if match else NONE
 
 
-def of_glog(year: int | None, month: str, day: str, clock: str, fraction: str) -> Stamp:
+def of_glog(around: Around | None, month: str, day: str, clock: str, fraction: str) -> Stamp:
     """A stamp of its parts."""
-    return _local(_ns(year, month, day, clock, fraction)) if year is not None else NONE
+    return NONE if around is None else _local(_ns(around.year_of(int(month)), month, day, clock, fraction))
 
 
-def _named_month(text: str, year: int | None) -> Stamp:
+def _named_month(text: str, around: Around | None) -> Stamp:
     at: str | int
     if match := _CTIME.match(text):
         month, day, clock, at, fraction = match[1], match[2], match[3], match[4], None
     elif match := _MONTH_YEAR.match(text):
         month, day, at, clock, fraction = match.groups()
-    elif (match := _SYSLOG.match(text)) and year is not None:
+    elif (match := _SYSLOG.match(text)) and around is not None:
         month, day, clock, fraction = match.groups()
-        at = year
+        at = around.year_of(_MONTHS.get(month, 0))
     else:
         return NONE
     return _local(_ns(at, _MONTHS.get(month, 0), day, clock, fraction))

@@ -226,6 +226,11 @@ def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
     assert found.cause == "nan_birth"
 
 
+def test_a_log_that_begins_with_no_scale_at_all_is_read() -> None:
+    (found,) = loss_scale.DETECTOR.detect(log([{"loss_scale": 0.0, "skipped": 1, "step": 9_040 + at} for at in range(12)]))
+    assert (found.cause, found.first_anomaly.step) == ("loss_scale_collapse", 9_040)
+
+
 def scales(start: float, halvings: int, stable: int, first_step: int = 1) -> Case:
     values = [start / 2**at for at in range(halvings + 1)]
     values += [values[-1]] * stable

@@ -8,6 +8,7 @@ from parsers import PARSERS
 from parsers.ledger import read_unit
 from parsers.parser import HEAD_BYTES, Source
 from parsers.reading import column_names
+from parsers.stamps import NO_YEAR
 
 
 @pytest.mark.parametrize(("text", "opened"), [("Thread 1 (idle)\n", 1), ("x" * HEAD_BYTES, 2)])
@@ -18,7 +19,7 @@ def test_a_member_whose_head_is_all_of_it_is_opened_once(text: str, opened: int)
         openings.append(1)
         return BytesIO(text.encode())
 
-    read_unit((Source("pyspy_1.txt", len(text), opener),), PARSERS, None)
+    read_unit((Source("pyspy_1.txt", len(text), opener),), PARSERS, NO_YEAR)
     assert len(openings) == opened
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from parsers import prefixes
 from parsers.prefixes import Habits, Line, habits, strip
-from parsers.stamps import EARLIEST_NS, parse_time, years
+from parsers.stamps import EARLIEST_NS, Around, agreed, all_of, around, parse_time
 
 
 def _ns(text: str) -> int:
@@ -117,7 +117,7 @@ SECOND = _ns("2024-11-20 03:10:11")
     ],
 )
 def test_strip(raw: str, expected: Line) -> None:
-    assert strip(raw, Habits(2024)) == expected
+    assert strip(raw, Habits(all_of(2024))) == expected
 
 
 @pytest.mark.parametrize("raw", ["Nov 20 03:10:11 n1 kernel: x", "[E1120 03:10:11.0 a.cpp:1] x"])
@@ -169,19 +169,35 @@ def test_parse_time(text: str, expected: tuple[int | None, str | None]) -> None:
 
 
 def test_glog_months_have_one_or_two_digits() -> None:
-    assert parse_time("E321 00:00:01.000000005 x", 2025) == (_ns("2025-03-21 00:00:01") + 5, "local")
-    assert parse_time("E1021 00:00:01.0 x", 2025) == (_ns("2025-10-21 00:00:01"), "local")
+    assert parse_time("E321 00:00:01.000000005 x", all_of(2025)) == (_ns("2025-03-21 00:00:01") + 5, "local")
+    assert parse_time("E1021 00:00:01.0 x", all_of(2025)) == (_ns("2025-10-21 00:00:01"), "local")
 
 
-def test_years_are_those_of_stamps_at_the_beginning_of_lines() -> None:
-    assert years(b"2026-01-02 03:04:05 x\n[rank0]: 2025-12-31T23:59:59Z y\n" + b"." * 70 + b"2001-01-01 00:00:00") == {
-        2025,
-        2026,
-    }
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (b"2026-01-02 03:04:05 x\n", Around(2026, 1)),
+        (b"[rank0]: 2025-12-31T23:59:59Z y\n" + b"." * 70 + b"2001-01-01 00:00:00", Around(2025, 12)),
+        (b"[Wed Nov 18 11:07:35 2026] NVRM: Xid\n", Around(2026, 11)),
+        # Most of them tell; of as many on either side, the later year does: that is when the file was ended.
+        (b"2025-03-04 05:06:07 a\n2025-02-04 05:06:07 b\nuntil 2099-01-01 00:00:00\n", Around(2025, 3)),
+        (b"2025-12-31 23:59:59 a\n2026-01-01 00:00:00 b\n", Around(2026, 1)),
+        (b"Nov 20 03:10:11 n1 kernel: x\n", None),
+    ],
+)
+def test_a_year_is_told_by_stamps_at_the_beginning_of_lines(head: bytes, told: Around | None) -> None:
+    assert around(head) == told
 
 
-def test_the_year_of_dmesg_is_one_too() -> None:
-    assert years(b"[Wed Nov 18 11:07:35 2026] NVRM: Xid\n") == {2026}
+def test_nothing_agrees_on_nothing() -> None:
+    assert agreed([]) is None
+
+
+@pytest.mark.parametrize(("month", "year"), [(1, 2026), (5, 2026), (6, 2025), (9, 2025), (12, 2025)])
+def test_a_stamp_without_a_year_is_near_what_tells_it(month: int, year: int) -> None:
+    """The log of December that lies beside an incident of January is a month old, not eleven ahead."""
+    assert Around(2026, 1).year_of(month) == year
+    assert {all_of(2026).year_of(month) for month in range(1, 13)} == {2026}
 
 
 PIECES = [
@@ -259,7 +275,7 @@ def test_what_pytorch_puts_before_a_line_is_taken_at_once_or_rule_by_rule(parts:
 
 @pytest.mark.parametrize("head", ["[default1]:[rank9]:", "[rank9]:", "[default1]:", ""])
 def test_ranks_and_stamp_of_pytorch(head: str) -> None:
-    told = strip(f"{head}[E1120 03:10:11.5 a.cpp:6] x", Habits(2024))
+    told = strip(f"{head}[E1120 03:10:11.5 a.cpp:6] x", Habits(all_of(2024)))
     assert (told.text, told.time_ns) == ("[E1120 03:10:11.5 a.cpp:6] x", SECOND + 500_000_000)
     assert (told.rank, told.local_rank) == (9 if "rank9" in head else None, 1 if "default" in head else None)
 

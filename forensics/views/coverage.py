@@ -10,6 +10,7 @@ from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCove
 from forensics.model.texts import iso, range_list, ranges
 from forensics.words import views as words
 from parsers.tables import TableName, spelled
+from parsers.years import is_told
 
 _EVIDENCE: tuple[TableName, ...] = (
     "ranks",
@@ -126,6 +127,11 @@ def file_rows(tables: Mapping[TableName, pl.DataFrame]) -> list[FileRow]:
         )
         for row in joined.head(_MAX_FILES).iter_rows(named=True)
     ]
+
+
+def years_not_told(files: pl.DataFrame) -> list[str]:
+    """Table `files` → a sentence where their times have no year."""
+    return [] if is_told(files) else [words.NO_YEAR]
 
 
 def files_left_out(files: Sequence[FileRow], members: int) -> list[str]:

@@ -32,7 +32,7 @@ def timeline(case: Case, finding: Finding) -> list[TimelineItem]:
         )
         .sort("time_ns", "kind", "code")
     )
-    items = [_last_steps(case)] if case.tables["steps"]["time_ns"].drop_nulls().len() else []
+    items = _last_steps(case)
     culprits = {*finding.ranks, *finding.cycle}
     for row in folded.head(_TIMELINE - 1).iter_rows(named=True):
         ranks = {rank for rank in row["ranks"] if rank is not None}
@@ -54,17 +54,22 @@ def timeline(case: Case, finding: Finding) -> list[TimelineItem]:
     return sorted(items, key=lambda item: (item.time_utc, item.label))
 
 
-def _last_steps(case: Case) -> TimelineItem:
+def _last_steps(case: Case) -> list[TimelineItem]:
+    """At most one: the last step that has a time."""
     steps = case.tables["steps"].filter(pl.col("time_ns").is_not_null() & pl.col("step").is_not_null())
     last = steps.filter(pl.col("step") == pl.col("step").max()).sort("time_ns", "file", "line")
+    if not last.height:
+        return []
     row = last.row(-1, named=True)
     text = words.STEP_COMPLETED(step=row["step"])
-    return TimelineItem(
-        time_utc=iso(row["time_ns"]) or "",
-        basis=row["time_basis"],
-        lane="peers",
-        label=text,
-        count=last.height,
-        ranks=ranges(last["rank"].drop_nulls().to_list()),
-        ref=Ref(file=row["file"], line=row["line"], text=text),
-    )
+    return [
+        TimelineItem(
+            time_utc=iso(row["time_ns"]) or "",
+            basis=row["time_basis"],
+            lane="peers",
+            label=text,
+            count=last.height,
+            ranks=ranges(last["rank"].drop_nulls().to_list()),
+            ref=Ref(file=row["file"], line=row["line"], text=text),
+        )
+    ]

@@ -35,6 +35,10 @@ IS_ONE_LAUNCH = Form(
 WHICH_LAUNCH_FIRST = Form(
     "which launch came first: {launches} carry no times in common", "无法得知各次启动的先后：{launches} 没有可比的时间"
 )
+NO_YEAR = Said(
+    "no record tells the year: times stand in 1972, only their order is known (parse --year tells it)",
+    "没有记录说明年份：时间以 1972 年表示，仅其先后可知（可用 parse --year 指定）",
+)
 FILES_LEFT_OUT = Form(
     "files lists {shown:,} of {number:,} members, those with errors first",
     "文件列表仅含 {number:,} 个中的 {shown:,} 个，有错误的在前",

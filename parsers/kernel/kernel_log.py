@@ -23,10 +23,11 @@ from itertools import islice
 from statistics import median_low
 from typing import Any
 
+from parsers import stamps
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.reading import text_lines
-from parsers.stamps import CTIME, ISO, SYSLOG, parse_time, years
+from parsers.stamps import CTIME, ISO, SYSLOG, Around, parse_time
 from parsers.tables import Tables, table
 
 LOOKED_AT = 60  # lines that decide what the file is
@@ -55,13 +56,12 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """settings: when the host booted, one row per host and basis, the median of what the lines say."""
     found: dict[tuple[str, str | None], list[tuple[int, int]]] = {}
-    year: int | None = None
+    around: Around | None = None
     for number, text in text_lines(source):
         if number > READ:
             break
-        if year is None and (shown := years(text[:200].encode())):
-            year = shown.pop()
-        pair = _boot(text, year, source.host)
+        around = around or stamps.around(text[:200].encode())
+        pair = _boot(text, around, source.host)
         if pair is not None:
             found.setdefault(pair[:2], []).append((pair[2], number))
     rows = [
@@ -71,12 +71,12 @@ def parse(source: Source) -> Tables:
     return {"settings": table("settings", rows)}
 
 
-def _boot(text: str, year: int | None, path_host: str | None) -> tuple[str, str | None, int] | None:
+def _boot(text: str, around: Around | None, path_host: str | None) -> tuple[str, str | None, int] | None:
     """(name of the setting, host, nanoseconds since 1970 at boot) that a line tells."""
     if match := _CLOCK.search(text):
         return "boot_time_ns", path_host, int(match["seconds"]) * 1_000_000_000 - _since_boot(match["boot"])
     if match := _BOTH.match(text):
-        time, basis = parse_time(match["stamp"], year)
+        time, basis = parse_time(match["stamp"], around)
         if time is not None:
             name = "boot_time_ns" if basis == "utc" else "boot_time_local_ns"
             return name, match["host"], time - _since_boot(match["boot"])

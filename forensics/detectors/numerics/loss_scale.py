@@ -97,7 +97,8 @@ def _fall(rows: Sequence[Row]) -> tuple[Row, Row, bool, bool] | None:
             top = at
         low = row["scale"] > 0 and rows[top]["scale"] / row["scale"] >= _COLLAPSE
         if row["scale"] <= 0 or (low and (best is None or row["scale"] < best[1]["scale"])):
-            start = next(other for other in rows[top:] if other["scale"] < rows[top]["scale"])
+            lower = (other for other in rows[top:] if other["scale"] < rows[top]["scale"])
+            start = next(lower, rows[top])  # a log may begin at nothing
             best = (start, row, at)
     if best is None:
         return None
