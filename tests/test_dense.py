@@ -122,7 +122,7 @@ def test_damaged_prefixes_are_the_same_by_columns_and_line_by_line(
 ) -> None:
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        bodies = written(prefixes, hosts, damages)
+        bodies = written([*prefixes, ""], hosts, damages)  # some lines begin with their hosts
         (Path(folder) / "job.log").write_text("\n".join(bodies) + "\n", newline="")
         for fewest in (8, 10**9):
             with patch.multiple(dense, FEWEST=fewest, ALIKE=2, PIECE=1 << 12):
