@@ -13,6 +13,7 @@ from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
 from forensics.assemble.launcher_tasks import with_task_exits
+from forensics.assemble.logged_errors import with_logged_errors
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
@@ -348,7 +349,8 @@ def case_of(
     whole = globalise(tables, identity)
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
-    whole = with_aborted(with_task_exits(with_device_ranks(whole, identity), job, seen, identity))
+    whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
+    whole = with_logged_errors(with_aborted(whole))
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = with_recovered(with_group_ends(whole), told, seen)
     return Case(

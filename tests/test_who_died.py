@@ -144,3 +144,36 @@ def test_all_ranks_raise_that_the_scale_cannot_fall(tmp_path: Path) -> None:
 def test_an_error_of_its_own_while_the_scale_falls_is_a_crash(tmp_path: Path) -> None:
     found = verdict(tmp_path, job_log=FELL + scaled(2, "KeyError: 'eos'"))
     assert (found.kind, found.cause, found.ranks) == ("crash", "exception", [2])
+
+
+def composer(*exits: tuple[int, int], between: str = "") -> str:
+    """Rank 1 logs what it raised; the launcher says with which code each rank exited."""
+    names = (
+        f"{AT} 13:37:29,116: rank{rank}[{31 + rank}][MainThread]: DEBUG: composer.utils.dist: Initializing torch.dist: "
+        f"global_rank={rank}, local_rank={rank}, world_size=4, local_world_size=4, node_rank=0\n"
+        for rank in range(4)
+    )
+    raised = (
+        f"{AT} 14:09:29,611: rank1[32][MainThread]: ERROR: __main__: training failed\n{between}"
+        'Traceback (most recent call last):\n  File "/app/train.py", line 9, in <module>\n    train()\n'
+        "RuntimeError: DataLoader worker (pid 3977) is killed by signal: Bus error. It is possible that\n"
+    )
+    told = (f"ERROR:composer.cli.launcher:Rank {rank} crashed with exit code {code}.\n" for rank, code in exits)
+    return "".join((*names, raised, *told))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        (composer((1, 1)), True),
+        (composer((2, 1)), False),
+        (composer((1, 1), (2, 1)), False),
+        (composer((1, 1), between="a line of somebody else\n"), False),
+    ],
+    ids=["the launcher agrees", "it says another rank", "it says two", "no part of the record"],
+)
+def test_an_exception_below_a_record_is_of_its_rank_if_the_launcher_agrees(
+    tmp_path: Path, text: str, is_named: bool
+) -> None:
+    found = verdict(tmp_path, n1_log=text)
+    assert (found.cause == "exception" and found.ranks == [1]) is is_named
