@@ -37,9 +37,8 @@ def test_other_files(text: str) -> None:
 
 def slow(ranks: range, *idle: float, **more: Any) -> Judged:
     """Sixteen ranks on four hosts; these take longer at their forward and backward; the idle share of each host."""
-    job = Timed(16).by(
-        lambda rank, step, phase: 1.4 if rank in ranks and step >= 20 and phase in ("forward", "backward") else 1
-    )
+    job = Timed(16)
+    job.by(lambda rank, step, phase: 1.4 if rank in ranks and step >= 20 and phase in ("forward", "backward") else 1)
     rows = [row | {"host": f"n{row['rank'] // 4}"} for row in job.rows()]
     places = [
         {"rank": rank, "host": f"n{rank // 4}", "local_rank": rank % 4, "device_index": rank % 4} for rank in range(16)
