@@ -218,6 +218,33 @@ def test_a_loss_that_leaps_over_a_restart(before: int, now: list[float], first: 
     )
 
 
+@pytest.mark.parametrize(
+    ("bad", "good_again", "loaded", "now", "cause"),
+    [
+        pytest.param(12, None, 20, [NAN, NAN], "bad_state", id="saved while it was bad"),
+        pytest.param(12, None, 10, [2.0, NAN], "nan_birth", id="saved before, and it is born again"),
+        pytest.param(12, None, 10, [NAN, NAN], "nan_birth", id="saved before, and bad at once"),
+        pytest.param(12, 15, 20, [NAN, NAN], "nan_birth", id="the attempt before had come back"),
+        pytest.param(12, None, 20, [2.0, NAN], "nan_birth", id="the first step went well"),
+        pytest.param(12, None, None, [NAN, NAN], "nan_birth", id="nothing says what was loaded"),
+        pytest.param(99, None, 20, [NAN, NAN], "nan_birth", id="the attempt before was well"),
+    ],
+)
+def test_a_state_that_was_bad_when_it_was_saved(
+    bad: int, good_again: int | None, loaded: int | None, now: list[float], cause: str
+) -> None:
+    was_bad = range(bad, good_again or 30)
+    old = [
+        {"step": n, "loss": NAN if n in was_bad else 2.0, "loss_seen": True, "file": "old.log", "line": n}
+        for n in range(1, 25)
+    ]
+    load = [] if loaded is None else [{"kind": "checkpoint_load", "step": loaded}]
+    first = (loaded or 20) + 1
+    case = log([{"loss": loss, "step": first + n} for n, loss in enumerate(now)], load)
+    (found,) = loss_log.detect(replace(case, steps_before=table("steps", old)))
+    assert (found.cause, found.ranks, found.first_anomaly.step) == (cause, (), first + (0 if now[0] != now[0] else 1))
+
+
 def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
     spike = [{"loss": 9.0, "grad_norm": 90.0}, {"loss": 9.0, "grad_norm": 90.0}]
     (found,) = loss_log.DETECTOR.detect(log([*CALM, *spike, {"loss": NAN}]))

@@ -89,11 +89,26 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
         pytest.param("Epoch [1/10], Step [100/500], Loss: 2.3000", {"step": 100, "loss": 2.3}, id="brackets"),
         pytest.param("step=5 loss=1.5e-3", {"step": 5, "loss": 0.0015}, id="equals"),
         pytest.param("step: 7, loss: 2.5", {"step": 7, "loss": 2.5}, id="colon"),
+        pytest.param("2026-01-31 10:11:12 | INFO | train_inner | epoch 002:     40 / 90 loss=4.21, nll_loss=3.1, ppl=8.66, "
+                     "num_updates=130, lr=1e-05, gnorm=0.7, clip=0, loss_scale=16, train_wall=43",
+                     {"step": 130, "loss": 4.21, "grad_norm": 0.7, "loss_scale": 16.0, "framework": "fairseq"}, id="fairseq"),
+        pytest.param('2026-01-31 10:11:12 | INFO | train_inner | {"epoch": 2, "update": 1.4, "loss": "4.21", "nll_loss": "3.1", '
+                     '"num_updates": "130", "gnorm": "0.7", "loss_scale": "16"}',
+                     {"step": 130, "loss": 4.21, "grad_norm": 0.7, "loss_scale": 16.0}, id="fairseq, json"),
+        pytest.param("(TaskRunner pid=4711) step:12 - actor/kl_loss:0.001 - actor/pg_loss:-0.003 - actor/grad_norm:0.2",
+                     {"step": 12, "loss": None, "loss_seen": None, "grad_norm": 0.2, "framework": "verl"}, id="verl"),
     ],
 )  # fmt: skip
 def test_progress_lines(text: str, expected: dict[str, Any]) -> None:
     [row] = _steps(text)
     assert {key: row[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(("text", "sign"), [("nan", 0), ("NaN", 0), ("inf", 1), ("-inf", -1)])
+def test_a_policy_loss_that_is_not_finite_is_kept(text: str, sign: int) -> None:
+    [row] = _steps(f"step:12 - actor/pg_loss:{text} - actor/grad_norm:{text} - critic/rewards/mean:{text}")
+    for value in (row["loss"], row["grad_norm"]):
+        assert math.isnan(value) if sign == 0 else value == sign * math.inf
 
 
 @pytest.mark.parametrize(("text", "sign"), [("nan", 0), ("NaN", 0), ("inf", 1), ("-inf", -1)])
@@ -130,6 +145,10 @@ def test_coordinates_are_claimed_once() -> None:
     assert (claim["rank"], claim["pp"], claim["dp"], claim["tp"], claim["line"]) == (6, 2, 0, None, 1)
 
 
+def test_the_end_of_another_training_is_not_the_jobs() -> None:
+    assert PARSER.parse(lines("tokenizer: done training in 3.2 seconds, 8 ranks wait", rank=4))["events"].is_empty()
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -143,8 +162,9 @@ def test_coordinates_are_claimed_once() -> None:
         ("INFO: `Trainer.fit` stopped: `max_epochs=1` reached.", {"kind": "job_end"}),
         ("{'train_runtime': '3.05', 'train_loss': '32.33', 'epoch': '1'}", {"kind": "job_end"}),
         ("[after training is done] datetime: 2026-01-31 10:11:12", {"kind": "job_end"}),
+        ("2026-01-31 10:11:12 | INFO | fairseq_cli.train | done training in 2652.4 seconds", {"kind": "job_end"}),
     ],
-    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end"],
+    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end", "fairseq-end"],
 )  # fmt: skip
 def test_happenings(text: str, expected: dict[str, Any]) -> None:
     [row] = PARSER.parse(lines(text, rank=4))["events"].rows(named=True)

@@ -287,6 +287,11 @@ LOSS_ROSE_OVER_RESTART = Form(
     "the loss rose from about {normal} to {loss} over the restart, at step {step}",
     "重启前后 loss 从约 {normal} 升至 {loss}（step {step}）",
 )
+SAVED_WHILE_BAD = Form(
+    "step {step}, the first after a checkpoint was loaded, is not finite, and the attempt before was so from step {before} on, "
+    "when that checkpoint was saved",
+    "加载检查点后的首个 step {step} 即为非有限值；上一次运行自 step {before} 起已如此，该检查点是在那之后保存的",
+)
 CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
 GOES_ON_WITH_OTHERS = Said(
     "the job goes on with another state, data or settings than it had", "作业续跑的状态、数据或配置与此前不同"

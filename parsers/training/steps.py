@@ -18,6 +18,8 @@
     Training epoch 0, iteration 12/14 | lr: 3e-05 | global_step: 12 | reduced_train_loss: 1.23
     { Epoch:[  1/  2], step:[  257/ 1000], loss: 3.126, per_step_time: 880ms, overflow cond: True, loss_scale: 1.0, global_norm: [inf]
     valid loss at iteration 40 | lm loss value: 2.3E+00 | lm loss PPL: 1.0E+01 |
+    … | INFO | train_inner | epoch 002:    40 / 90 loss=4.21, nll_loss=3.1, num_updates=130, gnorm=0.7, loss_scale=16
+    (TaskRunner pid=4711) step:12 - actor/pg_loss:-0.003 - actor/grad_norm:nan - critic/rewards/mean:nan
     … init done pid=4711 world=8 backend=gloo torch=2.15.0
     … loss is nan, aborting at step 5
 
@@ -25,9 +27,13 @@ Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of e
 nan iteration for it: `loss_seen` is false then. Steps are as printed, counts within an epoch too. Only lines in which the count and its loss (or
 `done`) stand together are read, because sentences mention steps, too.
 
-Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, MindFormers, InternLM, Lightning and plain scripts.
+The losses of reinforcement learning cross zero and measure no progress: verl's are kept only where they are not finite.
+
+Printed by: Megatron-LM, Megatron-DeepSpeed, nanotron, NeMo, torchtitan, litgpt, MindFormers, InternLM, Lightning, fairseq, verl
+and plain scripts.
 Versions: those of 2020 to 2025.
-Source: the logging code of these projects.
+Source: the logging code of these projects; fairseq: logging/progress_bar.py, fairseq_cli/train.py; verl: verl/utils/logger/
+(`concat_dict_to_str`).
 """
 
 from typing import Any
@@ -53,6 +59,8 @@ _BRACKETED = (
 )
 _BRACKETED_LOSS = rf"\b[Ll]oss:?[\s=]+{NUMBER}"
 _MINDFORMERS = rf"\bstep:\[\s*{COUNT}/\s*[0-9]+\], loss: *{NUMBER}"
+_FAIRSEQ = rf"\| train_inner \| .*?\bnum_updates(?:=|\": \"){COUNT}"  # its bars `simple` and `json`
+_VERL = rf"(?:^|[\s\]])step:{COUNT} - [A-Za-z_]+/"
 _PAIRS = r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}){0,8}"
 _LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
@@ -70,7 +78,7 @@ _BAD_LOSS = (
 )
 _END = (
     r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully"
-    r"|\[after training is done\]|\[exiting program at iteration"
+    r"|\| done training in [0-9.]+ seconds|\[after training is done\]|\[exiting program at iteration"
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
 
@@ -89,6 +97,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             _nanotron(known),
             _nemo(known),
             _mindformers(known),
+            _fairseq(known),
+            _verl(known),
             _evaluation(known),
             _bracketed(known),
             _plain(known),
@@ -210,6 +220,36 @@ def _mindformers(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _fairseq(lines: pl.DataFrame) -> pl.DataFrame:
+    mine = lines.filter(pl.col("text").str.contains(_FAIRSEQ))
+    loss = _fairseq_value("loss")
+    return rows(
+        mine,
+        "fairseq",
+        step=whole(_FAIRSEQ),
+        loss=loss,
+        loss_seen=loss.is_not_null(),
+        grad_norm=_fairseq_value("gnorm"),
+        loss_scale=_fairseq_value("loss_scale"),
+    )
+
+
+def _fairseq_value(name: str) -> pl.Expr:
+    return number(rf"[\s,\"]{name}(?:=|\": \"){NUMBER}")
+
+
+def _verl(lines: pl.DataFrame) -> pl.DataFrame:
+    mine = lines.filter(pl.col("text").str.contains(_VERL))
+    loss = number(rf"\bactor/pg_loss:{NUMBER}")
+    return rows(
+        mine,
+        "verl",
+        step=whole(_VERL),
+        loss=pl.when(~loss.is_finite()).then(loss),
+        grad_norm=number(rf"\bactor/grad_norm:{NUMBER}"),
+    )
+
+
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
     loss = number(rf"lm loss value: {NUMBER}")
@@ -311,10 +351,10 @@ PARSER = LineParser(
     name="steps",
     anchors=(
         b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
-        b"Train: ", b"batch ", b"Batch ", b"update ",
+        b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
-        b"raining complete", b"raining is finished", b"raining done", b"training is done", b"completed successfully",
+        b"raining complete", b"raining is finished", b"raining done", b"done training in", b"training is done", b"completed successfully",
         b"` stopped: `max_", b"train_runtime",
     ),
     parse=parse,

@@ -60,7 +60,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
         return ()  # these say more
-    return (_nan_finding(case, first, asserts, _first_ranks(case, nans)),)
+    finding = _nan_finding(case, first, asserts, _first_ranks(case, nans))
+    heads = [rows[0] for rows in streams]
+    if first is None or asserts or first.row not in heads or (saved := _bad_before(case, first.row)) is None:
+        return (finding,)
+    return (_inherited(case, finding, first.row, saved),)
 
 
 def _told_by_statistics(case: Case) -> set[int]:
@@ -114,6 +118,47 @@ def _first_nan(rows: Sequence[Row]) -> _Bad | None:
             return _Bad(row, "nan" if isnan(norm) else "inf", form(value=_printed(norm)))
         had_loss |= loss is not None
     return None
+
+
+def _bad_before(case: Case, row: Row) -> Row | None:
+    """The line of the attempt before from which on all were bad until after the step that this one loaded: what was saved
+    there was bad already."""
+    loads = case.events.filter((pl.col("kind") == "checkpoint_load") & pl.col("step").is_not_null())
+    loaded = loads["step"].unique().to_list()
+    if not case.steps_before.height or len(loaded) != 1 or row["step"] is None or loaded[0] >= row["step"]:
+        return None
+    for part in _streams(case.steps_before):
+        told = [one for one in part if one["step"] is not None]
+        bad = [_first_nan([one]) is not None for one in told]
+        saved = [at for at, one in enumerate(told) if one["step"] <= loaded[0]]
+        if not saved or not all(bad[saved[-1] :]):
+            continue
+        at = saved[-1]
+        while at and bad[at - 1]:
+            at -= 1
+        return told[at]
+    return None
+
+
+def _inherited(case: Case, found: Finding, row: Row, before: Row) -> Finding:
+    """The same finding, of a state that was bad when it was saved."""
+    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    text = words.SAVED_WHILE_BAD(step=row["step"], before=before["step"])
+    claims = (
+        Claim(text, "for", (_line_ref(before),)),
+        Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2)),
+    )
+    rollback = Action(kind="rollback", target=before_step(before["step"]), command=None, reason=words.NOT_FINITE)
+    return msgspec.structs.replace(
+        found,
+        cause="bad_state",
+        ranks=(),
+        suspect_ranks=(),
+        undecided=("tied_explanations",),
+        claims=(*found.claims, *claims),
+        actions=(rollback,),
+        summary=sentence(text),
+    )
 
 
 def _asserts(events: pl.DataFrame) -> Sequence[Row]:
