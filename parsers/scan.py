@@ -162,8 +162,9 @@ class _Scanner:
         self._look(block, end)
         if self._dense is not None and self._dense.wants(block, end):
             block, end = self._dense.take(block, end, self._line)
+        begin = self._first_line(block, end)
         for following in self._following.values():
-            following.offset, following.line = 0, self._line
+            following.offset, following.line = begin, self._line + self._inside
         lines = self._line + Newlines(block, end).count(0, end) if self._counts_alone else self._scan(block, end)
         for number, following in self._following.items():
             self._follow(block, end, number, following, lines + 1)
@@ -173,6 +174,11 @@ class _Scanner:
         self._windows += 1
         self._inside = last not in (b"\n", b"\r")
         self._unfinished = last != b"\n"
+
+    def _first_line(self, block: bytes | bytearray, size: int) -> int:
+        """Where the first line begins that begins in the window."""
+        end = block.find(b"\n", 0, size) if self._inside else -1
+        return size if self._inside and end < 0 else end + 1
 
     def _scan(self, block: bytes | bytearray, size: int) -> int:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""

@@ -352,6 +352,14 @@ def test_sampled_lines_have_the_right_numbers() -> None:
     assert all(text.startswith(f"{line} ") for line, text in scanned.sample.items())
 
 
+def test_what_a_window_begins_within_is_no_line_after_a_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is longer than windows: of its middle nobody can say what it is."""
+    monkeypatch.setattr(windows, "WINDOW", 300)
+    data = b"key\n" + b"x" * 2000 + b"\nlast\nother\n"
+    (rows,) = _lines(data, _parser(b"key", after=2))
+    assert [(line, text.strip(b"x")) for line, text, _ in rows] == [(1, b"key"), (2, b""), (3, b"last")]
+
+
 def test_of_the_lines_after_a_hit_only_those_that_belong() -> None:
     parser = LineParser("p", (b"key",), lambda _: {}, after=3, follows=re.compile(rb"^ |x$"))
     assert [line for line, _, _ in _lines(b"key\n a\nother\nx\n b\n", parser)[0]] == [1, 2, 4]
