@@ -97,6 +97,8 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
                      {"step": 130, "loss": 4.21, "grad_norm": 0.7, "loss_scale": 16.0}, id="fairseq, json"),
         pytest.param("(TaskRunner pid=4711) step:12 - actor/kl_loss:0.001 - actor/pg_loss:-0.003 - actor/grad_norm:0.2",
                      {"step": 12, "loss": None, "loss_seen": None, "grad_norm": 0.2, "framework": "verl"}, id="verl"),
+        pytest.param("step:12 - training/epoch:0 - actor/pg_loss:np.float64(-0.003) - actor/grad_norm:np.float32(0.2)",
+                     {"step": 12, "loss": None, "grad_norm": 0.2, "framework": "verl"}, id="verl, scalars of numpy"),
     ],
 )  # fmt: skip
 def test_progress_lines(text: str, expected: dict[str, Any]) -> None:

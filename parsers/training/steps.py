@@ -61,6 +61,7 @@ _BRACKETED_LOSS = rf"\b[Ll]oss:?[\s=]+{NUMBER}"
 _MINDFORMERS = rf"\bstep:\[\s*{COUNT}/\s*[0-9]+\], loss: *{NUMBER}"
 _FAIRSEQ = rf"\| train_inner \| .*?\bnum_updates(?:=|\": \"){COUNT}"  # its bars `simple` and `json`
 _VERL = rf"(?:^|[\s\]])step:{COUNT} - [A-Za-z_]+/"
+_SCALAR = r"(?:np\.float(?:32|64)\()?"  # later versions print what numpy calls it
 _PAIRS = r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}){0,8}"
 _LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
@@ -240,13 +241,13 @@ def _fairseq_value(name: str) -> pl.Expr:
 
 def _verl(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_VERL))
-    loss = number(rf"\bactor/pg_loss:{NUMBER}")
+    loss = number(rf"\bactor/pg_loss:{_SCALAR}{NUMBER}")
     return rows(
         mine,
         "verl",
         step=whole(_VERL),
         loss=pl.when(~loss.is_finite()).then(loss),
-        grad_norm=number(rf"\bactor/grad_norm:{NUMBER}"),
+        grad_norm=number(rf"\bactor/grad_norm:{_SCALAR}{NUMBER}"),
     )
 
 
