@@ -168,7 +168,7 @@ WORK = "WorkNCCL(SeqNum={0}, OpType=ALLREDUCE, NumelIn={0}, NumelOut={0}, Timeou
 def test_a_count_beyond_all_measure_ends_nothing(tmp_path: Path, number: str) -> None:
     bundle = _bundle(tmp_path, "a.log", WATCHDOG + WORK.format(number))
     assert "failed" not in " ".join(parsers.read(bundle).tables["unread"]["reason"])
-    assert "something failed" in analyze(bundle).incidents[0].verdict.summary
+    assert "rank 5 timed out in all_reduce" in analyze(bundle).incidents[0].verdict.summary
 
 
 def test_what_64_bits_do_not_hold_is_no_integer_of_a_detail() -> None:
