@@ -35,6 +35,7 @@ _ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops wha
 _EXITS = ("exit", "first_failure")
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 _VANISHED = ("SYSTEM_ERROR",)
+_OF_RAY = r"^(?:ray\.|Ray)"  # exceptions of whoever called: they say that a process is gone
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -168,9 +169,10 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     gone = set(own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))["rank"].to_list())
+    unplaced = bool(gone) and _fails_unplaced(events)
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
-        vanished = row["code"] in _VANISHED and gone == {row["rank"]}
+        vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
     told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale)
@@ -185,6 +187,12 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
             ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
         )
     return {rank: tuple(listed) for rank, listed in sorted(said.items())}
+
+
+def _fails_unplaced(events: pl.DataFrame) -> bool:
+    """Does a process of which no line tells the rank say what ended it? It may be why another went without a word."""
+    failed = events.filter(pl.col("rank").is_null() & pl.col("kind").is_in(list(OWN_CAUSES)))
+    return not failed["code"].fill_null("").str.contains(_OF_RAY).all()
 
 
 def _decisive(told: pl.DataFrame) -> pl.DataFrame:

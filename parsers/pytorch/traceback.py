@@ -8,6 +8,7 @@
 
     -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
     [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+    ray.exceptions.RayTaskError(ValueError): ray::Worker.step() (pid=71, ip=10.0.0.7, …)      (Ray: that of this process)
 
     terminate called after throwing an instance of 'c10::CUDAError'
       what():  CUDA error: unknown error
@@ -54,9 +55,11 @@ _SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\."
 _LONELY = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
 _TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
-# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank.
+# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
+# the process that the call ran in.
 _QUOTED = regex(
     r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+    r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES = 200
 _DIGIT = regex(r"\d")
@@ -131,7 +134,7 @@ class _Reader:
         self._interrupted: int | None = None  # line
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
-        self._quoted: tuple[int, dict[str, int]] | None = None  # line, whose
+        self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
@@ -289,7 +292,9 @@ def _level(text: str) -> str | None:
     return found["level"] if found is not None and ours else None
 
 
-def _whose(found: re.Match[str]) -> dict[str, int]:
+def _whose(found: re.Match[str]) -> dict[str, Any]:
+    if found["pid"]:
+        return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:
         return {"local_rank": int(found["local_rank"])}
     return {"rank": int(found["rank"] or found["world"])}
@@ -318,6 +323,7 @@ PARSER = LineParser(
         b"-- Process ",
         b" Error Snippet]",
         b"world_rank=",
+        b"RayTaskError(",
         b"DataLoader worker (pid",
         b"Unexpected bus error",
         b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
