@@ -94,7 +94,17 @@ from parsers.timing import (
     step_records,
     step_times,
 )
-from parsers.training import deepspeed, environment, expert_load, hf_trainer, lightning, process_line, steps, world
+from parsers.training import (
+    deepspeed,
+    environment,
+    expert_load,
+    hf_trainer,
+    lightning,
+    metric_exports,
+    process_line,
+    steps,
+    world,
+)
 
 # File parsers first: the first that accepts a file has it alone. Their order matters, that of line parsers does not.
 PARSERS: tuple[Parser, ...] = (
@@ -133,6 +143,7 @@ PARSERS: tuple[Parser, ...] = (
     msprof.PARSER,
     phases.PARSER,
     step_records.PARSER,
+    metric_exports.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
     telemetry_table.PARSER,

@@ -1,0 +1,116 @@
+"""Curves as tables: what somebody saved from a dashboard (Weights & Biases, TensorBoard) or a script wrote, a row per step.
+
+    _step,_timestamp,_runtime,train/loss,train/grad_norm            a run's history; what was not logged in a step is empty
+    120,1790000000.5,340.2,2.31,0.38
+    "Step","tidy-fog-7 - train/loss","tidy-fog-7 - train/loss__MIN","tidy-fog-7 - train/loss__MAX"      one chart
+    Wall time,Step,Value                                            one curve, in run-NAME-tag-train_loss.csv
+    rank,step,loss,grad_norm                                        a script's own
+
+The loss is the column of the first of these names behind the last `/` that exactly one column has, unless a part of the name says that it
+is of an evaluation. A chart of several runs tells no curve of this job.
+
+Printed by: Weights & Biases, TensorBoard, training scripts.
+Versions: wandb 0.10 to 0.22, TensorBoard 1.15 to 2.20.
+Source: Run.history of wandb's public API and the CSV of its charts; tensorboard/plugins/scalar/scalars_plugin.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from parsers.parser import FileParser, Source
+from parsers.patterns import regex
+from parsers.reading import column_names, first_line, first_told, read_table, real, utc_ns, whole
+from parsers.tables import Tables
+
+_STEPS = ("trainer/global_step", "train/global_step", "global_step", "_step", "Step", "step", "iteration", "iter")
+_TIMES = ("_timestamp", "Wall time", "timestamp", "time")
+_OTHERS = {"phase", "metric", "tensor", "module", "op", "param", "name"}  # a row is of something within a step
+_CURVE = {"Wall time", "Step", "Value"}
+_LOSSES = (
+    "loss",
+    "train_loss",
+    "training_loss",
+    "lm_loss",
+    "global_avg_loss",
+    "avg_loss",
+    "total_loss",
+    "train_loss_step",
+)
+_NORMS = ("grad_norm", "global_grad_norm", "gradient_norm", "total_norm")
+_EVALUATION = {"eval", "evaluation", "val", "valid", "validation", "test"}
+_RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
+_WORD = regex(r"[A-Za-z0-9]+")
+_TAG = regex(r"(?:^|/)run-[^/]{0,200}-tag-(?P<tag>[^/]{1,100})\.csv$")
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """By its names: a step, and a loss or a gradient norm."""
+    names = _names(column_names(head))
+    if first_line(head).startswith("{") or names.keys().isdisjoint(_STEPS) or names.keys() & _OTHERS:
+        return False
+    return any(_columns(path, names))
+
+
+def _names(raw: Iterable[str]) -> dict[str, str]:
+    """Name without quotes → as it stands in the first row."""
+    return {name.strip('"'): name for name in raw}
+
+
+def _columns(path: str, names: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The columns of the loss and of the gradient norm."""
+    if names.keys() >= _CURVE and (tag := _TAG.search(path)):
+        told = {tag["tag"].replace("_", "/", 1): "Value", tag["tag"]: "Value"}
+    else:
+        runs = {name.rpartition(" - ")[0] for name in names} - {""}
+        told = {name.rpartition(" - ")[2]: name for name in names if len(runs) < 2 and not name.endswith(_RANGE)}
+    return _first(told, _LOSSES), _first(told, _NORMS)
+
+
+def _first(told: Mapping[str, str], wanted: Iterable[str]) -> str | None:
+    """The column of the first wanted name that one column of the training has, and no other."""
+    for last in wanted:
+        found = {
+            column
+            for name, column in told.items()
+            if name.rpartition("/")[2].strip().replace(" ", "_").lower() == last
+            and _EVALUATION.isdisjoint(_WORD.findall(name.lower()))
+        }
+        if len(found) == 1:
+            return found.pop()
+    return None
+
+
+def parse(source: Source) -> Tables:
+    """steps: a row where the loss or the gradient norm was logged."""
+    chosen: tuple[str | None, str | None] | None = None
+
+    def made(said: dict[str, Any], _text: str) -> list[dict[str, Any]]:
+        nonlocal chosen
+        names = _names(said)
+        chosen = chosen or _columns(source.path, names)
+        loss, norm = (real(said[names[column]]) if column else None for column in chosen)
+        step = whole(first_told(said, (names[name] for name in _STEPS if name in names)))
+        time_ns = utc_ns(first_told(said, (names[name] for name in _TIMES if name in names)))
+        if step is None or (loss is None and norm is None):
+            return []
+        rank = whole(said.get("rank"))
+        return [
+            {
+                "rank": source.rank if rank is None else rank, "step": step, "phase": "train", "loss": loss, "loss_seen": None if loss is None else True,
+                "grad_norm": norm, "time_ns": time_ns, "time_basis": None if time_ns is None else "utc",
+            }
+        ]  # fmt: skip
+
+    read = read_table(source, "steps", made, "logs neither loss nor gradient norm")
+    return {**read, "steps": _logged(read["steps"])}
+
+
+def _logged(steps: pl.DataFrame) -> pl.DataFrame:
+    """Without NaN that stands where nothing was logged: some exports write it, and a loss that is NaN stays so."""
+    last = pl.col("line").filter(pl.col("loss").is_finite()).max()
+    return steps.filter(~(pl.col("loss").is_nan() & (pl.col("line") < last)).fill_null(False))
+
+
+PARSER = FileParser(name="metric_exports", accepts=accepts, parse=parse)
