@@ -35,7 +35,6 @@ _ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops wha
 _EXITS = ("exit", "first_failure")
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 _VANISHED = ("SYSTEM_ERROR",)
-_OF_RAY = r"^(?:ray\.|Ray)"  # exceptions of whoever called: they say that a process is gone
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -190,9 +189,10 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
 
 
 def _fails_unplaced(events: pl.DataFrame) -> bool:
-    """Does a process of which no line tells the rank say what ended it? It may be why another went without a word."""
-    failed = events.filter(pl.col("rank").is_null() & pl.col("kind").is_in(list(OWN_CAUSES)))
-    return not failed["code"].fill_null("").str.contains(_OF_RAY).all()
+    """Does a process of which no line tells the rank say what ended it? It may be why another went without a word. An
+    exception alone may be the caller's, or a victim's."""
+    causes = [kind for kind in OWN_CAUSES if kind != "exception"]
+    return bool((events["rank"].is_null() & events["kind"].is_in(causes)).any())
 
 
 def _decisive(told: pl.DataFrame) -> pl.DataFrame:
