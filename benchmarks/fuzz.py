@@ -28,7 +28,7 @@ import fuzz_inputs
 import polars as pl
 
 import parsers
-from parsers import prefixes
+from parsers import prefixes, stamps
 from parsers.candidates import Candidates, checked
 from parsers.parser import LineParser, Parser, Source
 from parsers.scan import scan
@@ -96,7 +96,7 @@ def read_lines(parser: LineParser, sources: Sequence[Source]) -> tuple[str | Non
     for source in sources:
         scanned = scan(source.open(), [parser])
         reached += len(scanned.found)
-        candidates.add(source, scanned, prefixes.Habits(2026))
+        candidates.add(source, scanned, prefixes.Habits(stamps.all_of(2026)))
     for _, tables in candidates.parse():
         for reason in tables["unread"]["reason"] if "unread" in tables else ():
             if " failed: " in reason:

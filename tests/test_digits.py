@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import parsers
-from parsers import prefixes
+from parsers import prefixes, stamps
 from parsers.candidates import Candidates
 from parsers.parser import LineParser, Parser, Source
 from parsers.patterns import ascii_digits, regex
@@ -27,7 +27,7 @@ def read(parser: Parser, text: str, path: str) -> list[Tables]:
     if not isinstance(parser, LineParser):
         return [parser.parse(source)]
     candidates = Candidates([parser])
-    candidates.add(source, scan(source.open(), [parser]), prefixes.Habits(2026))
+    candidates.add(source, scan(source.open(), [parser]), prefixes.Habits(stamps.all_of(2026)))
     return [tables for _, tables in candidates.parse()]
 
 

@@ -218,7 +218,7 @@ PIECES = [
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=12).map("".join))
 def test_strip_never_raises_and_only_takes_away(raw: str) -> None:
-    line = strip(raw, Habits(2024, True))
+    line = strip(raw, Habits(all_of(2024), True))
     if not raw.lstrip().startswith("{") and "{" not in raw:
         assert len(line.text) <= len(raw)
     assert (line.time_ns is None) == (line.time_basis is None)
@@ -263,14 +263,16 @@ def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
         ),
         max_size=7,
     ),
-    st.sampled_from([None, 2026]),
+    st.sampled_from([None, Around(2026, 1)]),
 )
-def test_what_pytorch_puts_before_a_line_is_taken_at_once_or_rule_by_rule(parts: list[str], year: int | None) -> None:
+def test_what_pytorch_puts_before_a_line_is_taken_at_once_or_rule_by_rule(
+    parts: list[str], near: Around | None
+) -> None:
     raw = "".join(parts)
-    at_once = strip(raw, Habits(year))
+    at_once = strip(raw, Habits(near))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefixes, "_TORCH", re.compile(r"(?!)"))
-        assert strip(raw, Habits(year)) == at_once
+        assert strip(raw, Habits(near)) == at_once
 
 
 @pytest.mark.parametrize("head", ["[default1]:[rank9]:", "[rank9]:", "[default1]:", ""])
