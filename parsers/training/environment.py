@@ -51,7 +51,7 @@ _OPTION = regex(
 _FOLLOWING = regex(rf"\s*(?P<name>{_NAME}|TIMEOUT\(ms\)|USE_HIGH_PRIORITY_STREAM): (?P<value>\S{{1,200}})\s*$")
 _OTHER_GROUP = regex(r"\[PG (?:ID )?[1-9]\d*\b")
 _ARGUMENT = regex(
-    r"(?:^|\]|:)\s*(?P<name>[a-z][a-z0-9]*_\w{1,60}(?= \.{4})|[a-z]\w{1,60}(?= \.{8})) \.{4,60} ?(?P<value>\S.{0,500}?)\s*$"
+    r"(?:^|\]|:)\s*(?P<name>[a-z][a-z0-9]*_\w{1,60}(?= \.{4})|[a-z]\w{1,60}(?= \.{8})) \.{4,60}(?!\.) ?(?P<value>\S.*)$"
 )
 
 
@@ -84,8 +84,8 @@ class _Reader:
         elif row["hit"]:
             for name, value in _assignments(text):
                 self._setting(row, name, value, "environment")
-            if argument := _ARGUMENT.search(text):
-                self._setting(row, argument["name"], argument["value"], "argument")
+            if (argument := _ARGUMENT.search(text)) and len(value := argument["value"].rstrip()) <= _VALUE_CHARACTERS:
+                self._setting(row, argument["name"], value, "argument")
 
     def _of_group(self, row: Row, text: str, begin: int) -> None:
         """Options of the default group hold for the process; a smaller group's size and timeout are its own."""
