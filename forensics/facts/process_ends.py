@@ -167,8 +167,9 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     stopped = set(closing["rank"].drop_nulls().to_list())
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
-    gone = set(own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))["rank"].to_list())
-    unplaced = bool(gone) and _fails_unplaced(events)
+    vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))
+    gone = set(vanishings["rank"].to_list())
+    unplaced = bool(gone) and _fails_unplaced(events.join(vanishings, on="file", how="semi"))
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
@@ -189,8 +190,8 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
 
 
 def _fails_unplaced(events: pl.DataFrame) -> bool:
-    """Does a process of which no line tells the rank say what ended it? It may be why another went without a word. An
-    exception alone may be the caller's, or a victim's."""
+    """Events of the files that tell of who vanished → does a process of which no line tells the rank say what ended it? It
+    may be why another went without a word. An exception alone may be the caller's, or a victim's."""
     causes = [kind for kind in OWN_CAUSES if kind != "exception"]
     return bool((events["rank"].is_null() & events["kind"].is_in(causes)).any())
 
