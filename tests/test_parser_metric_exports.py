@@ -47,3 +47,9 @@ def test_rows(path: str, text: str, rows: list[tuple[int, float | None, float | 
 )
 def test_other_files(path: str, text: str) -> None:
     assert not PARSER.accepts(path, text.encode())
+
+
+def test_a_row_of_another_kind_costs_itself_alone() -> None:
+    read = PARSER.parse(source('rank,step,loss\n3,40,1.5\n{}\n{"step": 41}\n3,42,1.4\n', "own.csv"))
+    assert read["steps"]["step"].to_list() == [40, 42]
+    assert read["unread"]["line"].to_list() == [3, 4]

@@ -90,7 +90,7 @@ def parse(source: Source) -> Tables:
         nonlocal chosen
         names = _names(said)
         chosen = chosen or _columns(source.path, names)
-        loss, norm = (real(said[names[column]]) if column else None for column in chosen)
+        loss, norm = (real(said.get(names.get(column or "", ""))) for column in chosen)
         step = whole(first_told(said, (names[name] for name in _STEPS if name in names)))
         time_ns = utc_ns(first_told(said, (names[name] for name in _TIMES if name in names)))
         if step is None or (loss is None and norm is None):
