@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import FileParser, Source
+from parsers.parser import HEAD_BYTES, FileParser, Source
 from parsers.patterns import regex
 from parsers.reading import column_names, first_line, first_told, read_table, real, utc_ns, whole
 from parsers.tables import Tables
@@ -84,15 +84,14 @@ def _first(told: Mapping[str, str], wanted: Iterable[str]) -> str | None:
 
 def parse(source: Source) -> Tables:
     """steps: a row where the loss or the gradient norm was logged."""
-    chosen: tuple[str | None, str | None] | None = None
+    with source.open() as stream:
+        names = _names(column_names(stream.read(HEAD_BYTES)))
+    chosen = [names[column] if column else "" for column in _columns(source.path, names)]
+    steps, times = ([names[name] for name in wanted if name in names] for wanted in (_STEPS, _TIMES))
 
     def made(said: dict[str, Any], _text: str) -> list[dict[str, Any]]:
-        nonlocal chosen
-        names = _names(said)
-        chosen = chosen or _columns(source.path, names)
-        loss, norm = (real(said.get(names.get(column or "", ""))) for column in chosen)
-        step = whole(first_told(said, (names[name] for name in _STEPS if name in names)))
-        time_ns = utc_ns(first_told(said, (names[name] for name in _TIMES if name in names)))
+        loss, norm = (real(said.get(column)) for column in chosen)
+        step, time_ns = whole(first_told(said, steps)), utc_ns(first_told(said, times))
         if step is None or (loss is None and norm is None):
             return []
         rank = whole(said.get("rank"))
