@@ -73,13 +73,8 @@ def read_bundle(
         ahead = Ahead(parsers, dense, (limits or Limits()).seconds)
         bundle = opened.enter_context(open_bundle(path, limits, ahead))
         units = list(_units(bundle.sources))
-        work = partial(
-            read_unit,
-            parsers=tuple(parsers),
-            around=years.of_bundle(bundle.sources, year),
-            forms=dense,
-            budget=bundle.budget,
-        )
+        around = years.of_bundle(bundle.sources, year)
+        work = partial(read_unit, parsers=tuple(parsers), around=around, forms=dense, budget=bundle.budget)
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
         whole = sum(source.size for source in bundle.sources)
@@ -97,7 +92,7 @@ def read_bundle(
         left_out = [*read.left_out()]
         tables = merge(chain([{"unread": table("unread", bundle.unread)}], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
-        tables = years.settled(tables)
+        tables = years.settled(tables) if around == NO_YEAR else tables
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(tables))

@@ -59,6 +59,8 @@ def settled(tables: Tables) -> dict[TableName, pl.DataFrame]:
         for name, columns in _TIMED
         if (held := [column for column in columns if _is_without_year(tables[name], column).any()])
     ]
+    if not waiting:
+        return result
     last = tables["files"]["time_last_ns"].drop_nulls()
     last = last.filter(last >= stamps.EARLIEST_NS).cast(pl.Datetime("ns"))
     around = agreed(map(Around._make, zip(last.dt.year().to_list(), last.dt.month().to_list(), strict=True)))
