@@ -105,6 +105,20 @@ def test_whose_own_loss_was_bad_first_is_named_where_ranks_share_nothing(
     assert (found.ranks, found.first_anomaly.step) == (ranks, 8 if first_nan else 9)
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["in the line of the loss", "in a line of its own, before it"])
+@pytest.mark.parametrize(("first_nan", "ranks"), [({3: 8}, (3,)), ({}, ())], ids=["one lost its loss", "none did"])
+def test_a_gradient_norm_that_is_nan_on_all_ranks_names_nobody(
+    first_nan: dict[int, int], ranks: tuple[int, ...], apart: bool
+) -> None:
+    """It is of what all have summed: NaN on every rank in the step in which one rank's loss is."""
+    steps: list[dict[str, Any]] = []
+    for row in _ranks(_own, first_nan)["steps"]:
+        norm = {"grad_norm": NAN if row["step"] >= 8 else 1.0 + 0.1 * row["step"]}
+        steps += [row | norm | {"loss": None}, row | {"line": 100 + row["line"]}] if apart else [row | norm]
+    (found,) = loss_log.DETECTOR.detect(rank_cases(expected=8, steps=steps))
+    assert (found.ranks, found.suspect_ranks, found.first_anomaly.step) == (ranks, (), 8)
+
+
 @pytest.mark.parametrize(("loss", "named"), [(_own, (5,)), (_paired, ())])
 def test_the_anomaly_mode_of_one_rank_names_it_where_ranks_share_nothing(loss: Any, named: tuple[int, ...]) -> None:
     text = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output."

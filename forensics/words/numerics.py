@@ -277,6 +277,10 @@ PRINTED_FOR_AND_MATES = Form(
     "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
     "打印自 {who}，其张量并行组的其他 rank 也可能有",
 )
+OWN_LOSS = Form(
+    "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
+    "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",
+)
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
 NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
 STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")

@@ -60,7 +60,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
         return ()  # these say more
-    finding = _nan_finding(case, first, asserts, _first_ranks(case, nans))
+    owners = _owners(case, nans)
+    finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     heads = [rows[0] for rows in streams]
     if first is None or asserts or first.row not in heads or (saved := _bad_before(case, first.row)) is None:
         return (finding,)
@@ -204,15 +205,19 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     return held, words.STAGE_CAME_FIRST(stage=max(last.values()))
 
 
-def _first_ranks(case: Case, nans: Sequence[_Bad]) -> tuple[int, ...]:
-    """The ranks whose own loss was bad while others' were still finite in that step; none where they share values."""
-    steps = {bad.row["rank"]: bad.row["step"] for bad in nans if None not in (bad.row["rank"], bad.row["step"])}
-    if not steps or not case.is_data_parallel:
-        return ()
-    first = min(steps.values())
-    train = case.tables["steps"].filter((pl.col("step") == first) & pl.col("loss").is_finite())
-    ranks = tuple(sorted(rank for rank, step in steps.items() if step == first))
-    return ranks if 2 * train["rank"].n_unique() > len(case.job_told_of) else ()
+def _owners(case: Case, nans: Sequence[_Bad]) -> list[_Bad]:
+    """The bad lines of the ranks whose own loss was bad in the first bad step, where most others' was finite there; none where
+    ranks share values. A gradient norm is no rank's own: it may be of what all have summed, or of the part that the rank
+    keeps of that."""
+    step = min((bad.row["step"] for bad in nans if bad.row["step"] is not None), default=None)
+    if step is None or not case.is_data_parallel:
+        return []
+    train = pl.col("phase").fill_null("train") == "train"
+    told = case.tables["steps"].filter(train & (pl.col("step") == step) & pl.col("rank").is_not_null())
+    if 2 * told.filter(pl.col("loss").is_finite())["rank"].n_unique() <= len(case.job_told_of):
+        return []
+    own = told.filter(~pl.col("loss").is_finite()).sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True)
+    return [bad for row in own.iter_rows(named=True) if (bad := _first_nan([row])) is not None]
 
 
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
@@ -227,8 +232,9 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
 
-def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: tuple[int, ...]) -> Finding:
+def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], owners: Sequence[_Bad]) -> Finding:
     claims = []
+    ahead = tuple(bad.row["rank"] for bad in owners)
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
     alone = ahead or _lone(case, asserts, reporters, suspects)
@@ -237,9 +243,9 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
         claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (_ref(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
-    if first is not None:
-        text = first.why if step is None else words.IN_STEP(step=step, what=first.why)
-        claims.insert(0, Claim(text, "for", (_line_ref(lead),)))
+    for bad in reversed(owners or ([first] if first is not None else [])):
+        text = bad.why if step is None else words.IN_STEP(step=step, what=bad.why)
+        claims.insert(0, Claim(text, "for", (_line_ref(bad.row),)))
     if why:
         claims.append(Claim(why, "for"))
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
@@ -251,6 +257,9 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
         value=words.VALUE["nan" if value == "nan" else "inf"], step=step
     )
     whose = words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
+    told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", words.LOG_ALONE)
+    if ahead:
+        told = sentence(words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step))
     return Finding(
         detector=DETECTOR.name,
         cause="nan_birth" if value == "nan" else "overflow",
@@ -264,7 +273,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], ahead: 
                         command=None, reason=words.NOT_FINITE),),
         collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=lead["time_ns"],
-        summary=sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", words.LOG_ALONE),
+        summary=told,
     )  # fmt: skip
 
 
