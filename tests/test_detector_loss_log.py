@@ -128,6 +128,18 @@ def test_the_anomaly_mode_of_one_rank_names_it_where_ranks_share_nothing(loss: A
     assert found.ranks == named
 
 
+@pytest.mark.parametrize(
+    ("code", "rank", "named"),
+    [("grad_norm", 0, ()), ("grad_norm", 5, ()), ("loss", 0, ()), ("loss", 5, (5,))],
+    ids=["the norm of all", "a norm on one rank", "rank 0 prints the loss of all", "another rank's own loss"],
+)
+def test_a_bare_value_in_a_line_names_whom_it_is_of(code: str, rank: int, named: tuple[int, ...]) -> None:
+    line = {"kind": "nan_assert", "code": code, "rank": rank, "step": 9, "text": f"{code}=nan"}
+    steps = [row for row in _ranks(_own, {})["steps"] if row["step"] < 9]
+    (found,) = loss_log.DETECTOR.detect(rank_cases([line], expected=8, steps=steps))
+    assert (found.ranks, found.suspect_ranks) == (named, () if named else (rank,))
+
+
 def test_a_scale_that_cannot_fall_any_more_did_not_find_its_level() -> None:
     rows = [{"loss": 2.0, "loss_scale": 65536.0, "skipped": 0}] * 60
     rows += [{"loss_scale": max(1.0, 65536.0 / 2**at), "skipped": 1} for at in range(40)]

@@ -220,11 +220,18 @@ def _owners(case: Case, nans: Sequence[_Bad]) -> list[_Bad]:
     return [bad for row in own.iter_rows(named=True) if (bad := _first_nan([row])) is not None]
 
 
+def _is_of_all(row: Row) -> bool:
+    """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
+    loss of all."""
+    bare = row["kind"] == "nan_assert" and not row["names_ranks"]
+    return bare and (row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0))
+
+
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = len(reporters) == 1 and not received
+    local = len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= set(reporters.values()) <= set(_LOCAL)
