@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -163,12 +164,22 @@ def csv_cells(text: str) -> list[str]:
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:
-    """One JSON object, else None. NaN and Infinity are no JSON."""
+    """One JSON object, else None. The tokens NaN and Infinity, which Python and Go write for such numbers, are read as these."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None
+        value = _with_tokens(text)
     return value if isinstance(value, dict) else None
+
+
+def _with_tokens(text: str | bytes) -> Any:
+    """What json.dumps wrote of numbers that are none; None where there is no such token, or no JSON all the same."""
+    if not any(token in text if isinstance(text, str) else token.encode() in text for token in ("NaN", "Infinity")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # of UTF-8, too
+        return None
 
 
 def whole(value: object) -> int | None:

@@ -22,6 +22,8 @@ CURVE = "Wall time,Step,Value\n"
          [(121, 2.5, None, 1_790_000_000_000_000_000)]),  # NaN for what was not logged
         ("chart.csv", CHART + '"7","2.5","2.4","2.6"\n', [(7, 2.5, None, None)]),
         ("own.csv", "rank,step,loss\n3,40,1.5\n", [(40, 1.5, None, None)]),
+        ("own.csv", "step,loss,local_loss,local_grad_norm\n40,1.5,nan,0.5\n", [(40, math.nan, None, None)]),
+        ("run-rank3-tag-train_local_loss.csv", CURVE + "1790000000,40,nan\n", [(40, math.nan, None, 1_790_000_000_000_000_000)]),
         ("tb/run-a-tag-train_loss.csv", CURVE + "1790000000.5,40,1.5\n", [(40, 1.5, None, 1_790_000_000_500_000_000)]),
         ("tb/run-a-tag-grad_norm.csv", CURVE + "1790000000,40,inf\n", [(40, None, math.inf, 1_790_000_000_000_000_000)]),
     ],

@@ -1,5 +1,6 @@
 """Times of parts of a step in the lines of training scripts, and the load of experts."""
 
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -97,6 +98,26 @@ def test_steps_as_json(text: str, expected: list[tuple[Any, ...]]) -> None:
     assert read["timings"].select("rank", "step", "phase", "value_ms").rows() == expected
     assert read["steps"].select("rank", "step").rows() == [row[:2] for row in expected[:1]]
     assert read["ranks"].select("rank", "host").rows() == [(5, "n1")] * ('"n1"' in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"step": 7, "loss": NaN, "grad_norm": 0.5}', [(7, nan, 0.5)]),
+        ('{"iteration": 7, "train/local_loss": -Infinity}', [(7, -inf, None)]),
+        ('{"step": 7, "data_ms": 3.5, "loss": NaN}', [(7, nan, None)]),
+        ('{"step": 7, "metrics": {"loss": "nan", "grad_norm": Infinity}}', [(7, nan, inf)]),
+        ('{"step": 7, "loss": 2.5, "local_loss": 2.25}', [(7, 2.25, None)]),
+        ('{"step": 7, "eval/loss": NaN}', []),
+        ('{"step": 7, "split": "val", "loss": NaN}', []),
+        ('{"step": 7, "lr": NaN, "norm": 3}', []),
+        ('{"step": 7, "loss": NaN, }', []),
+    ],
+    ids=["beside a norm", "below zero", "beside a time", "nested", "own before all's", "evaluation", "of an evaluation",
+         "no loss", "no JSON for another reason"],
+)  # fmt: skip
+def test_losses_as_json(text: str, expected: list[tuple[Any, ...]]) -> None:
+    assert repr(JSON.parse(lines(text))["steps"].select("step", "loss", "grad_norm").rows()) == repr(expected)
 
 
 def test_steps_as_json_tell_when_and_how_much() -> None:

@@ -88,6 +88,7 @@ def _steps(text: str, **columns: Any) -> list[dict[str, Any]]:
         pytest.param("step 7/90 loss 2.5 dt 0.4s tok/s 159474", {"step": 7, "per_s": 159474.0}, id="tokens per second"),
         pytest.param("Epoch [1/10], Step [100/500], Loss: 2.3000", {"step": 100, "loss": 2.3}, id="brackets"),
         pytest.param("step=5 loss=1.5e-3", {"step": 5, "loss": 0.0015}, id="equals"),
+        pytest.param("step 7 grad_norm inf | scale nan | loss 2.5", {"step": 7, "loss": 2.5, "grad_norm": float("inf")}, id="bad values between"),
         pytest.param("step: 7, loss: 2.5", {"step": 7, "loss": 2.5}, id="colon"),
         pytest.param("2026-01-31 10:11:12 | INFO | train_inner | epoch 002:     40 / 90 loss=4.21, nll_loss=3.1, ppl=8.66, "
                      "num_updates=130, lr=1e-05, gnorm=0.7, clip=0, loss_scale=16, train_wall=43",

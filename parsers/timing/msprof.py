@@ -82,7 +82,7 @@ def _communication(source: Source) -> Tables:
         number = _STEP.search(step)
         common = {
             "file": source.path, "record": record, "rank": whole(rank), "name": operation.split("@")[0], "level": 2,
-            "step": int(number[1]) if number else None, "time_ns": int(start * 1e3) if start and start < 9e15 else None,
+            "step": int(number[1]) if number else None, "time_ns": int(start * 1e3) if start and abs(start) < 9e15 else None,
         }  # fmt: skip
         for phase, key in (("comm", "Elapse Time(ms)"), ("comm_wait", "Wait Time(ms)")):
             if (value := real(times.get(key))) is not None:

@@ -22,6 +22,7 @@ Source: MetaX' public talks on MCTX; this project's own definition of the column
 """
 
 from collections.abc import Set
+from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -89,7 +90,7 @@ def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
     rank = whole(said.get("rank"))
     rank = source.rank if rank is None else rank
     phase = said.get("phase")
-    if measured is None or measured[0] is None or not phase or rank is None:
+    if measured is None or measured[0] is None or not isfinite(measured[0]) or not phase or rank is None:
         return None
     name = str(said["name"]).strip() if said.get("name") else None
     level = whole(said.get("level"))

@@ -1,15 +1,16 @@
-"""Steps as JSON Lines: an object per step, with times beside its number, whatever their order and names.
+"""Steps as JSON Lines: an object per step, with times or a loss beside its number, whatever their order and names.
 
     {"time": "2026-01-31T10:11:12.689Z", "rank": 3, "host": "n1", "step": 5, "data_ms": 3.1, "forward_ms": 210.0, "step_ms": 691.2}
     {"ts": 1769854272.689, "global_rank": 3, "iteration": 5, "dataloader_s": 0.0031, "step_s": 0.6912, "loss": 2.1}
     {"step": 5, "times_ms": {"fwd": 210.0, "bwd": 430.0}, "tokens": 8192}
     {"global_step": 5, "train/loss": 2.1, "time/step": 0.691, "time/data": 0.003}
+    {"step": 5, "rank": 3, "metrics": {"local_loss": NaN, "grad_norm": 0.87}}
 
 What a name says of unit and phase is told by parsers/timing/words.py; a name inside another continues it. A figure is a time
-where its name says so, in seconds where it shows no unit. The rank is the object's own, else that of the line or path.
+where its name says so, in seconds where it shows no unit. Which name is that of the loss is told by parsers/training/curve_names.py. The rank is the object's own, else that of the line or path.
 
 Printed by: timers that training programs bring along; trackers that log to a file.
-Versions: any; the number of the step and a time must stand in one object.
+Versions: any; the number of the step and a time, or the loss, must stand in one object.
 Source: this project's own samples.
 """
 
@@ -25,12 +26,12 @@ from parsers.rules import LINE_CHARACTERS
 from parsers.stamps import parse_time
 from parsers.tables import Tables, table
 from parsers.timing import words
+from parsers.training.curve_names import EVALUATION, of_names
 
 _STEP = ("step", "global_step", "iteration", "iter", "train_step", "trainer/global_step")
 _RANK = ("rank", "global_rank", "world_rank")
 _HOST = ("host", "hostname", "node", "node_name")
 _TIME = ("time", "ts", "timestamp", "@timestamp")
-_LOSS = ("loss", "train_loss", "train/loss")
 _TOKENS = ("tokens", "num_tokens", "n_tokens")
 
 
@@ -43,17 +44,14 @@ def parse(lines: pl.DataFrame) -> Tables:
         said = json_object(row["text"]) if row["text"][:1] == "{" and len(row["text"]) <= LINE_CHARACTERS else None
         step = whole(_first(said, _STEP)) if said else None
         times = _times(said) if said and step is not None else []
-        if said is None or not times:
+        curves = _curves(said) if said and step is not None else {}
+        if said is None or not (times or curves):
             continue
         who = _who(row, said)
         common = {name: who[name] for name in ("rank", "host", "time_ns", "file", "line")}
         common |= {"step": step, "level": 0, "tokens": whole(_first(said, _TOKENS))}
         timings += (common | one for one in times)
-        loss = real(_first(said, _LOSS))
-        steps.append(
-            _without(who, "host")
-            | {"step": step, "phase": "train", "loss": loss, "loss_seen": True if loss is not None else None}
-        )
+        steps.append(_without(who, "host") | {"step": step, "phase": "train"} | curves)
         if who["rank"] is not None and who["host"] is not None:
             runs = _without(who, "time_ns", "time_basis") | {"how": "step line"}
             hosts.setdefault((row["file"], who["rank"], who["host"]), runs)
@@ -63,6 +61,19 @@ def parse(lines: pl.DataFrame) -> Tables:
         "ranks": table("ranks", list(hosts.values())),
         "claimed": claimed((row["file"], row["line"]) for row in steps),
     }
+
+
+def _curves(said: Mapping[str, Any]) -> dict[str, Any]:
+    """loss, loss_seen, grad_norm of an object and the objects in it, where it has them; none where it says that it is of an
+    evaluation."""
+    if any(isinstance(value, str) and value.lower() in EVALUATION for value in said.values()):
+        return {}
+    told = {name: value for name, value in said.items() if not isinstance(value, dict)}
+    for name, inner in said.items():
+        told |= {f"{name}/{key}": value for key, value in inner.items()} if isinstance(inner, dict) else {}
+    loss, norm = (None if name is None else real(told[name]) for name in of_names(tuple(told)))
+    found = {"loss": loss, "loss_seen": True} if loss is not None else {}
+    return found | ({"grad_norm": norm} if norm is not None else {})
 
 
 def _without(who: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -114,6 +125,7 @@ def _figures(said: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, s
 
 PARSER = LineParser(
     name="step_json",
-    anchors=(b'_ms"', b'_s"', b'_us"', b'_sec"', b'_secs"', b'_seconds"', b'_time"', b'_dt"', b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"'),
+    anchors=(b'_ms"', b'_s"', b'_us"', b'_sec"', b'_secs"', b'_seconds"', b'_time"', b'_dt"', b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
+             b'oss"', b'norm"'),
     parse=parse,
 )  # fmt: skip

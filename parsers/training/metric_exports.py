@@ -6,8 +6,7 @@
     Wall time,Step,Value                                            one curve, in run-NAME-tag-train_loss.csv
     rank,step,loss,grad_norm                                        a script's own
 
-The loss is the column of the first of these names behind the last `/` that exactly one column has, unless a part of the name says that it
-is of an evaluation. A chart of several runs tells no curve of this job.
+Which column is the loss is told by curve_names.py. A chart of several runs tells no curve of this job.
 
 Printed by: Weights & Biases, TensorBoard, training scripts.
 Versions: wandb 0.10 to 0.22, TensorBoard 1.15 to 2.20.
@@ -23,25 +22,13 @@ from parsers.parser import HEAD_BYTES, FileParser, Source
 from parsers.patterns import regex
 from parsers.reading import column_names, first_line, first_told, read_table, real, utc_ns, whole
 from parsers.tables import Tables
+from parsers.training.curve_names import loss_and_norm
 
 _STEPS = ("trainer/global_step", "train/global_step", "global_step", "_step", "Step", "step", "iteration", "iter")
 _TIMES = ("_timestamp", "Wall time", "timestamp", "time")
 _OTHERS = {"phase", "metric", "tensor", "module", "op", "param", "name"}  # a row is of something within a step
 _CURVE = {"Wall time", "Step", "Value"}
-_LOSSES = (
-    "loss",
-    "train_loss",
-    "training_loss",
-    "lm_loss",
-    "global_avg_loss",
-    "avg_loss",
-    "total_loss",
-    "train_loss_step",
-)
-_NORMS = ("grad_norm", "global_grad_norm", "gradient_norm", "total_norm")
-_EVALUATION = {"eval", "evaluation", "val", "valid", "validation", "test"}
 _RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
-_WORD = regex(r"[A-Za-z0-9]+")
 _TAG = regex(r"(?:^|/)run-[^/]{0,200}-tag-(?P<tag>[^/]{1,100})\.csv$")
 
 
@@ -65,21 +52,7 @@ def _columns(path: str, names: Mapping[str, str]) -> tuple[str | None, str | Non
     else:
         runs = {name.rpartition(" - ")[0] for name in names} - {""}
         told = {name.rpartition(" - ")[2]: name for name in names if len(runs) < 2 and not name.endswith(_RANGE)}
-    return _first(told, _LOSSES), _first(told, _NORMS)
-
-
-def _first(told: Mapping[str, str], wanted: Iterable[str]) -> str | None:
-    """The column of the first wanted name that one column of the training has, and no other."""
-    for last in wanted:
-        found = {
-            column
-            for name, column in told.items()
-            if name.rpartition("/")[2].strip().replace(" ", "_").lower() == last
-            and _EVALUATION.isdisjoint(_WORD.findall(name.lower()))
-        }
-        if len(found) == 1:
-            return found.pop()
-    return None
+    return loss_and_norm(told)
 
 
 def parse(source: Source) -> Tables:
