@@ -1,6 +1,7 @@
 """Members of a group as text: one form for each list, so that equal lists are equal texts and stay small.
 
-`"0-3,8"` are the ranks 0, 1, 2, 3, 8 in this order; the order is the group's own, slice i belongs to entry i.
+`"0-3,8"` are the ranks 0, 1, 2, 3, 8 in this order; the order is the group's own, slice i belongs to entry i. Read is any list
+of them: in brackets of any kind or none, divided by commas, semicolons, bars or blanks.
 """
 
 from collections.abc import Iterable
@@ -9,14 +10,16 @@ from functools import lru_cache
 from parsers.patterns import regex
 
 RANKS = 1 << 18  # ranks of a job: no number beyond is believed, or a few digits would cost as many rows (bounds.py)
-_RANGE = regex(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
+_RANGE = regex(r"(\d{1,9})(?:-(\d{1,9}))?")
+_DASH = regex(r"\s*-\s*")
+_BETWEEN = regex(r"\s*[,;|]\s*|\s+")
 
 
 @lru_cache(maxsize=16_384)
 def rank_list(text: str) -> tuple[int, ...] | None:
-    """`[0, 1, 2]`, or a text of ranges such as `"0-3,8"` → the ranks in group order; None where it is neither."""
+    """`[0, 1, 2]`, `0;1;2`, or a text of ranges such as `"0-3,8"` → the ranks in group order; None where it is neither."""
     found: list[int] = []
-    for part in text.strip().strip('"[] ').split(","):
+    for part in _BETWEEN.split(_DASH.sub("-", text.strip("\"'[](){} \t\r\n").rstrip(",; "))):
         match = _RANGE.fullmatch(part)
         if match is None:
             return None

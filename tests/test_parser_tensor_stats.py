@@ -91,17 +91,65 @@ def test_rank_of_the_path_fills_in() -> None:
 
 @pytest.mark.parametrize(
     ("text", "members"),
-    [("[0, 1, 5]", "0-1,5"), ('"3,0 - 2,8"', "3,0-2,8"), ("null", None), ('"0-99999999999"', None), ("[]", None)],
+    [
+        ("[0, 1, 5]", "0-1,5"),
+        ('"3,0 - 2,8"', "3,0-2,8"),
+        ('"0;1;2;3"', "0-3"),
+        ('"0 1 | 5"', "0-1,5"),
+        ('"{3, 0}"', "3,0"),
+        ('"(3,)"', "3"),
+        ("null", None),
+        ('"0-99999999999"', None),
+        ('"all"', None),
+        ("[]", None),
+    ],
 )
-def test_group_ranks(text: str, members: str | None) -> None:
-    tables = read(ROW.replace('"max"', f'"group_ranks": {text}, "max"'))
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_group_ranks(text: str, members: str | None, form: str) -> None:
+    cell = text.strip('"').replace("null", "")
+    data = f'step,tensor,max,group_ranks\n1,output,1.5,"{cell}"\n'
+    tables = (
+        read(ROW.replace('"max"', f'"group_ranks": {text}, "max"')) if form == "json" else read(data, "a.csv", rank=3)
+    )
     assert tables["tensors"]["group_ranks"].to_list() == [members]
+    assert tables["unread"].height == (members is None and text != "null")
 
 
-def test_nested_shapes() -> None:
-    assert read(ROW.replace('"max"', '"shape": [[1, 2], [3]], "max"'))["tensors"]["shape"].to_list() == [
-        "[[1, 2], [3]]"
-    ]
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("[4, 16]", "[4, 16]"),
+        ("[4,16]", "[4, 16]"),
+        ('"4x16"', "[4, 16]"),
+        ('"4 X 16"', "[4, 16]"),
+        ('"(4, 16)"', "[4, 16]"),
+        ('"torch.Size([4, 16])"', "[4, 16]"),
+        ('"4"', "[4]"),
+        ('"[]"', "[]"),
+        ("[[1, 2], [3]]", "[[1, 2], [3]]"),
+        ('"wide"', None),
+        ('"4x"', None),
+        ("null", None),
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_shapes(text: str, shape: str | None, form: str) -> None:
+    """However it is written it is one text, and equal shapes are equal; what is none is said and costs itself alone."""
+    cell = text.strip('"').replace("null", "")
+    if form == "json":
+        tables = read(ROW.replace('"max"', f'"shape": {text}, "max"'))
+    elif form == "csv":
+        tables = read(f'step,tensor,max,shape\n1,output,1.5,"{cell}"\n', "a.csv", rank=3)
+    else:
+        tables = read(parquet(max=[1.0, 2.0], shape=[cell, cell]), "s.parquet")
+    assert set(tables["tensors"]["shape"].to_list()) == {shape}
+    assert bool(tables["unread"].height) == (shape is None and text != "null")
+
+
+def test_a_count_that_is_no_integer_costs_only_itself() -> None:
+    tables = read(ROW.replace('"nan_count": 0', '"nan_count": "many", "numel": NaN'))
+    assert tables["tensors"].select("max", "nan_count", "numel").rows() == [(1.5, None, None)]
+    assert reasons(tables) == ["numel is not as it should be: 'nan'", "nan_count is not as it should be: 'many'"]
 
 
 CSV = "step,module,tensor,max,nan_count,group_ranks\n"

@@ -20,6 +20,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.numerics.stats_values import shape_text
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.reading import all_bytes
@@ -92,7 +93,9 @@ def _rows(source: Source, frame: pl.DataFrame) -> pl.DataFrame:
         "mean": _real(frame, "mean"),
         "l2norm": _real(frame, "norm"),
         "nan_count": _whole(frame, "nans"),
-        "shape": pl.col("shape") if "shape" in frame.columns else pl.lit(None, dtype=pl.String()),
+        "shape": pl.col("shape").map_elements(shape_text, return_dtype=pl.String)
+        if "shape" in frame.columns
+        else pl.lit(None, dtype=pl.String()),
         "dtype": pl.col("dtype").str.strip_prefix("torch.")
         if "dtype" in frame.columns
         else pl.lit(None, dtype=pl.String()),

@@ -11,11 +11,15 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
+from parsers.patterns import regex
 from parsers.rank_list import normal, rank_text
 from parsers.tables import SCHEMAS, conform
 
 FIELDS = tuple(name for name in SCHEMAS["tensors"] if name not in ("file", "line", "record"))
 _BIGGEST = 2**63 - 1
+_DIGITS = regex(r"[0-9]{1,18}")
+_SIZE = regex(r"(?:[0-9]{1,18}(?:[,x×*;|][0-9]{1,18}){0,63},?)?")
+_SIZES = regex(r"[\[\], 0-9]{0,4096}")
 _Integer = Annotated[int, msgspec.Meta(ge=-_BIGGEST, le=_BIGGEST)]
 Row = Any  # a ROW: msgspec builds the class from the schema, so that no column is spelled twice
 
@@ -39,11 +43,13 @@ def row_decoder(names: frozenset[str]) -> msgspec.json.Decoder[Row]:
     return msgspec.json.Decoder(msgspec.defstruct("ROW", fields, gc=False, forbid_unknown_fields=True))
 
 
-def to_row(value: Any) -> tuple[Row | None, str]:
-    """A decoded JSON value → (row, ""), or (None, why it is not one). Numbers may be text, integers may be floats."""
+def to_row(value: Any) -> tuple[Row | None, list[str]]:
+    """A decoded JSON value → (row, which of its cells cannot be read), or (None, why it is not one): without a readable rank
+    and step there is no row. Numbers may be text, integers may be floats."""
     if not isinstance(value, dict):
-        return None, "not a JSON object"
+        return None, ["not a JSON object"]
     row = ROW()
+    lost = []
     for name, reader in _READERS.items():
         read = value.get(name)
         if read is None:
@@ -51,8 +57,24 @@ def to_row(value: Any) -> tuple[Row | None, str]:
         try:
             setattr(row, name, reader(read))
         except (ValueError, TypeError, OverflowError):
-            return None, f"{name} is not as it should be: {str(read)[:40]!r}"
-    return row, ""
+            lost.append(f"{name} is not as it should be: {str(read)[:40]!r}")
+            if name in ("rank", "step"):
+                return None, lost
+    return row, lost
+
+
+@lru_cache(4096)
+def shape_text(text: str) -> str | None:
+    """`[4, 16]`, `4x16`, `(4, 16)`, `torch.Size([4, 16])`, nested lists as well → `[4, 16]`; None where it is no shape."""
+    told = text.strip("\"' \t\r\n")
+    try:
+        read = json.loads(told)
+    except (ValueError, RecursionError):
+        read = None
+    if isinstance(read, list):
+        return json.dumps(read) if _SIZES.fullmatch(told) else None
+    sizes = _SIZE.fullmatch(told.removeprefix("torch.Size").replace(" ", "").lower().strip("()[]"))
+    return None if sizes is None else json.dumps([int(size) for size in _DIGITS.findall(told)])
 
 
 def _integer(read: Any) -> int:
@@ -110,6 +132,8 @@ def _typed(name: str, series: pl.Series) -> pl.Series:
     kind = SCHEMAS["tensors"][name]
     if name == "group_ranks":
         return _members(series)
+    if name == "shape" and series.dtype == pl.String():
+        return _each(series, shape_text)
     if name == "shape" and series.dtype.is_nested():
         return pl.Series(name, [None if shape is None else json.dumps(_plain(shape)) for shape in series], kind)
     if series.dtype.is_nested():
@@ -125,15 +149,18 @@ def _typed(name: str, series: pl.Series) -> pl.Series:
 
 
 def _members(series: pl.Series) -> pl.Series:
-    """Lists of ranks, or texts of them → the one text for each; few different ones come in many rows."""
-    distinct = series.drop_nulls().unique()
+    """Lists of ranks, or texts of them → the one text for each."""
     if series.dtype == pl.String:
-        texts = [normal(text) for text in distinct]
-    elif series.dtype == pl.List and series.dtype.inner.is_integer():  # type: ignore[attr-defined]
-        texts = [normal(rank_text(rank for rank in ranks if rank is not None)) for ranks in distinct]
-    else:
-        return pl.Series(series.name, [None] * len(series), pl.String)
-    told = pl.DataFrame({"told": distinct, "text": pl.Series(texts, dtype=pl.String)})
+        return _each(series, normal)
+    if series.dtype == pl.List and series.dtype.inner.is_integer():  # type: ignore[attr-defined]
+        return _each(series, lambda ranks: normal(rank_text(rank for rank in ranks if rank is not None)))
+    return pl.Series(series.name, [None] * len(series), pl.String)
+
+
+def _each(series: pl.Series, form: Callable[[Any], str | None]) -> pl.Series:
+    """The text for each cell, made once of those that are equal: few different ones come in many rows."""
+    distinct = series.drop_nulls().unique()
+    told = pl.DataFrame({"told": distinct, "text": pl.Series([form(cell) for cell in distinct], dtype=pl.String)})
     return series.to_frame("told").join(told, on="told", how="left", maintain_order="left")["text"].alias(series.name)
 
 

@@ -30,7 +30,7 @@ import msgspec
 import polars as pl
 
 from parsers.numerics import stats_parquet, stats_window
-from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, to_row
+from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, shape_text, to_row
 from parsers.parser import FileParser, Source
 from parsers.rank_list import normal
 from parsers.reading import csv_cells
@@ -43,6 +43,7 @@ _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count
 _TOKENS = {b"NaN": b"nan", b"Infinity": b"inf", b"-Infinity": b"-inf"}
 _DECODER = msgspec.json.Decoder(ROW)
 _NOTHING = {b"", b"null"}
+_EMPTY = _NOTHING | {b'""'}
 _UNREAD = dict[str, Any]
 
 
@@ -253,11 +254,10 @@ def _lenient(at: int, line: bytes, unread: list[_UNREAD]) -> list[Row]:
         except (ValueError, RecursionError):
             unread.append({"line": at, "bytes": len(text[place:].encode()), "reason": "cut or invalid JSON"})
             break
-        row, reason = to_row(value)
-        if row is None:
-            unread.append({"line": at, "bytes": end - place, "reason": reason})
-        else:
+        row, reasons = to_row(value)
+        if row is not None:
             found.append(row)
+        unread += [{"line": at, "bytes": end - place if row is None else 0, "reason": reason} for reason in reasons]
         place = end
     return found
 
@@ -275,27 +275,23 @@ def _column(name: str, values: list[Any], places: Sequence[int], unread: list[_U
     if name in ("shape", "group_ranks"):
         raw = list(map(bytes, values))
         distinct = set(raw)
-        if distinct <= _NOTHING:
-            return None
-        return _shapes(name, raw, distinct) if name == "shape" else _memberships(name, raw, distinct, places, unread)
+        return None if distinct <= _NOTHING else _lists(name, raw, distinct, places, unread)
     if values[0] is None and values.count(None) == len(values):
         return None
     return _floats(name, values, places, unread) if kind == pl.Float64() else pl.Series(name, values, kind)
 
 
-def _shapes(name: str, raw: list[bytes], distinct: set[bytes]) -> pl.Series:
-    texts = {value: None if value in _NOTHING else value.decode("utf-8", "replace").strip('"') for value in distinct}
-    return pl.Series(name, [texts[value] for value in raw], SCHEMAS["tensors"][name])
-
-
-def _memberships(
+def _lists(
     name: str, raw: list[bytes], distinct: set[bytes], places: Sequence[int], unread: list[_UNREAD]
 ) -> pl.Series:
-    texts = {value: normal(value.decode("utf-8", "replace")) for value in distinct}
-    lost = {value for value, text in texts.items() if text is None} - _NOTHING - {b'""'}
+    """Shapes and members of groups: the one text for each; what is neither becomes null and an `unread` row."""
+    form = shape_text if name == "shape" else normal
+    texts = {value: None if value in _EMPTY else form(value.decode("utf-8", "replace")) for value in distinct}
+    lost = {value for value, text in texts.items() if text is None} - _EMPTY
     for place, value in zip(places, raw, strict=True) if lost else ():
         if value in lost:
-            reason = f"{name} is no list of ranks: {value.decode('utf-8', 'replace')[:40]!r}"
+            what = "no shape" if name == "shape" else "no list of ranks"
+            reason = f"{name} is {what}: {value.decode('utf-8', 'replace')[:40]!r}"
             unread.append({"line": place, "reason": reason})
     return pl.Series(name, [texts[value] for value in raw], SCHEMAS["tensors"][name])
 
