@@ -284,15 +284,15 @@ def _column(name: str, values: list[Any], places: Sequence[int], unread: list[_U
 def _lists(
     name: str, raw: list[bytes], distinct: set[bytes], places: Sequence[int], unread: list[_UNREAD]
 ) -> pl.Series:
-    """Shapes and members of groups: the one text for each; what is neither becomes null and an `unread` row."""
+    """Shapes and members of groups: the one text for each; what is neither becomes null, and one `unread` row of a block."""
     form = shape_text if name == "shape" else normal
     texts = {value: None if value in _EMPTY else form(value.decode("utf-8", "replace")) for value in distinct}
     lost = {value for value, text in texts.items() if text is None} - _EMPTY
-    for place, value in zip(places, raw, strict=True) if lost else ():
-        if value in lost:
-            what = "no shape" if name == "shape" else "no list of ranks"
-            reason = f"{name} is {what}: {value.decode('utf-8', 'replace')[:40]!r}"
-            unread.append({"line": place, "reason": reason})
+    if lost:
+        at = [nth for nth, value in enumerate(raw) if value in lost]
+        what = "no shape" if name == "shape" else "no list of ranks"
+        shown = raw[at[0]].decode("utf-8", "replace")[:40]
+        unread.append({"line": places[at[0]], "reason": f"{name} is {what} in {len(at)} rows: {shown!r}"})
     return pl.Series(name, [texts[value] for value in raw], SCHEMAS["tensors"][name])
 
 
