@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from forensics.analyze import about
 from forensics.case import Case
 from forensics.detectors.numerics import loss_log, loss_scale
+from forensics.verdict.conclude import choose
 from parsers.tables import empty, table
 from tests.log_cases import case as rank_cases
 from tests.log_cases import judged
@@ -277,6 +279,34 @@ def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:
     assert found.cause == "loss_spike"
     (found,) = loss_log.DETECTOR.detect(log([*CALM, {"loss": NAN}, *spike]))
     assert found.cause == "nan_birth"
+
+
+SPIKE = [{"loss": 9.0, "grad_norm": 90.0}, {"loss": 8.0, "grad_norm": 90.0}]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        [{"loss": NAN}],
+        [{"loss": NAN}, {"loss": NAN}],
+        [{"loss": 0.0, "grad_norm": NAN}] * 3,
+        [{"grad_norm": NAN, "skipped": 0}],
+    ],
+    ids=["its last line", "to the end", "Hugging Face's zeros", "Megatron's field is gone"],
+)
+@pytest.mark.parametrize("apart", [0, 4, 40], ids=["at once", "a few steps after", "long after"])
+def test_a_spike_that_was_over_hides_no_nan(end: list[dict[str, Any]], apart: int) -> None:
+    """What ended the run is the verdict; the spike is an incident before it. Where nothing shows that it was over, it is the onset."""
+    case = log([*CALM, *SPIKE, *(CALM * 4)[:apart], *end])
+    chosen = choose(case, [*loss_log.detect(case)], about([loss_log.DETECTOR])).chosen
+    told = [(one.finding.cause, one.finding.first_anomaly.step) for one in chosen]
+    spike = ("loss_spike", 11)
+    assert told == ([("nan_birth", 13 + apart), spike] if apart else [spike])
+
+
+def test_a_nan_that_passed_hides_no_spike_before_it() -> None:
+    (found,) = loss_log.detect(log([*CALM, *SPIKE, *CALM, {"loss": NAN}, *CALM]))
+    assert found.cause == "loss_spike"
 
 
 def test_a_log_that_begins_with_no_scale_at_all_is_read() -> None:

@@ -141,7 +141,8 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
     for one in choice.candidates[1:]:
         own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value", "slow")}
         sure = one.refuted_by is None and one.basis in ("own_record", "graph", "others_record")
-        if own and sure and one.finding.is_named and one.finding.cause not in (None, best.finding.cause):
+        told = one.finding.is_named or one.finding.over_step is not None
+        if own and sure and told and one.finding.cause not in (None, best.finding.cause):
             found.append(one)
             left -= own
     return tuple(found)

@@ -204,10 +204,12 @@ class Explainer:
         return "launch" in row.kinds or row.kinds == ("crash",) or row.holds in ("device", "process")
 
     def _values(self, said: _Said, symptom: Symptom) -> bool:
-        """The first anomaly explains what went bad at its step and later."""
+        """The first anomaly explains what went bad at its step and later, until it was over."""
         if said.finding.severity in (None, "minor") or said.holds not in ("value", None):
             return False
-        own, at = said.step, symptom.step
+        own, at, over = said.step, symptom.step, said.finding.over_step
+        if over is not None and at is not None and at >= over:
+            return False
         return own is None or at is None or own <= at + _AS_LATE
 
 

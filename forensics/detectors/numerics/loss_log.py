@@ -3,10 +3,10 @@
 A log line tells when a step went wrong and never which rank began it; assertions name reporters, who are suspects.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -15,10 +15,10 @@ from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import detail, refs
+from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before, spikes
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
-from forensics.model.middle import median
 from forensics.model.names import Cause, Severity
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence
@@ -27,13 +27,7 @@ from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
-_BACK = 50  # steps that a loss is compared with
-_ROBUST_Z = 8.0
-_STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
-_FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
-_FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
-_GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 
 
 class _Bad(msgspec.Struct, frozen=True):
@@ -43,29 +37,41 @@ class _Bad(msgspec.Struct, frozen=True):
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
-    """At most one finding: the earlier of the first NaN and the first spike, of which a restart may be the first; assertions
-    stand for a NaN."""
+    """The earlier of the first NaN and the first spike, of which a restart may be the first; assertions stand for a NaN. Where
+    all spikes were over before a NaN after which no loss was finite, the NaN, and the spikes as another finding."""
     streams = [rows for rows in _streams(case.tables["steps"]) if rows]
     nans = [bad for rows in streams if (bad := _first_nan(rows)) is not None]
-    spikes = [found for rows in streams if (found := [*_spikes(rows, case.tolerances.loss)])]
+    found = [listed for rows in streams if (listed := [*spikes(rows, case.tolerances.loss)])]
     leaps = [leap for rows in streams if (leap := _leap(case, rows)) is not None]
     if leaps and not any(_when(bad.row) < _when(leap.onset) for leap in leaps for bad in nans):
         return (_resumed_finding(case, min(leaps, key=lambda leap: _when(leap.onset))),)
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
-    spike = min(spikes, key=lambda found: _when(found[0].onset), default=None)
-    if spike is not None and (first is None or _when(spike[0].onset) < _when(first.row)):
-        return (_spike_finding(spike),)
     asserts = _asserts(case.events)
+    risen = min(found, key=lambda listed: _when(listed[0].onset), default=None)
+    if risen is not None and first is not None and _when(first.row) <= _when(risen[0].onset):
+        risen = None
+    earlier: tuple[Finding, ...] = ()
+    if risen is not None:
+        if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(streams, first, asserts):
+            return (_spike_finding(risen),)
+        earlier = (_spike_finding(risen),)
     if first is None and not asserts:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
-        return ()  # these say more
+        return earlier  # these say more
     owners = _owners(case, nans)
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     heads = [rows[0] for rows in streams]
     if first is None or asserts or first.row not in heads or (saved := _bad_before(case, first.row)) is None:
-        return (finding,)
+        return (finding, *earlier)
     return (_inherited(case, finding, first.row, saved),)
+
+
+def _is_the_end(streams: Sequence[Sequence[Row]], first: _Bad | None, asserts: Sequence[Row]) -> bool:
+    """Whether no loss was finite after the first NaN, or after the last check that failed."""
+    steps = [row["step"] for rows in streams for row in finite_lines(rows) if row["step"] is not None]
+    at = [row["step"] for row in asserts if row["step"] is not None] if first is None else [_when(first.row)[0]]
+    return bool(steps and at) and max(steps) <= max(at)
 
 
 def _told_by_statistics(case: Case) -> set[int]:
@@ -216,7 +222,11 @@ def _owners(case: Case, nans: Sequence[_Bad]) -> list[_Bad]:
     told = case.tables["steps"].filter(train & (pl.col("step") == step) & pl.col("rank").is_not_null())
     if 2 * told.filter(pl.col("loss").is_finite())["rank"].n_unique() <= len(case.job_told_of):
         return []
-    own = told.filter(~pl.col("loss").is_finite()).sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True)
+    own = (
+        told.filter(~pl.col("loss").is_finite())
+        .sort("rank", "file", "line")
+        .unique("rank", keep="first", maintain_order=True)
+    )
     return [bad for row in own.iter_rows(named=True) if (bad := _first_nan([row])) is not None]
 
 
@@ -231,7 +241,9 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
+    local = (
+        len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
+    )
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= set(reporters.values()) <= set(_LOCAL)
@@ -266,7 +278,9 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], owners:
     whose = words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", words.LOG_ALONE)
     if ahead:
-        told = sentence(words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step))
+        told = sentence(
+            words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
+        )
     return Finding(
         detector=DETECTOR.name,
         cause="nan_birth" if value == "nan" else "overflow",
@@ -298,88 +312,24 @@ def _operator(asserts: Sequence[Row]) -> str | None:
 # --- spikes ----------------------------------------------------------------------------------------------------------
 
 
-class _Spike(NamedTuple):
-    """`calm`: the first line that is back at the normal loss."""
-
-    onset: Row
-    outlier: Row
-    normal: float
-    calm: Row | None
-
-
-def _spikes(rows: Sequence[Row], rise: float) -> Iterator[_Spike]:
-    """All of them in their order; where the loss does not come back, nothing is looked for after it."""
-    finite = _finite(rows)
-    losses = [row["loss"] for row in finite]
-    at = 2
-    while at < len(finite):
-        normal = _normal_before(finite, losses, at, rise)
-        if normal is None:
-            at += 1
-            continue
-        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
-        yield _Spike(finite[_onset(finite, at)], finite[at], normal, None if back is None else finite[back])
-        at = len(finite) if back is None else back + 1
-
-
-def _leap(case: Case, rows: Sequence[Row]) -> _Spike | None:
+def _leap(case: Case, rows: Sequence[Row]) -> Spike | None:
     """A loss that leaps over a restart: the attempt before printed the steps before this one's first, and what this one goes on
     with is not what that had come to."""
-    now = _finite(rows)
+    now = finite_lines(rows)
     if not now or not case.steps_before.height or now[0]["step"] is None:
         return None
-    told = [row for part in _streams(case.steps_before) for row in _finite(part) if row["step"] is not None]
-    before = sorted((row for row in told if row["step"] < now[0]["step"]), key=_when)[-_BACK:]
+    told = [row for part in _streams(case.steps_before) for row in finite_lines(part) if row["step"] is not None]
+    before = sorted((row for row in told if row["step"] < now[0]["step"]), key=_when)[-BACK:]
     whole = [*before, *now]
     every = max((two["step"] - one["step"] for one, two in pairwise(before)), default=0)
-    if len(before) < _FEW or now[0]["step"] - before[-1]["step"] > every + 1:
+    if len(before) < FEW or now[0]["step"] - before[-1]["step"] > every + 1:
         return None
-    normal = _normal_before(whole, [row["loss"] for row in whole], len(before), case.tolerances.loss)
-    return None if normal is None else _Spike(now[0], now[0], normal, None)
+    normal = normal_before(whole, [row["loss"] for row in whole], len(before), case.tolerances.loss)
+    return None if normal is None else Spike(now[0], now[0], normal, None)
 
 
-def _finite(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
-
-
-def _normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
-    """The loss before a line, if a spike begins with that line."""
-    before = losses[max(0, at - _BACK) : at]
-    normal = median(before)
-    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * rise * normal)
-    if losses[at] < (1 + rise) * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
-        return None
-    if len(before) < _FEW and losses[at] <= max(before):
-        return None
-    stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
-    sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
-    return normal if sudden or (len(stays) == 3 and all(stays)) else None
-
-
-def _norms(rows: Sequence[Row], at: int) -> list[float]:
-    norms = [row["grad_norm"] for row in rows[max(0, at - _BACK) : at]]
-    return [norm for norm in norms if norm is not None and isfinite(norm) and norm > 0]
-
-
-def _shaken(rows: Sequence[Row], at: int) -> bool:
-    norm, before = rows[at]["grad_norm"], _norms(rows, at)
-    return norm is not None and bool(before) and norm >= 5 * median(before)
-
-
-def _onset(rows: Sequence[Row], at: int) -> int:
-    """Back along the steps before the outlier whose gradient norm was already far above the calmest one, and above all that
-    came before."""
-    calm = min(_norms(rows, at), default=None)
-    while calm is not None and at > 1:
-        norm = rows[at - 1]["grad_norm"]
-        if norm is None or norm < _GRADIENT * calm or norm <= max(_norms(rows, at - 1), default=0.0):
-            break
-        at -= 1
-    return at
-
-
-def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
-    onset, outlier, normal, calm = spikes[0]
+def _spike_finding(found: Sequence[Spike]) -> Finding:
+    onset, outlier, normal, calm, _ = found[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     text = words.LOSS_ROSE(normal=f"{normal:.4g}", loss=f"{outlier['loss']:.4g}", step=outlier["step"])
@@ -388,10 +338,10 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
         claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
                                (_line_ref(onset),)))  # fmt: skip
     rose = sentence(text, "" if onset is outlier else words.ONSET_IS(step=onset["step"]))
-    if len(spikes) > 1:
-        last_one = spikes[-1].onset
-        more = words.MORE_SPIKES(number=len(spikes), first=onset["step"], last=last_one["step"])
-        claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in spikes[1:_SPIKES])))
+    if len(found) > 1:
+        last_one = found[-1].onset
+        more = words.MORE_SPIKES(number=len(found), first=onset["step"], last=last_one["step"])
+        claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in found[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     batches = words.DATA_OF_STEPS(first=onset["step"], last=last)
     return Finding(
@@ -408,12 +358,13 @@ def _spike_finding(spikes: Sequence[_Spike]) -> Finding:
                    reason=words.BEFORE_THE_SPIKE),
             Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE),
         ),
+        over_step=found[-1].over_step,
         time_ns=onset["time_ns"],
         summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
     )  # fmt: skip
 
 
-def _resumed_finding(case: Case, leap: _Spike) -> Finding:
+def _resumed_finding(case: Case, leap: Spike) -> Finding:
     first, loaded = leap.onset, case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
     text = words.LOSS_ROSE_OVER_RESTART(normal=f"{leap.normal:.4g}", loss=f"{first['loss']:.4g}", step=first["step"])
     claims = [Claim(text, "for", (_line_ref(first),))]

@@ -1,0 +1,94 @@
+"""Spikes of a finite loss in the lines of one training: where each begins, what was normal before, and where it is over.
+
+A spike is a rise far beyond how much the losses before vary, that stays for some lines or shakes the gradient norm. It is over with the
+first line that is back near what was normal.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from forensics.model.middle import median
+
+Row = Mapping[str, Any]
+BACK = 50  # lines that a loss is compared with
+FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
+_ROBUST_Z = 8.0
+_STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
+_FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
+_GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
+_CALM = 3  # lines after its end before anything that is no further part of it
+
+
+class Spike(NamedTuple):
+    """`onset`: where the gradient began to grow; `outlier`: the first loss; `calm`: the first line that is back at the normal
+    loss; `after`: how many lines with a finite loss followed that one."""
+
+    onset: Row
+    outlier: Row
+    normal: float
+    calm: Row | None
+    after: int = 0
+
+    @property
+    def over_step(self) -> int | None:
+        """The step from which on the training went on as before; None where it did not for long enough to tell."""
+        return self.calm["step"] if self.calm is not None and self.after >= _CALM else None
+
+
+def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
+    """Lines of one training in their order → all spikes; where the loss does not come back, nothing is looked for after it.
+    `rise`: which part of the loss before it makes a spike."""
+    finite = finite_lines(rows)
+    losses = [row["loss"] for row in finite]
+    at = 2
+    while at < len(finite):
+        normal = normal_before(finite, losses, at, rise)
+        if normal is None:
+            at += 1
+            continue
+        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
+        onset, calm = finite[_onset(finite, at)], None if back is None else finite[back]
+        yield Spike(onset, finite[at], normal, calm, 0 if back is None else len(finite) - back - 1)
+        at = len(finite) if back is None else back + 1
+
+
+def finite_lines(rows: Sequence[Row]) -> list[Row]:
+    """Those with a loss that is a number above zero."""
+    return [row for row in rows if row["loss"] is not None and isfinite(row["loss"]) and row["loss"] > 0]
+
+
+def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
+    """The loss before a line, if a spike begins with that line."""
+    before = losses[max(0, at - BACK) : at]
+    normal = median(before)
+    noise = max(median(abs(loss - normal) for loss in before), _FLOOR * rise * normal)
+    if losses[at] < (1 + rise) * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+        return None
+    if len(before) < FEW and losses[at] <= max(before):
+        return None
+    stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
+    sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
+    return normal if sudden or (len(stays) == 3 and all(stays)) else None
+
+
+def _norms(rows: Sequence[Row], at: int) -> list[float]:
+    norms = [row["grad_norm"] for row in rows[max(0, at - BACK) : at]]
+    return [norm for norm in norms if norm is not None and isfinite(norm) and norm > 0]
+
+
+def _shaken(rows: Sequence[Row], at: int) -> bool:
+    norm, before = rows[at]["grad_norm"], _norms(rows, at)
+    return norm is not None and bool(before) and norm >= 5 * median(before)
+
+
+def _onset(rows: Sequence[Row], at: int) -> int:
+    """Back along the steps before the outlier whose gradient norm was already far above the calmest one, and above all that
+    came before."""
+    calm = min(_norms(rows, at), default=None)
+    while calm is not None and at > 1:
+        norm = rows[at - 1]["grad_norm"]
+        if norm is None or norm < _GRADIENT * calm or norm <= max(_norms(rows, at - 1), default=0.0):
+            break
+        at -= 1
+    return at
