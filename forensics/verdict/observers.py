@@ -34,6 +34,7 @@ _TABLES: tuple[TableName, ...] = (
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
+_OF_THE_WAY = ("config_drift", "network_fault", "store_timeout")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
 _VICTIMS = 2
 Place = tuple[str, int | None]
@@ -122,6 +123,8 @@ class Observers:
                 return (
                     "own_record"  # it tells what the subject brought to the call, or that it stands in an earlier one
                 )
+            if one.kind == "connect_failed" and finding.cause in _OF_THE_WAY:
+                return "own_record"  # it tells whom the subject tried to reach
             if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
                 return "hint" if finding.ranks else "others_record"
             return "others_record" if holds == "value" and one.table == "events" else "own_record"
