@@ -164,7 +164,7 @@ def of_two_files(metric: str, levels: tuple[list[float], list[float]], odd: floa
     rows = [
         {"file": f"{name}.txt", "line": 1 + 8 * moment + device, "metric": metric, "text": f"{value}", "value": value}
         | {"pci": f"0000:{device}b:00.0", "device_index": device}
-        | {key: f"{name}-{device}" for key in who}
+        | dict.fromkeys(who, f"{name}-{device}")
         for name, own in zip("ab", levels, strict=True)
         for moment, level in enumerate(own)
         for device in range(8)
