@@ -195,3 +195,26 @@ def test_correctable_errors_on_many_hosts_accuse_nobody() -> None:
         )
     verdict = job.verdict()
     assert (verdict.ranks, verdict.hosts) == ([3], ["node0"])
+
+
+def poisoned(code: str = "ras:poison", severity: str = "fatal") -> list[dict[str, Any]]:
+    """GPU 2b of n1 has an error, and the driver resets all that are linked to it."""
+    resets = [xid(code="reset", pci=f"0000:{bus}b:00", severity="error") for bus in (1, 2)]
+    return [*([xid(code=code, severity=severity)] if code else []), *resets]
+
+
+@pytest.mark.parametrize("code", ["ras:poison", "ras:uncorrectable", "ring_timeout"])
+@pytest.mark.parametrize("waiting", [(0, 1, 4, 5, 6, 7), (0, 1, 2, 4, 5, 6, 7)], ids=["host silent", "rank silent"])
+def test_an_error_names_one_gpu_though_all_that_are_linked_are_reset(code: str, waiting: tuple[int, ...]) -> None:
+    waits = [row for row in WAITS if row["rank"] in waiting]
+    severity = "error" if code == "ring_timeout" else "fatal"
+    (found,) = DETECTOR.detect(case([*poisoned(code, severity), *waits], ranks=RANKS))
+    assert (found.ranks, [one.pci for one in found.devices]) == ((3,), ["0000:2b:00"])
+
+
+def test_resets_alone_name_the_host_and_none_of_its_gpus() -> None:
+    waits = [row for row in WAITS if row["rank"] not in (2, 3)]
+    (found,) = DETECTOR.detect(case([*poisoned(""), *waits], ranks=RANKS))
+    assert (found.ranks, found.hosts, [one.pci for one in found.devices]) == ((), ("n1",), [None])
+    (one,) = DETECTOR.detect(case([*poisoned("")[1:], *waits], ranks=RANKS))
+    assert (one.ranks, [one.pci for one in one.devices]) == ((3,), ["0000:2b:00"])

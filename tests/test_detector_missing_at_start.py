@@ -91,3 +91,77 @@ def test_who_is_left_of_a_barrier_of_the_store(rows: list[dict[str, Any]], suspe
 def test_a_store_that_went_away_is_no_time_out() -> None:
     (found,) = DETECTOR.detect(case([{"kind": "store_timeout", "code": "store_lost", "rank": 1}], expected=2))
     assert "lost the connection" in found.summary and "until a timeout" not in found.summary
+
+
+def tried(rank: int | None, address: str, **columns: Any) -> dict[str, Any]:
+    """A process that never reached its store."""
+    names = [address.partition(",")[0]]
+    told = {"code": "store", "names_hosts": names, "detail": f'{{"host": "{address}"}}'}
+    return {"kind": "connect_failed", "rank": rank, **told, **columns}
+
+
+def came(rank: int | None, address: str = "[::ffff:127.0.0.1]:29761", **columns: Any) -> dict[str, Any]:
+    """A process that reached its store, and waited there."""
+    names = [address.rpartition(":")[0]]
+    told = {"names_hosts": names, "detail": f'{{"host": "{address}"}}'}
+    return {"kind": "store_timeout", "rank": rank, **told, **columns}
+
+
+COUNTED = {"kind": "missing_members", "code": "store_clients", "rank": 0, "detail": '{"joined": "3", "expected": "4"}'}
+
+
+@pytest.mark.parametrize(
+    ("address", "store", "cause"),
+    [
+        ("127.0.0.1, 29764", "[::ffff:127.0.0.1]:29761", "config_drift"),
+        ("10.0.0.8, 29500", "[::ffff:10.0.0.9]:29500", "config_drift"),
+        ("10.0.0.9, 29500", "[::ffff:10.0.0.9]:29500", "network_fault"),
+        ("head-old, 29500", "[::ffff:10.0.0.9]:29500", "store_timeout"),
+    ],
+    ids=["another port", "another address", "the same", "a name, an address"],
+)
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_odd_client_is_named_and_never_what_the_others_reach(
+    address: str, store: str, cause: str, counted: bool
+) -> None:
+    rows = [tried(3, address), came(1, store), came(2, store), *([COUNTED] if counted else [])]
+    places = [{"rank": rank, "host": f"n{rank}"} for rank in range(4)]
+    found = judged(case(rows, ranks=places), DETECTOR)
+    assert (found.kind, found.cause, found.ranks, found.hosts) == ("launch", cause, (3,), ())
+    assert found.is_proven
+    assert all("127.0.0.1" not in action.target for action in found.finding.actions)
+
+
+def test_the_store_counts_who_came() -> None:
+    found = judged(case([tried(3, "127.0.0.1, 29764"), COUNTED]), DETECTOR)
+    assert (found.ranks, found.hosts) == ((3,), ())
+
+
+def test_an_odd_client_of_which_the_host_or_the_file_alone_is_known() -> None:
+    others = [came(None, file="b.log"), came(None, file="c.log")]
+    (found,) = DETECTOR.detect(case([tried(None, "127.0.0.1, 29764", host="n7.site"), *others]))
+    assert (found.ranks, found.hosts) == ((), ("n7",))
+    (found,) = DETECTOR.detect(case([tried(None, "127.0.0.1, 29764", file="w3.log"), *others]))
+    assert (found.ranks, found.hosts) == ((), ()) and "w3.log could not connect" in found.summary
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [tried(rank, "head, 29500") for rank in (1, 2, 3)],
+        [tried(1, "10.0.0.9, 29500")],
+        [tried(1, "127.0.0.1, 29500"), came(2)],
+        [tried(2, "127.0.0.1, 29764"), tried(3, "127.0.0.1, 29764"), came(0), came(1)],
+        [tried(3, "127.0.0.1, 29764"), came(3), came(1), came(2)],
+    ],
+    ids=["nobody reached it", "one client", "one other", "as many others", "it came later"],
+)
+def test_a_store_that_nobody_or_too_few_reached_names_no_host(rows: list[dict[str, Any]]) -> None:
+    (found,) = DETECTOR.detect(case(rows, ranks=[{"host": "head", "address": "10.0.0.9"}]))
+    assert (found.ranks, found.hosts, found.suspect_hosts) == ((), (), ())
+    assert [action.kind for action in found.actions] == ["check_config"]
+
+
+def test_an_address_within_a_host_is_no_host_to_ask() -> None:
+    (found,) = DETECTOR.detect(case([REFUSED | {"names_hosts": ["127.0.0.1"]}]))
+    assert found.collect == () and [action.target for action in found.actions] == ["NCCL_SOCKET_IFNAME on n1"]

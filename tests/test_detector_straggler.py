@@ -19,7 +19,8 @@ KNOWN = [{"name": "pipeline_model_parallel_size", "value": "1"}]
 
 
 def timed(job: Timed, waits: bool = True, **more: Any) -> Case:
-    return case(timings=job.rows(waits), **more)
+    """What each rank wrote by itself."""
+    return case(timings=[row | {"file": f"rank_{row['rank']}.csv"} for row in job.rows(waits)], **more)
 
 
 def verdict(whole: Case) -> Judged:
@@ -33,6 +34,17 @@ def test_the_rank_whose_work_takes_longer(phase: str, factor: float, waits: bool
     assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_compute", (5,))
     assert found.status == ("established" if waits else "supported")
     assert "from the first step on" in found.finding.summary
+
+
+def test_two_readings_of_one_table_are_one_observer() -> None:
+    """That it takes longer, and that the others wait for it, somebody wrote into one file for all of them."""
+    rows = Timed(8).slower(5, "backward", 1.3).rows()
+    one = verdict(case(timings=rows, settings=KNOWN))
+    assert (one.ranks, one.status) == ((5,), "supported")
+    halves = [row | {"file": f"{row['rank'] // 4}.csv"} for row in rows]
+    assert verdict(case(timings=halves, settings=KNOWN)).status == "established"
+    log = [{"file": "timings.log", "lines": 4 * len(rows)}]  # each line of a log of all ranks has its own printer
+    assert verdict(case(timings=rows, settings=KNOWN, files=log)).status == "established"
 
 
 def test_of_an_unknown_layout_it_may_be_a_stage_of_its_own() -> None:
@@ -228,18 +240,57 @@ def test_ranks_that_share_each_layer_hold_each_other_up() -> None:
     assert verdict(timed(Timed(8).slower(5, "backward", 1.3), settings=SPLIT)).ranks == (5,)
 
 
-def test_who_comes_last_is_slow_though_its_work_is_not() -> None:
-    job = Timed(8).slower(5, "between", 20)
+def _comes_last(phases: Callable[[Timed], Timed], shown: set[str], whole: Callable[[int], float] | None) -> Judged:
+    """Eight ranks that print these phases, and how long the whole step took them: the sum, times what `whole` says."""
+    job = phases(Timed(8))
+    sums: dict[tuple[int, int], float] = {}
+    for row in job.rows():
+        at = (row["rank"], row["step"])
+        sums[at] = sums.get(at, 0.0) + row["value_ms"]
+    rows = [row | {"file": f"{row['rank']}.csv"} for row in job.rows() if row["phase"] in shown]
+    if whole is not None:
+        rows += [
+            {"rank": r, "step": s, "phase": "step", "value_ms": ms * whole(r), "level": 0, "file": f"{r}.csv"}
+            for (r, s), ms in sums.items()
+        ]
+    return verdict(case(timings=rows))
+
+
+def _between(job: Timed) -> Timed:
     job.phases = {"forward": 100.0, "backward": 200.0, "between": 4.0}
-    rows = [row for row in job.rows() if row["phase"] != "between"]
-    found = verdict(case(timings=rows))
-    assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_host", (5,))
+    return job.slower(5, "between", 20)
 
 
-def test_without_figures_of_work_the_cause_stays_open() -> None:
-    job = Timed(8).slower(5, "backward", 1.4)
-    found = verdict(case(timings=[row for row in job.rows() if row["phase"] == "comm"]))
-    assert (found.kind, found.cause, found.ranks) == ("slow", None, (5,))
+@pytest.mark.parametrize(
+    ("phases", "shown", "cause"),
+    [
+        (_between, {"forward", "backward", "comm"}, "straggler_host"),
+        (lambda job: job.slower(5, "backward", 1.4), {"comm"}, None),
+    ],
+    ids=["its work is not longer", "no figures of work"],
+)
+def test_who_comes_last_is_slow_if_it_is_seen_that_the_others_wait(
+    phases: Callable[[Timed], Timed], shown: set[str], cause: str | None
+) -> None:
+    """Its whole steps are as long as theirs: what it waits less, it took longer to come. Without them it may as well have
+    less to communicate; if it is done earlier, it has."""
+    seen = _comes_last(phases, shown, lambda rank: 1.0)
+    assert (seen.kind, seen.cause, seen.ranks) == ("slow", cause, (5,))
+    untold = _comes_last(phases, shown, None)
+    assert (untold.ranks, untold.suspects, untold.undecided) == ((), (5,), ("no_baseline",))
+
+
+def test_nobody_waits_for_who_has_less_to_communicate() -> None:
+    rows: list[dict[str, Any]] = []
+    for rank in range(8):
+        for step in range(40):
+            comm = (20.0 if rank == 5 else 80.0) + (rank * 7 + step) % 3
+            told = {"forward": 100.0, "comm": comm, "step": 110.0 + comm}
+            rows += [
+                {"rank": rank, "step": step, "phase": phase, "value_ms": ms, "level": 0, "file": f"{rank}.csv"}
+                for phase, ms in told.items()
+            ]
+    assert [one for one in detect(case(timings=rows), ALL)[0] if one.ranks or one.suspect_ranks] == []
 
 
 def test_equal_step_times_decide_nothing() -> None:

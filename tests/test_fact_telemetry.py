@@ -156,3 +156,54 @@ def test_whose_traffic_fell_to_zero_first(metric: str) -> None:
 @pytest.mark.parametrize("ends", [{}, {-1: 7}, {3: 7, -1: 8}, {3: 5, 4: 5, 5: 5, -1: 9}])
 def test_all_fall_silent_together(ends: dict[int, int]) -> None:
     assert traffic(ends) == ()
+
+
+def of_two_files(metric: str, levels: tuple[list[float], list[float]], odd: float, **who: Any) -> Case:
+    """Two hosts of eight devices at the same addresses, a file of each that does not tell its host; device 3 of the second
+    is odd."""
+    rows = [
+        {"file": f"{name}.txt", "line": 1 + 8 * moment + device, "metric": metric, "text": f"{value}", "value": value}
+        | {"pci": f"0000:{device}b:00.0", "device_index": device}
+        | dict.fromkeys(who, f"{name}-{device}")
+        for name, own in zip("ab", levels, strict=True)
+        for moment, level in enumerate(own)
+        for device in range(8)
+        for value in [odd if (name, device) == ("b", 3) else level]
+    ]
+    return case(devices=rows)
+
+
+@pytest.mark.parametrize("who", [{}, {"uuid": True}], ids=["no name", "a UUID"])
+@pytest.mark.parametrize(
+    ("metric", "levels", "odd"),
+    [
+        ("power.draw [W]", ([310.2], [310.8]), 125.0),
+        ("power.draw [W]", ([310.2, 311.0], [309.8, 312.6]), 125.0),
+        ("temperature.gpu", ([61.0, 64.0], [62.0, 63.0]), 104.0),
+        ("clocks.sm", ([1980.0], [1965.0]), 1185.0),
+    ],
+)
+def test_devices_of_two_hosts_at_one_address_are_two(
+    metric: str, levels: tuple[list[float], list[float]], odd: float, who: dict[str, Any]
+) -> None:
+    """Every figure is one that a line holds."""
+    (found,) = of_two_files(metric, levels, odd, **who).apart
+    assert (found.value, found.peers) == (odd, 15)
+    assert found.centre in {value for own in levels for value in own}
+    assert {ref.file for ref in found.refs} == {"b.txt"}
+
+
+def test_two_hosts_that_differ_show_no_device_between_them() -> None:
+    assert of_two_files("power.draw [W]", ([310.2], [125.0]), 125.0).apart == ()
+
+
+def test_snapshots_of_one_uuid_are_one_device() -> None:
+    rows = [
+        {"file": f"{at}.txt", "uuid": f"GPU-{device}", "metric": "ecc.errors.corrected.volatile.total"}
+        | {"value": 9000.0 * moment if device == 3 else 0.0, "text": "", "time_ns": moment * 15 * SECOND}
+        for moment, at in enumerate(("early", "late"))
+        for device in range(8)
+    ]
+    (found,) = case(devices=rows).apart
+    assert (found.value, found.peers, found.moments) == (9000.0, 7, 2)
+    assert "grew by 9000" in found.text

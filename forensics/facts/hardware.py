@@ -24,6 +24,7 @@ from parsers.tables import TableName
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
 _COMMON = 0.3  # of the hosts that left a log
 _FEWEST = 3
+_RESET = "reset"  # code of parsers/kernel/amdgpu.py
 _TOGETHER_NS = 120 * 10**9
 
 
@@ -55,6 +56,12 @@ class Record(msgspec.Struct, frozen=True):
             return described(self.origin).is_consequence
         told = detail(self.row)
         return bool(told.get("consequence")) or told.get("is_consequence_of_other") == "yes"
+
+    @property
+    def follows(self) -> bool:
+        """Does it only follow from an error: as a consequence, or as the reset by which a driver answers an error, of all
+        devices that are linked to the one that had it?"""
+        return self.is_consequence or self.row["code"] == _RESET
 
     @property
     def kind(self) -> str:

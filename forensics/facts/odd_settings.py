@@ -83,6 +83,7 @@ CATALOGUE: tuple[Entry, ...] = (
           ("12",), words.GIVES_UP_SOONER, words.NCCL),
     Entry(("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"), "other", _LAUNCH, (),
           words.OTHER_INTERFACE, words.NCCL),
+    Entry(("MASTER_ADDR", "MASTER_PORT"), "other", (*_LAUNCH, "config_drift"), (), words.OTHER_STORE, words.INIT_BY_ENV),
     Entry(("NCCL_NET", "NCCL_NET_PLUGIN", "NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"), "other", _LAUNCH, (),
           words.OTHER_ADAPTER, words.NCCL),
     Entry(("NCCL_ALGO", "NCCL_PROTO", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_BUFFSIZE"), "other", _WAITS, (),

@@ -37,8 +37,8 @@ class Outlier(msgspec.Struct, frozen=True):
     """A rank that stands out in one phase. `begin`, `end`: steps of the period, both held; `is_steady`: in most steps of it.
 
     `excess_ms`: median over the period (over the voting steps, where it is on and off). `level_ms`: its peers' median.
-    `step_ms`: the step's length then; `share`: its excess summed over all steps, as a share of their time; null where that
-    is not known.
+    `step_ms`: the step's length then; `share`: its excess summed over all steps, as a share of their time, of which no step
+    is shorter than what it takes this rank; null where that is not known.
     `places`, `peer_places`: rows of its own figures and of its peers', the first ones: file, line, name."""
 
     rank: int
@@ -232,7 +232,10 @@ def _outlier(rows: pl.DataFrame, own: pl.DataFrame) -> Outlier:
     shown = own.slice(begin, end - begin) if steady else own.filter(pl.Series(votes))
     first, last = (begin, end) if steady else (votes.index(True), len(votes))
     steps = own["step"]
-    excess, whole = median(shown["ms"] - shown["centre"]), float(own["step_ms"].sum())
+    excess = median(shown["ms"] - shown["centre"])
+    whole = float(
+        own.select(pl.when(pl.col("step_ms") > 0).then(pl.max_horizontal("step_ms", "rank_ms"))).to_series().sum()
+    )
     columns = ("file", "line", "name")
     beside = rows.filter((pl.col("step") == shown["step"][0]) & (pl.col("rank") != own["rank"][0])).sort("rank")
     return Outlier(

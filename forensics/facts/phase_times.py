@@ -10,6 +10,7 @@
 | `stage` | pipeline stage (facts/roles.py) |
 | `step_ms` | what the step took the ranks of this stage at the median: printed, else the sum of its phases; of a call,
   the time since the one before it ended; null where unknown |
+| `rank_ms` | the same of this rank alone |
 | `host`, `file`, `line`, `name` | the row that says so |
 """
 
@@ -26,7 +27,7 @@ _BESIDE = 1.5  # times the step: what takes so long is no part of it
 _UNKNOWN = pl.lit(None, dtype=pl.Float64)
 SCHEMA = {
     "rank": pl.Int64, "step": pl.Int64, "phase": pl.String, "sort": pl.String, "ms": pl.Float64, "tokens": pl.Int64,
-    "stage": pl.Int64, "step_ms": pl.Float64, "host": pl.String, "file": pl.String, "line": pl.Int64, "name": pl.String,
+    "stage": pl.Int64, "step_ms": pl.Float64, "rank_ms": pl.Float64, "host": pl.String, "file": pl.String, "line": pl.Int64, "name": pl.String,
 }  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def _with_steps(rows: pl.DataFrame) -> pl.DataFrame:
     own = pl.coalesce("printed", pl.when(pl.col("parts") > 1).then("summed"))
     own = pl.when(pl.col("sort") != "call").then(own).otherwise("between")
     found = found.with_columns(
-        step_ms=own.median().over("stage", "step", pl.when(pl.col("sort") == "call").then("phase"))
+        rank_ms=own, step_ms=own.median().over("stage", "step", pl.when(pl.col("sort") == "call").then("phase"))
     )
     is_beside = pl.col("ms").median().over("stage", "step", "phase") > _BESIDE * pl.col("step_ms")
     return found.with_columns(step_ms=pl.when(~is_beside.fill_null(False)).then("step_ms"))

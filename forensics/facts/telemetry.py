@@ -5,6 +5,9 @@ job (a spare host) is compared with its like. A device counts by its median over
 median of its peers: beyond a distance that matters for that quantity, and far beyond their spread. Of counters the growth
 counts, or the value where there is only one moment. What more than _COMMON of the peers show distinguishes nobody.
 
+Of whom a file tells neither host nor rank, only rows of one file, or with one UUID, are of one device: hosts have the same
+PCI addresses. What is shown is a value of the device, or how much its count grew, at the median of its peers theirs.
+
 Nobody is accused by this: devices differ, and one that works for others, or is placed at the hot end of its rack, stands
 apart, too. `interval_s`: a scrape every so many seconds shows nothing that is shorter.
 """
@@ -21,7 +24,7 @@ from forensics.assemble.identity import short_host, short_hosts
 from forensics.facts.hardware import Devices
 from forensics.facts.outliers import spread_of, spreads_apart
 from forensics.facts.roles import Roles
-from forensics.model.middle import median
+from forensics.model.middle import lower_median, median
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.told import told_by
@@ -72,7 +75,7 @@ _COUNTS: Mapping[str, tuple[float, Effect]] = {
 _MORE = 10.0  # times the others
 _OFTEN, _SELDOM = 0.5, 0.1  # of the moments: a flag of the one, of its peers
 _THERMAL, _HARDWARE = 0x60, 0x88  # bits of NVML's clock event reasons
-_DEVICE = ("host", "pci", "device_index", "part", "rank")  # columns of one device or port
+_DEVICE = ("host", "pci", "device_index", "part", "rank", "unit")  # columns of one device or port
 _BYTES = ("port_bytes_received", "port_bytes_sent")
 
 
@@ -96,6 +99,12 @@ class Apart(msgspec.Struct, frozen=True):
     since_ns: int | None
     is_from_start: bool
     refs: tuple[Ref, ...]
+    unit: str | None = None
+
+    @property
+    def device(self) -> tuple[str | int | None, ...]:
+        """The device, whatever its port."""
+        return self.host, self.pci, self.index, self.unit
 
     @property
     def who(self) -> Said:
@@ -127,6 +136,8 @@ class Apart(msgspec.Struct, frozen=True):
             return words.TRAFFIC_ENDED(**said)
         if unit == "flag" and self.quantity != "port_active":
             return words.FLAG_SET(**said)
+        if self.quantity in _COUNTS and self.moments > 1:
+            return words.GROWTH_APART(**said, value=self.value, centre=self.centre)
         unit = "" if unit in ("count", "flag", "links", "code", "lanes") else f" {unit}"
         return words.VALUE_APART(**said, value=self.value, centre=self.centre, unit=unit)
 
@@ -139,15 +150,16 @@ def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, role
     for (quantity, *_), part in rows.group_by("quantity", "model", "stage", maintain_order=True):
         found += _of_quantity(str(quantity), part)
     found += _silent(rows)
-    idle = {(one.host, one.pci, one.index) for one in found if one.quantity == "utilization_pct"}
-    return tuple(one for one in found if one.quantity != "sm_clock_mhz" or (one.host, one.pci, one.index) not in idle)
+    idle = {one.device for one in found if one.quantity == "utilization_pct"}
+    return tuple(one for one in found if one.quantity != "sm_clock_mhz" or one.device not in idle)
 
 
 def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, roles: Roles) -> pl.DataFrame:
-    """Measures with a quantity: host, pci, device_index, part, rank, model, stage, quantity, value, time_ns, place; bits of
-    throttling are taken apart."""
+    """Measures with a quantity: host, pci, device_index, part, rank, unit (what tells devices of unknown hosts apart), model,
+    stage, quantity, value, time_ns, place; bits of throttling are taken apart."""
     rows = tables["devices"].filter(pl.col("quantity").is_not_null() & pl.col("value").is_finite())
-    rows = rows.with_columns(short_hosts())
+    nobodys = pl.col("host").is_null() & pl.col("rank").is_null()
+    rows = rows.with_columns(short_hosts(), unit=pl.when(nobodys).then(pl.coalesce("uuid", "file")))
     bits = rows.filter(pl.col("quantity") == "throttle_reasons").with_columns(pl.col("value").cast(pl.Int64))
     taken = [
         bits.with_columns(quantity=pl.lit(name), value=((pl.col("value") & mask) > 0).cast(pl.Float64))
@@ -191,13 +203,14 @@ def _models(settings: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
 
 # --- one quantity among peers ----------------------------------------------------------------------------------------
 
-_Series = tuple[tuple[str | None, str | None, int | None, str | None, int | None], pl.DataFrame]
+_Who = tuple[str | None, str | None, int | None, str | None, int | None, str | None]
+_Series = tuple[_Who, pl.DataFrame]
 
 
 def _series(rows: pl.DataFrame) -> list[_Series]:
     """Device or port → its rows, in order of time."""
     listed = rows.with_columns(pl.col("part").fill_null("")).group_by(_DEVICE, maintain_order=True)
-    return [((key[0], key[1], key[2], key[3] or None, key[4]), part) for key, part in listed]
+    return [((key[0], key[1], key[2], key[3] or None, key[4], key[5]), part) for key, part in listed]
 
 
 def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
@@ -264,8 +277,8 @@ def _growth(rows: pl.DataFrame) -> float:
 
 def _gauge(quantity: str, series: list[_Series]) -> Iterator[Apart]:
     rule = _GAUGES[quantity]
-    later = [float(part["value"].slice(part.height // 2).median()) for _, part in series]  # type: ignore[arg-type]
-    whole = [float(part["value"].median()) for _, part in series]  # type: ignore[arg-type]
+    later = [lower_median(part["value"].slice(part.height // 2)) for _, part in series]
+    whole = [lower_median(part["value"]) for _, part in series]
     far_later, far_whole = _far(later, rule), _far(whole, rule)
     shown = [a if is_later else b for a, b, is_later in zip(later, whole, far_later, strict=True)]
     far = [a or b for a, b in zip(far_later, far_whole, strict=True)]
@@ -289,11 +302,11 @@ def _told(
     for number, is_far in enumerate(far):
         if is_far:
             others = [value for at, value in enumerate(values) if at != number]
-            yield _one(quantity, effect, series[number], values[number], median(others), len(others))
+            yield _one(quantity, effect, series[number], values[number], lower_median(others), len(others))
 
 
 def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: float, peers: int) -> Apart:
-    (host, pci, index, part, rank), rows = one
+    (host, pci, index, part, rank, unit), rows = one
     unlike = pl.concat([rows.head(1), rows.tail(1)]).unique(maintain_order=True)
     refs = tuple(
         Ref(file=row["file"], line=row["record"] if row["line"] is None else row["line"], text=f"{row['metric']} {row['text'] or row['value']}")
@@ -302,7 +315,7 @@ def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: floa
     moments, interval_s = _sampling(rows)
     since_ns, is_from_start = _since(rows, value, centre)
     return Apart(
-        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs
+        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs, unit
     )  # fmt: skip
 
 

@@ -34,8 +34,10 @@ _TABLES: tuple[TableName, ...] = (
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
+_OF_THE_WAY = ("config_drift", "network_fault", "store_timeout")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
 _VICTIMS = 2
+_TABLE = 0.8  # of the lines of a table are rows: the rest are its header and what could not be read
 Place = tuple[str, int | None]
 
 
@@ -68,6 +70,7 @@ class Observers:
         )
         self._records = {(one.row["file"], one.row["line"], one.kind): one for one in case.hardware}
         self._echoes = _echoes(tables["events"])
+        self._collected = _collected(tables)
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(self.cited, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
         for name in _TABLES:
@@ -99,10 +102,14 @@ class Observers:
         return frozenset(one for claim in finding.claims if claim.direction == direction for one in self.of(claim.refs))
 
     def categories(self, finding: Finding, direction: str = "for") -> list[str]:
-        """How many that could have disagreed stand behind a finding, told from its subject, ascending."""
+        """How many that could have disagreed stand behind a finding, told from its subject, ascending. What one collector
+        wrote of all ranks is one of them, however many of its rows are read."""
         subjects, places = finding.subjects, finding.places
-        refs = {(ref.file, ref.line) for claim in finding.claims if claim.direction == direction for ref in claim.refs}
-        shown = [{_category(one, subjects, places) for one in self._at.get(ref, ())} - {""} for ref in refs]
+        by_writer: dict[Place, set[str]] = defaultdict(set)
+        for file, line in {(r.file, r.line) for c in finding.claims if c.direction == direction for r in c.refs}:
+            told = {_category(one, subjects, places) for one in self._at.get((file, line), ())} - {""}
+            by_writer[file, None if file in self._collected else line] |= told
+        shown = list(by_writer.values())
         named = {category for there in shown if len(there) == 1 for category in there}
         for there in sorted(map(sorted, shown)):  # one line has one printer, also where it was read into two tables
             if there and not named & {*there}:
@@ -122,6 +129,8 @@ class Observers:
                 return (
                     "own_record"  # it tells what the subject brought to the call, or that it stands in an earlier one
                 )
+            if one.kind == "connect_failed" and finding.cause in _OF_THE_WAY:
+                return "own_record"  # it tells whom the subject tried to reach
             if one.is_of_victim:  # whoever waited may be suspected, but is not named for that
                 return "hint" if finding.ranks else "others_record"
             return "others_record" if holds == "value" and one.table == "events" else "own_record"
@@ -192,6 +201,18 @@ class Observers:
         """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""
         backing = self.backing(finding)
         return any(one.table in ("timings", "steps", "stacks") or one.kind == "straggler" for one in backing)
+
+
+def _collected(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+    """Files in which somebody put the times of several ranks together: nearly all their lines are such figures, where a log
+    of all ranks has lines of its own."""
+    times = (
+        tables["timings"].filter(pl.col("rank").is_not_null()).group_by("file").agg(pl.col("rank").n_unique(), pl.len())
+    )
+    lines = dict(tables["files"].select("file", "lines").iter_rows())
+    return frozenset(
+        file for file, ranks, rows in times.iter_rows() if ranks > 1 and rows >= _TABLE * (lines.get(file) or 0)
+    )
 
 
 def _echoes(events: pl.DataFrame) -> set[Place]:

@@ -82,6 +82,10 @@ VALUE_APART = Form(
     "{who}: {quantity} {value:.6g}{unit}, at the median of {peers} peers {centre:.6g}{unit}; {seen}",
     "{who}：{quantity} {value:.6g}{unit}，{peers} 个同类的中位数为 {centre:.6g}{unit}；{seen}",
 )
+GROWTH_APART = Form(
+    "{who}: {quantity} grew by {value:.6g}, at the median of {peers} peers by {centre:.6g}; {seen}",
+    "{who}：{quantity} 增加 {value:.6g}，{peers} 个同类的中位数为增加 {centre:.6g}；{seen}",
+)
 PAIR_APART = Form(
     "{one}–{other} of {host}: {what}, at {peers} like pairs {usual}",
     "{host} 的 {one}–{other}：{what}，{peers} 个同类连接为 {usual}",

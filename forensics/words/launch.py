@@ -42,6 +42,10 @@ NO_ANSWER = (
     Said("nothing answered at this address", "该地址无应答"),
     Said("nothing answered at these addresses", "这些地址无应答"),
 )
+OTHERS_CAME = Form("{number} others reached {store}", "其他 {number} 个进程已连上 {store}")
+THE_STORE = Said("the key-value store", "rendezvous store")
+STORE_ADDRESS = Said("MASTER_ADDR and MASTER_PORT", "MASTER_ADDR 与 MASTER_PORT")
+STORE_ADDRESS_OF = Form("MASTER_ADDR and MASTER_PORT of {who}", "{who} 的 MASTER_ADDR 与 MASTER_PORT")
 WRONG_INTERFACE = Form("{unreachable}: the wrong network interface was chosen", "{unreachable}：选错了网络接口")
 LOGS_OF_HOSTS = Form("the log and the kernel log of {hosts}", "{hosts} 的日志与内核日志")
 ID_NOT_PUBLISHED = Said(

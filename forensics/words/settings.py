@@ -26,6 +26,9 @@ GIVES_UP_SOONER = Said(
 OTHER_INTERFACE = Said(
     "the interface that it listens on is another than that of its peers", "监听的网络接口与其他 rank 不同"
 )
+OTHER_STORE = Said(
+    "the store that it asks for its peers is another than theirs", "它用于查找其他 rank 的 store 与它们的不同"
+)
 OTHER_ADAPTER = Said(
     "the network or the adapter that it connects by is another than that of its peers",
     "所用的网络或网卡与其他 rank 不同",
@@ -57,6 +60,10 @@ OTHER_ALLOCATOR = Said("the allocator cuts and keeps memory in another way", "�
 # --- who says so -----------------------------------------------------------------------------------------------------
 NCCL = Said("NCCL's documentation of its environment variables", "NCCL 文档：环境变量")
 NCCL_1136, NCCL_354 = Said("NVIDIA/nccl#1136", "NVIDIA/nccl#1136"), Said("NVIDIA/nccl#354", "NVIDIA/nccl#354")
+INIT_BY_ENV = Said(
+    "PyTorch, torch.distributed: environment variable initialization",
+    "PyTorch 文档：torch.distributed，environment variable initialization",
+)
 MIG_DEVICES = Said(
     "NVIDIA MIG User Guide, CUDA device enumeration; mlcommons/training#442",
     "NVIDIA MIG User Guide：CUDA device enumeration；mlcommons/training#442",

@@ -61,6 +61,10 @@ LONGER_STEPS = Form(
     "{who} with longer steps than its peers by its own clock, {course}",
     "{who} 自身记录的 step 耗时比其他 rank 长（{course}）",
 )
+MAY_COMMUNICATE_LESS = Said(
+    "no record times its whole steps, so that it may have less to communicate",
+    "没有其完整 step 的耗时记录，可能只是通信量较少",
+)
 LOST_ON_ITS_HOST = Said(
     "Its work takes no longer than its peers'; the time is lost on its host, between them.",
     "其各阶段耗时不比其他 rank 长；时间损失在主机侧，各阶段之间。",

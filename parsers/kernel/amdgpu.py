@@ -9,7 +9,7 @@
     amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
 
 `no … errors detected` is an all-clear that holds the words of the fault; running totals repeat a fault that has been
-reported: both are claimed only.
+reported: both are claimed only. A reset follows from an error, and takes all GPUs that are linked to the one that had it.
 
 Printed by: the amdgpu driver of Linux.
 Versions: kernels 5.x and 6.x.

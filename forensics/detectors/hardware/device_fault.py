@@ -6,7 +6,10 @@ nothing of its own shows that it waited for others, or where all members of the 
 device may have stopped inside. Where the bundle holds kernel logs alone, they are all there is to say.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.facts.error_words import driver_words
@@ -44,11 +47,14 @@ def _everybody_waits(case: Case) -> bool:
 
 
 def _counted(case: Case, alone: bool) -> list[Record]:
-    """Records that count; of a device that others of its host suffered from, and of these, only the first."""
+    """Records that count; of a device that others of its host suffered from, and of these, only the first; beside an error
+    none that follows from one."""
     found = _countable(case, alone)
     sources = [one for one in found if one.victims]
     hosts = {one.host for one in sources}
-    return [one for one in found if one.host not in hosts or one.victims]
+    kept = [one for one in found if one.host not in hosts or one.victims]
+    own = {one.host for one in kept if not one.follows}
+    return [one for one in kept if one.host not in own or not one.follows]
 
 
 def _countable(case: Case, alone: bool) -> list[Record]:
@@ -63,12 +69,26 @@ def _countable(case: Case, alone: bool) -> list[Record]:
     return timed if len({one.host for one in timed}) == 1 else []
 
 
+def _told_apart(found: list[Record]) -> list[Record]:
+    """Where several devices of a host report only what follows from an error, none of them is known to have had it."""
+    devices: dict[str | None, set[str | None]] = defaultdict(set)
+    for one in found:
+        devices[one.host].add(one.row["pci"])
+    own = {one.host for one in found if not one.follows}
+    return [
+        one if one.host in own or len(devices[one.host]) == 1
+        else replace(one, rank=None, row={**one.row, "pci": None, "device_index": None})
+        for one in found
+    ]  # fmt: skip
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all devices."""
     alone = case.is_only_about_hosts
     found = _counted(case, alone)
     if not found or not (alone or case.has_waited or any(end.how != "ended" for end in case.ends.values())):
         return ()
+    found = _told_apart(found)
     at = {one.rank for one in found if one.rank is not None}
     ranks = tuple(sorted(rank for rank in at if _may_be_its(case, rank)))
     if at and not ranks and not alone:

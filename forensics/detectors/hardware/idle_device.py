@@ -27,15 +27,18 @@ _IDLE, _BUSY = 5.0, 90.0  # per cent
 _LEAST = 8  # devices
 _OTHER_POWER = 0.4  # of the peers' median, less or more
 _Device = tuple[int | None, str | None, str | None, int | None]  # rank, host, pci, index
+_Unit = tuple[int | None, str | None, str | None, int | None, str | None]
 
 
-def _loads(case: Case) -> dict[_Device, list[dict[str, Any]]]:
-    """Device → its rows of utilisation, in order of time."""
-    found: dict[_Device, list[dict[str, Any]]] = defaultdict(list)
+def _loads(case: Case) -> dict[_Unit, list[dict[str, Any]]]:
+    """Device → its rows of utilisation, in order of time; where neither host nor rank is told, the UUID or the file tells
+    devices of several hosts apart."""
+    found: dict[_Unit, list[dict[str, Any]]] = defaultdict(list)
     measured = case.tables["devices"].filter((pl.col("quantity") == "utilization_pct") & pl.col("value").is_not_null())
     for row in measured.sort("time_ns", "file", "line", "record", nulls_last=True).iter_rows(named=True):
         host = short_host(row["host"]) if row["host"] else None
-        found[row["rank"], host, row["pci"], row["device_index"]].append(row)
+        unit = (row["uuid"] or row["file"]) if host is None and row["rank"] is None else None
+        found[row["rank"], host, row["pci"], row["device_index"], unit].append(row)
     return found
 
 
@@ -47,7 +50,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     idle = [device for device, rows in loads.items() if all(row["value"] <= _IDLE for row in rows)]
     busy = [device for device, rows in loads.items() if all(row["value"] >= _BUSY for row in rows)]
     if len(loads) >= _LEAST and len(idle) == 1 and len(busy) == len(loads) - 1:
-        rank, host, pci, index = idle[0]
+        rank, host, pci, index, _ = idle[0]
         rank = rank if rank is not None else Devices(case.identity).rank_at(host, pci, index)
         rows = loads[idle[0]]
         refs = tuple(

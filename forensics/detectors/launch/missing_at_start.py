@@ -2,9 +2,11 @@
 
 A connection that was refused or never made, a store or a rendezvous that counted too few members or did not answer, all
 before anything was communicated. An address is named as printed, or as the host that listens on it; a rank that merely
-was not counted is a suspect where the size of the job is known.
+was not counted is a suspect where the size of the job is known. Of a store, whoever alone did not reach it is named, and
+nobody where none did: that a store does not answer says nothing of its host.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,6 +14,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge
 from forensics.facts.event_rows import detail, host_of, is_missing, of_kinds, own_rank, refs, rows
+from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -32,7 +35,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     begun = case.has_begun
     is_placed = case.out_of_reach.height > 0  # then where reports meet tells nothing: wrong_interface.py
     if not begun and not is_placed and (refused := _refused(case)).height:
-        return (_connection(case, refused),)
+        odd = odd_clients(case.events, case.identity)
+        return (_connection(case, refused) if odd is None else _odd(odd),)
     if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
@@ -56,31 +60,68 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     wrong += [row["text"] for row in refused if names_bridge(row["text"] or "")]
     root = find_root(reports)
     hosts = root.hosts if root and root.where == "host" else tuple(told) if len(told) == 1 else ()
-    hosts = tuple(host for host in hosts if host != UNKNOWN_HOST)
+    hosts = tuple(host for host in hosts if host != UNKNOWN_HOST and not store)
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
     reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
     who, peers = joined(reporters, ", ") or words.A_PROCESS, joined(names, ", ")
     text = words.COULD_NOT_CONNECT(who=who, peers=peers or words.ITS_PEERS)
     unreachable = words.UNREACHABLE[len(names) > 1]
     chosen = words.WRONG_INTERFACE(unreachable=unreachable) if wrong else ""
+    is_set = bool(wrong) or store
+    of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
         hosts=hosts,
-        suspect_hosts=() if hosts else tuple(told),
+        suspect_hosts=() if hosts or store else tuple(told),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
         actions=(
             Action(
-                kind="check_config" if wrong else "inspect_network",
-                target=peers or words.THE_JOB,
+                kind="check_config" if is_set else "inspect_network",
+                target=words.STORE_ADDRESS if store else of_reporters if wrong else peers or words.THE_JOB,
                 command=None,
                 reason=unreachable if wrong else words.NO_ANSWER[len(names) > 1],
             ),
         ),
-        collect=(words.LOGS_OF_HOSTS(hosts=peers),) if names else (),
+        collect=(words.STORE_RECORDS,) if store else (words.LOGS_OF_HOSTS(hosts=joined(told, ", ")),) if told else (),
         summary=words.NEVER_STARTED(what=joined((text, chosen), "; ")),
+    )
+
+
+def _odd(odd: OddClients) -> Finding:
+    """Who alone did not come to a store that others reached: by another address, or by a way of its own that is broken."""
+    who = ranks_text(odd.ranks) if odd.ranks else joined(odd.hosts or odd.files, ", ")
+    text = words.COULD_NOT_CONNECT(who=who, peers=odd.target)
+    came = words.OTHERS_CAME(number=odd.others, store=odd.reached or words.THE_STORE)
+    causes: Mapping[Address, Cause] = {
+        "another": "config_drift",
+        "the same": "network_fault",
+        "unknown": "store_timeout",
+    }
+    is_network = odd.address == "the same"
+    return Finding(
+        detector=DETECTOR.name,
+        cause=causes[odd.address],
+        ranks=odd.ranks,
+        hosts=() if odd.ranks else odd.hosts,
+        domain="infrastructure",
+        claims=(Claim(joined((text, came), "; "), "for", odd.refs),),
+        first_anomaly=FirstAnomaly(
+            rank=odd.ranks[0] if len(odd.ranks) == 1 else None,
+            host=odd.hosts[0] if len(odd.hosts) == 1 else None,
+            signature="connect:odd",
+        ),
+        actions=(
+            Action(
+                kind="inspect_network" if is_network else "check_config",
+                target=who if is_network else words.STORE_ADDRESS_OF(who=who),
+                command=None,
+                reason=came,
+            ),
+        ),
+        summary=words.NEVER_STARTED(what=joined((text, came), "; ")),
     )
 
 

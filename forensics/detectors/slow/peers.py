@@ -1,5 +1,6 @@
 """What may make ranks differ by design, and how it is told who is slow: for the detectors of this room."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -141,12 +142,14 @@ def why(claims: Sequence[Claim]) -> str:
 
 
 def price(slow: Sequence[Outlier]) -> str:
-    """What the costliest of the ranks costs every rank, in words; empty where the length of a step is not known."""
-    shares: dict[int, float] = {}
+    """What the costliest of the ranks costs every rank, in words; empty where the length of a step is not known. Of phases
+    that lie within each other, the longest: nobody costs more than the whole time."""
+    shares: dict[int, list[float]] = defaultdict(list)
     for one in slow:
         if one.share is not None:
-            shares[one.rank] = shares.get(one.rank, 0.0) + one.share
-    worst = max(shares.values(), default=0.0)
+            shares[one.rank].append(one.share)
+    totals = (sum(own) if sum(own) <= 1 else max(own) for own in shares.values())
+    worst = max((total for total in totals if total <= 1), default=0.0)
     return words.COSTS_ALL(percent=f"{100 * worst:.1f}") if worst > 0 else ""
 
 
