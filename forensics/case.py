@@ -116,9 +116,10 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def states(self) -> "States":
         """What flight records show of every member of an open operation (facts/states.py)."""
+        from forensics.facts.later_steps import without_outdated
         from forensics.facts.states import reconcile
 
-        return reconcile(self.tables, self.expected)
+        return without_outdated(reconcile(self.tables, self.expected), self.tables, self.events)
 
     @cached_property
     def ends(self) -> "Mapping[int, ProcessEnd]":
