@@ -11,7 +11,15 @@ from forensics.assemble.aborted import with_aborted
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
-from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
+from forensics.assemble.identity import (
+    HIGHEST_RANK,
+    globalise,
+    hosts_of_ranks,
+    identify,
+    seen_ranks,
+    unread_ranks,
+    world,
+)
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.facts.recovered_errors import with_recovered
@@ -53,6 +61,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     attempt: int = 0
     expected: frozenset[int] = frozenset()  # ranks the job should have; empty = unknown
     seen: frozenset[int] = frozenset()  # ranks with a record of their own (not merely named by others)
+    unread: frozenset[int] = frozenset()  # of these, the ones of whose record no word is understood
     identity: pl.DataFrame = msgspec.field(default_factory=pl.DataFrame)  # identity.SCHEMA
     known_bad: frozenset[str] = frozenset()
     topology: Mapping[str, int] = msgspec.field(default_factory=dict)  # user's --topology
@@ -107,9 +116,10 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def states(self) -> "States":
         """What flight records show of every member of an open operation (facts/states.py)."""
+        from forensics.facts.later_steps import without_outdated
         from forensics.facts.states import reconcile
 
-        return reconcile(self.tables, self.expected)
+        return without_outdated(reconcile(self.tables, self.expected), self.tables, self.events)
 
     @cached_property
     def ends(self) -> "Mapping[int, ProcessEnd]":
@@ -353,11 +363,13 @@ def case_of(
     whole = with_logged_errors(with_aborted(whole))
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = with_recovered(with_group_ends(whole), told, seen)
+    unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole,
         attempt,
         job,
-        seen,
+        seen | unread,
+        unread,
         identity,
         known_bad,
         topology or {},

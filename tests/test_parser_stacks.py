@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers import read as read_bundle
 from parsers.parser import FileParser, Source
 from parsers.stacks import py_spy
 from parsers.stacks.faulthandler import PARSER as FAULTHANDLER
@@ -130,6 +131,48 @@ def test_py_spy_in_a_note() -> None:
         ("Node 7", 12, "12", True, 0, ["broadcast", "<module>"], 8),
         ("Node 8", 11, "11", True, 0, ["wait"], 14),
     ]
+
+
+def debug_server(*parts: tuple[int, str, str]) -> str:
+    """What torch's debug server writes: a heading per rank with its address, then that rank's own dump."""
+    return "\n".join(f"=== Rank {rank}: http://{address} ===\n{dump}" for rank, address, dump in parts)
+
+
+def test_py_spy_of_the_debug_server() -> None:
+    text = debug_server((0, "trn00:40001", DUMP), (1, "10.0.0.7:40001", DUMP), (2, "trn01:40001", "Error: 500\n"))
+    tables = read(PY_SPY, text)
+    assert PY_SPY.accepts("pyspy_dump_1.txt", text.encode())
+    assert rows(tables, "rank", "host", "pid", "snapshot") == [
+        *((0, "trn00", 40, 0), (0, "trn00", 40, 0), (0, "trn00", 50, 0)),
+        *((1, None, 40, 0), (1, None, 40, 0), (1, None, 50, 0)),
+    ]
+    assert set(tables["ranks"].select("rank", "host", "pid").rows()) >= {(0, "trn00", 40), (1, None, 40)}
+    assert tables["unread"]["reason"].to_list() == ["no stack of rank 2: Error: 500"]
+
+
+def test_faulthandler_of_the_debug_server() -> None:
+    """Thread numbers are equal on all ranks, and two dumps of all ranks are two snapshots."""
+    dump = (
+        "Thread 0x00a1 (most recent call first):\n"
+        '  File "/opt/x.py", line 3 in wait\n'
+        "\n"
+        "Thread 0x00b2 (most recent call first):\n"
+        '  File "/opt/train.py", line 9 in <module>\n'
+    )
+    text = debug_server((0, "trn00:40001", dump), (1, "trn00:40002", dump))
+    tables = read(FAULTHANDLER, text + text)
+    assert FAULTHANDLER.accepts("stacks_1.txt", text.encode())
+    main = tables["stacks"].filter("is_main").select("rank", "host", "snapshot")
+    assert main.rows() == [(0, "trn00", 0), (1, "trn00", 0), (0, "trn00", 1), (1, "trn00", 1)]
+    assert tables["unread"].height == 0 and set(tables["ranks"]["rank"]) == {0, 1}
+
+
+@pytest.mark.parametrize("name", ["stacks_1.txt", "stacks_rank_9.txt"])
+def test_a_thread_of_faulthandler_is_read_once(tmp_path: Path, name: str) -> None:
+    """Of a file with a parser of its own nobody reads the same threads again."""
+    dump = 'Thread 0x00b2 (most recent call first):\n  File "/opt/train.py", line 9 in <module>\n'
+    (tmp_path / name).write_text(debug_server((0, "trn00:40001", dump), (1, "trn00:40002", dump)))
+    assert read_bundle(tmp_path).tables["stacks"]["rank"].to_list() == [0, 1]
 
 
 def test_listing_of_innermost_frames() -> None:

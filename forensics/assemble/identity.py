@@ -274,10 +274,41 @@ def world(
     return (frozenset(range(max(named) + 1)), HIGHEST_RANK) if named else (frozenset(), None)
 
 
+_RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "groups")
+
+
+def unread_ranks(
+    tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, seen: frozenset[int], told: frozenset[int]
+) -> frozenset[int]:
+    """Ranks that are not among `seen`, but a file of which is in the bundle, though no word in it is understood: it is not
+    empty, its path tells the rank, no record in it is of another one (contract, rule 24).
+
+    `told`: the job, if its size is told; a number beyond it is no rank."""
+    files = tables["files"].filter(pl.col("bytes") > 0).select("file", "rank", "local_rank")
+    files = files.filter(pl.any_horizontal(pl.col("rank", "local_rank").is_not_null()))
+    hosts = identity["host"].drop_nulls().n_unique() if identity.height else 0
+    by_local = _by_local(tables, tables["ranks"], identity) if hosts <= 1 and files["local_rank"].count() else None
+    if by_local is not None:
+        files = _beside(files, by_local, "local_rank")
+        files = files.with_columns(pl.coalesce("rank", "_local").alias("rank"))
+    files = files.drop_nulls("rank").filter(~pl.col("rank").is_in(sorted(seen)))
+    files = files.filter(pl.col("rank").is_in(sorted(told))) if told else files
+    if not files.height:
+        return frozenset()
+    names = files["file"].to_list()
+    heard = pl.concat(
+        tables[name]
+        .filter(pl.col("file").is_in(names) & pl.col("rank").is_not_null())
+        .select(pl.col("file").cast(pl.String))
+        for name in (*_RECORDS, "ranks", "events")
+    ).unique()
+    return frozenset(files.join(heard, on="file", how="anti")["rank"].to_list())
+
+
 def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
-    for name in ("operations", "progress", "stacks", "tensors", "steps", "groups"):
+    for name in _RECORDS:
         if tables[name].height:
             seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
     own = tables["events"].filter(

@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import reference
+from forensics.facts.later_steps import ZONE_NS, steps_after_records
 from forensics.facts.launched import Witness, launched_since
 from forensics.model.ref import Ref
 from forensics.words import facts as words
@@ -23,7 +24,6 @@ GAVE_UP = (
 _MS_NS = 1_000_000
 _NEAR = 0.5  # of its time-out, an open operation is older than it should be
 _LATER_NS = 1_000_000_000
-_ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
 
 
 class TimeWitness(msgspec.Struct, frozen=True):
@@ -52,7 +52,9 @@ def time_witness(
         return TimeWitness(tuple(stood), tuple(moved))
     stood += [*_retired(tables, opened), *_old(tables, events, opened)]
     moved += _steps(tables, opened)
-    return TimeWitness(tuple(stood), tuple(moved or ([] if stood else _steps_after_dumps(tables, opened))))
+    if not (moved or stood) and (later := steps_after_records(tables, opened)).height:
+        moved.append((words.LATER_STEP, _cited(later)))
+    return TimeWitness(tuple(stood), tuple(moved))
 
 
 def _still(stacks: pl.DataFrame) -> pl.DataFrame:
@@ -112,7 +114,7 @@ def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> li
     )
     # A stamp without zone is hours away from one with a zone, or of the same zone.
     after = pl.col("time_ns") - pl.col("begun")
-    same = (pl.col("time_basis") == "utc") | (after.abs() < _ZONE_NS)
+    same = (pl.col("time_basis") == "utc") | (after.abs() < ZONE_NS)
     later = steps.join(begun, on="rank").filter(same & (after > _LATER_NS)).sort("file", "line")
     return [(words.LATER_STEP, _cited(later))] if later.height else []
 
@@ -122,31 +124,3 @@ def _cited(steps: pl.DataFrame) -> tuple[Ref, ...]:
         Ref(file=file, line=line, text=f"rank {rank}: step {step}")
         for rank, step, file, line in steps.select("rank", "step", "file", "line").head(2).iter_rows()
     )
-
-
-def _steps_after_dumps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
-    """Steps of one rank, several, that are later than the newest entry of every flight record by more than a step takes.
-
-    Its own record ends with the others' ones, within a step: so the steps came after the dumps, and by a clock that agrees with
-    theirs. No open operation may be older than a step: then the dumps themselves show what does not go on."""
-    done = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & (pl.col("time_basis") != "boot"))
-    done = done.drop_nulls(["rank", "step", "time_ns"]).sort("file", "rank", "time_ns", "line")
-    if not done.height:
-        return []
-    stamps = [pl.col(f"time_{what}_ns") for what in ("created", "started", "completed")]
-    recorded = tables["operations"].lazy().group_by("rank").agg(pl.max_horizontal(stamps).max().alias("newest"))
-    newest = recorded.drop_nulls().collect(engine="streaming")
-    done = done.with_columns(pl.col("time_ns").diff().over("file", "rank").alias("took")).join(newest, on="rank")
-    created = opened["time_created_ns"]
-    if not done.height or created.null_count():
-        return []
-    # A stamp without zone is hours away from one with a zone, or of the same zone: the last one tells.
-    own = ["file", "rank"]
-    last = (pl.col("time_ns").max() - pl.col("newest")).over(own)
-    same = (pl.col("time_basis").over(own) == "utc") | (last.abs() < _ZONE_NS)
-    end, oldest = pl.lit(newest["newest"].max()), pl.lit(created.min())
-    long = pl.col("took").max().over(own)
-    whole = (end - pl.col("newest") < long) & (end - oldest < long)
-    later = done.filter(same & whole & (pl.col("time_ns") - end > long))
-    later = later.filter(pl.col("step").n_unique().over(own) > 1).sort("file", "line")
-    return [(words.LATER_STEP, _cited(later))] if later.height else []

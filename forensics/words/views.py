@@ -7,8 +7,8 @@ from forensics.model.said import Form, Noun, Said
 # --- limits: what was not run, not believed, not told apart -----------------------------------------------------------
 NOT_RUN = Form("not run: the bundle holds no {tables}", "未运行：证据包中没有 {tables}")
 STALE_RECORDS = Form(
-    "flight records of {who} are from before the others': what they show as open is not believed",
-    "{who} 的 Flight Recorder 转储早于其他 rank：其中未完成的操作不予采信",
+    "flight records of {who} are older than what other records or later steps show: what they show as open is not believed",
+    "{who} 的 Flight Recorder 转储早于其他记录或之后完成的 step：其中未完成的操作不予采信",
 )
 KNOWN_BAD = Form(
     "known bad: {hosts}, as you or the history say; that names nobody", "已标记的问题节点：{hosts}；不据此判定故障方"

@@ -15,11 +15,12 @@
 Table: `stacks`, a row per thread and snapshot, `line` = its header, frames innermost first, `status` = "current" for
 the thread that ran the handler. Of dumps appended to one file, a thread seen again begins the next snapshot. The main
 thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken.
-Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file.
+Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file. `claimed`: what stands between. Below a heading of torch's
+debug server (`=== Rank 3: http://trn01:40123 ===`) stand the threads of that rank; `ranks`: who that is.
 
 Printed by: CPython's faulthandler.
 Versions: 3.8 to 3.14.
-Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`.
+Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`; of the headings see thread_lines.
 """
 
 import re
@@ -34,6 +35,9 @@ from parsers.stacks.thread_lines import (
     FAULTHANDLER_FRAME,
     FAULTHANDLER_OUTERMOST,
     FAULTHANDLER_THREAD,
+    NO_ANSWER,
+    SECTION,
+    claim_of,
     fatal_columns,
     faulthandler_frame,
 )
@@ -62,8 +66,14 @@ class _Thread(msgspec.Struct):
     header: re.Match[str]
     line: int
     snapshot: int
+    section: re.Match[str] | None  # of torch's debug server
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     is_whole: bool = True  # False: the list of frames was shortened, its outermost is not known
+
+    @property
+    def dump(self) -> tuple[str | None, int]:
+        """Whose dump it is part of, and which of them."""
+        return self.section and self.section["rank"], self.snapshot
 
     @property
     def is_outermost_module(self) -> bool:
@@ -83,17 +93,17 @@ def parse(source: Source) -> Tables:
     if len(data) > MAX_BYTES:
         problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
     text = data[:MAX_BYTES].decode("utf-8", "replace")
-    threads = _threads(text, problems)
-    with_module = {thread.snapshot for thread in threads if thread.is_outermost_module}
+    claims: list[dict[str, Any]] = []
+    between: list[int] = []
+    threads = _threads(text, problems, claims, between)
+    with_module = {thread.dump for thread in threads if thread.is_outermost_module}
     rows = [
         {
-            "rank": source.rank,
-            "local_rank": source.local_rank,
-            "host": source.host,
+            **_who(source, thread.section),
             "thread": thread.header["id"],
             "thread_name": thread.header["name"] or None,
             "is_main": thread.is_outermost_module
-            or (thread.snapshot not in with_module and thread.header["current"] is not None),
+            or (thread.dump not in with_module and thread.header["current"] is not None),
             "status": "current" if thread.header["current"] else None,
             "snapshot": thread.snapshot,
             "frames": thread.frames,
@@ -103,13 +113,22 @@ def parse(source: Source) -> Tables:
         }
         for thread in threads
     ]
-    for problem in problems:
-        problem["file"] = source.path
+    for row in (*problems, *claims):
+        row["file"] = source.path
     return {
         "stacks": table("stacks", rows),
+        "ranks": table("ranks", claims),
+        "claimed": table("claimed", [{"file": source.path, "line": line} for line in between]),
         "events": table("events", _fatal(source, text)),
         "unread": table("unread", problems[:MAX_PROBLEMS]),
     }
+
+
+def _who(source: Source, section: re.Match[str] | None) -> dict[str, Any]:
+    """Whose stack it is, as the heading says, else the path."""
+    if section is not None:
+        return {"rank": int(section["rank"]), "host": section["host"]}
+    return {"rank": source.rank, "local_rank": source.local_rank, "host": source.host}
 
 
 def _fatal(source: Source, text: str) -> list[dict[str, Any]]:
@@ -123,30 +142,43 @@ def _fatal(source: Source, text: str) -> list[dict[str, Any]]:
     ]
 
 
-def _threads(text: str, problems: list[dict[str, Any]]) -> list[_Thread]:
+def _threads(
+    text: str, problems: list[dict[str, Any]], claims: list[dict[str, Any]], between: list[int]
+) -> list[_Thread]:
     threads: list[_Thread] = []
-    seen: set[str | None] = set()
+    seen: set[tuple[str | None, str | None]] = set()
     snapshot, is_open = 0, False  # is_open: frames that follow belong to the last thread
+    section: re.Match[str] | None = None
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip()
         if header := FAULTHANDLER_THREAD.match(line):
-            if header["id"] in seen:
+            thread = (section and section["rank"], header["id"])
+            if thread in seen:
                 snapshot += 1
                 seen.clear()
-            seen.add(header["id"])
-            threads.append(_Thread(header, number, snapshot))
+            seen.add(thread)
+            threads.append(_Thread(header, number, snapshot, section))
             is_open = True
         elif is_open and (frame := FAULTHANDLER_FRAME.match(line)):
             threads[-1].frames.append(faulthandler_frame(frame))
+            between.append(number)
         elif is_open and line == "  ...":
             threads[-1].is_whole = False
+            between.append(number)
         elif line.startswith("  File ") or (is_open and line.startswith("  ") and not _OTHER.match(line)):
             problems.append({"line": number, "bytes": len(line), "reason": "cut: not a whole frame"})
             if is_open:
                 threads[-1].is_whole = False
         else:
             is_open = False
+            if _OTHER.match(line):
+                between.append(number)
+            elif found := SECTION.match(line):
+                section = found
+                claims.append(claim_of(found) | {"line": number})
+            elif section is not None and NO_ANSWER.match(line):
+                problems.append({"line": number, "reason": f"no stack of rank {section['rank']}: {line}"})
     return threads
 
 
-PARSER = FileParser(name="faulthandler", accepts=accepts, parse=parse, shared=True)
+PARSER = FileParser(name="faulthandler", accepts=accepts, parse=parse)

@@ -12,7 +12,7 @@
     Parent Process 4242: python train.py
 
 Also read: `node01: ` or `3: ` before each line (pdsh, srun -l; lines of several sources may mix), headings such as
-`Node 48:`, several `Thread` headers over one common list of frames (a row each), and listings of the innermost frame
+`Node 48:` or `=== Rank 3: http://trn01:40123 ===` (torch's debug server, `ranks` has whom it names), several `Thread` headers over one common list of frames (a row each), and listings of the innermost frame
 of each process under the name of its host:
 
     trace-node01
@@ -25,7 +25,7 @@ lines.
 
 Printed by: py-spy dump, with or without --json, --native, --locals.
 Versions: 0.3 and 0.4.
-Source: py-spy's `dump.rs` and its README.
+Source: py-spy's `dump.rs` and its README; of the headings of the debug server see thread_lines.
 """
 
 import re
@@ -39,7 +39,15 @@ import polars as pl
 from parsers import cut_json
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
-from parsers.stacks.thread_lines import LINE_CHARACTERS, PY_SPY_FRAME, PY_SPY_THREAD, py_spy_frame
+from parsers.stacks.thread_lines import (
+    LINE_CHARACTERS,
+    NO_ANSWER,
+    PY_SPY_FRAME,
+    PY_SPY_THREAD,
+    SECTION,
+    claim_of,
+    py_spy_frame,
+)
 from parsers.tables import Tables, table
 
 MAX_BYTES = 64 << 20
@@ -67,6 +75,8 @@ _KNOWN = (
     _BARE,
     _NODE,
     _LISTED,
+    SECTION,
+    NO_ANSWER,
     _ERROR,
 )  # commonest first
 
@@ -93,19 +103,20 @@ def parse(source: Source) -> Tables:
 def together(sources: Sequence[Source]) -> Tables:
     """Tables of several files: a job leaves one for each rank, and a table costs more than what is in most."""
     parts: list[pl.DataFrame] = []
+    claims: list[dict[str, Any]] = []
     stacks: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
     for source in sources:
-        rows, problems = _read(source)
+        rows, problems = _read(source, claims)
         stacks += rows
         unread += problems
         if len(stacks) > ROWS or source is sources[-1]:
             parts.append(table("stacks", stacks))
             stacks.clear()
-    return {"stacks": pl.concat(parts), "unread": table("unread", unread)}
+    return {"stacks": pl.concat(parts), "ranks": table("ranks", claims), "unread": table("unread", unread)}
 
 
-def _read(source: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of `stacks` and of `unread`."""
     try:
         with source.open() as stream:
@@ -120,13 +131,19 @@ def _read(source: Source) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     if data.lstrip()[:1] == b"[":
         rows, rank = _json_rows(data[:MAX_BYTES], problems), source.rank
     else:
-        rows = _text_rows(data[:MAX_BYTES], problems)
+        told: list[dict[str, Any]] = []
+        rows = _text_rows(data[:MAX_BYTES], problems, told)
+        claims += [claim | {"file": source.path} for claim in told]
         tops = {row["pid"] for row in rows if row.get("parent_pid") is None}
         rank = source.rank if len(tops) <= 1 else None  # several processes' dumps in one file: whose rank is it?
     seen: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
-        thread = (row.get("host"), row["pid"], row["thread"])
-        row |= {"rank": rank, "snapshot": seen[thread] if row["thread"] is not None else 0, "file": source.path}
+        thread = (row.get("rank"), row.get("host"), row["pid"], row["thread"])
+        row |= {
+            "rank": row.get("rank", rank),
+            "snapshot": seen[thread] if row["thread"] is not None else 0,
+            "file": source.path,
+        }
         row |= {"source": "py-spy", "host": row.get("host") or source.host}
         seen[thread] += 1
     for problem in problems:
@@ -138,6 +155,7 @@ class _Stream(msgspec.Struct):
     """The lines of one source in the file, and what was read of the thread at hand."""
 
     host: str | None = None
+    section: re.Match[str] | None = None  # of torch's debug server
     pid: int | None = None
     parent_pid: int | None = None
     is_listing: bool = False
@@ -153,6 +171,7 @@ class _Stream(msgspec.Struct):
             if pid is None and is_main and thread.isascii() and thread.isdigit() and len(thread) <= len(str(1 << 32)):
                 pid = int(thread)  # on Linux the main thread has its process' number
             yield {
+                **({"rank": int(self.section["rank"])} if self.section else {}),
                 "pid": pid,
                 "parent_pid": self.parent_pid,
                 "host": self.host,
@@ -186,7 +205,7 @@ def _split(line: str) -> tuple[str, str]:
     return (found["who"], line[found.end() :].rstrip()) if found else ("", line.rstrip())
 
 
-def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     streams: dict[str, _Stream] = {}
     rows: list[dict[str, Any]] = []
     for number, raw in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
@@ -206,17 +225,25 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]]) -> list[dict[str, An
         elif not (stream.headers and _LOCALS.match(line)):
             rows.extend(stream.headless(number - 1))
             rows.extend(stream.flush())
-            _heading(stream, line, number, problems)
+            _heading(stream, line, number, problems, claims)
     for stream in streams.values():
         rows.extend(stream.headless(number))
         rows.extend(stream.flush())
     return rows
 
 
-def _heading(stream: _Stream, line: str, number: int, problems: list[dict[str, Any]]) -> None:
+def _heading(
+    stream: _Stream, line: str, number: int, problems: list[dict[str, Any]], claims: list[dict[str, Any]]
+) -> None:
     """A line that is no thread and no frame: whose threads come next, or why there are none."""
     if found := _PROCESS.match(line):
         stream.pid, stream.parent_pid = int(found["pid"]), None
+        if stream.section is not None:
+            claims.append(claim_of(stream.section, stream.pid) | {"line": number})
+    elif found := SECTION.match(line):
+        stream.section, stream.host, stream.pid, stream.parent_pid = found, found["host"], None, None
+    elif stream.section is not None and NO_ANSWER.match(line):
+        problems.append({"line": number, "reason": f"no stack of rank {stream.section['rank']}: {line}"})
     elif found := _PARENT.match(line):
         stream.parent_pid = stream.parent_pid or int(found["pid"])
     elif found := _NODE.match(line) or _LISTED.match(line):

@@ -7,6 +7,9 @@ Current thread 0x00007f00bb [python3] (most recent call first):             faul
 Thread 3 (Thread 0x7f12 (LWP 4712) "pt_autograd_0"):                        gdb, pstack
 #1  0x00007f69 in Monitor::wait(bool, long) (this=0x1, x=(int *) 0x0) at /src/wait.cpp:12
 #2  0x00007f6a in poll () from /lib64/libc.so.6
+=== Rank 3: http://trn01:40123 ===                                          torch's debug server, before each rank's dump
+
+Source of the last: torch 2.10's `torch/distributed/debug/_debug_handlers.py` (`StacksHandler.dump`, `PySpyHandler.dump`).
 """
 
 import re
@@ -36,6 +39,16 @@ GDB_FRAME = regex(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest
 _AT = regex(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
 _FROM = regex(r" from (?P<file>\S+)$")
 _PYTHON = regex(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
+
+SECTION = regex(
+    r"=== Rank (?P<rank>\d{1,7}): https?://(?:(?P<host>[A-Za-z][\w.-]*)|[\d.]+|\[[\da-fA-F:.]+\])(?::\d{1,5})? ===$"
+)
+NO_ANSWER = regex(r"Error: \d{3}$")
+
+
+def claim_of(section: re.Match[str], pid: int | None = None) -> dict[str, Any]:
+    """A row of `ranks`: whose dump comes next, and on which host, where the address is a name."""
+    return {"rank": int(section["rank"]), "host": section["host"], "pid": pid, "how": "debug server"}
 
 
 def py_spy_frame(found: re.Match[str]) -> Frame:

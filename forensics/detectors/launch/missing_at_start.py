@@ -129,7 +129,7 @@ def _unseen(case: Case) -> tuple[int, ...]:
     """Ranks that left nothing, where the size of the job is told and they are few enough to be worth a list."""
     if not case.is_world_told:
         return ()
-    gone = case.expected - case.seen
+    gone = case.expected - (case.seen - case.unread)
     return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
 
 
