@@ -211,7 +211,7 @@ def _collect(action: Action) -> str:
     if not names:
         return ""
     whose = _listed(_RANKS.search(action.target)) or ("所有 rank" if "all ranks" in action.target else "")
-    when = "停止作业前收集" if "while the job runs" in action.target else "收集"
+    when = "若作业仍在运行，收集" if "if the job still runs" in action.target else "收集"
     again = "一分钟后再次" if "second" in action.target else ""
     return _BETWEEN.sub(" ", f"{again}{when}{f'{whose} 的' if whose else ''}{'、'.join(names)}")
 

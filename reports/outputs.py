@@ -1,16 +1,22 @@
 """Where results go: files that appear whole or not at all, never into the evidence; standard streams that may be closed;
 devices and pipes, which are written to as they stand."""
 
+import codecs
 import errno
 import fcntl
+import io
 import os
 import stat
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 STANDARD = "-"
+_TYPED = {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "--", "\u2212": "-", "\u00b7": "*",
+          "\u2192": "->", "\u2190": "<-"}  # what a typewriter has for it; of the rest Unicode itself knows some (… → ...)  # fmt: skip
+_PLAINLY = "forensics.plainly"
 
 
 class CannotWrite(Exception):
@@ -30,6 +36,27 @@ def reopen_closed() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open as long as the process)
+
+
+def write_plainly() -> None:
+    """Standard streams write what their encoding lacks as a typewriter would, and the rest as its number: a quotation mark
+    is no reason to say nothing."""
+    codecs.register_error(_PLAINLY, _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors=_PLAINLY)
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(map(_typed, lacking)), error.end
+
+
+def _typed(character: str) -> str:
+    plain = _TYPED.get(character) or unicodedata.normalize("NFKD", character)
+    return plain if plain.isascii() else f"\\u{ord(character):04x}"
 
 
 def silence() -> None:

@@ -115,6 +115,7 @@ DECISION: Mapping[DecisionKind, str] = {
     "stop": "do not restart yet",
     "evict": "restart without this host",
     "wait": "let it run",
+    "change_first": "change it first, then restart",
     "cannot_tell": "",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}

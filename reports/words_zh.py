@@ -138,6 +138,7 @@ DECISION: Mapping[DecisionKind, str] = {
     "stop": "先修复再重启",
     "evict": "换下该节点再重启",
     "wait": "让作业继续运行",
+    "change_first": "先调整再重启",
     "cannot_tell": "",
 }
 DOMAIN: Mapping[Domain, str] = {

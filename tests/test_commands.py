@@ -1,24 +1,33 @@
 """Advised commands: one host or none, whatever the bundle calls it."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import forensics
 from forensics.detectors.hardware.device_fault import DETECTOR
+from forensics.facts.link_sorts import link_sort
 from forensics.facts.surroundings import surroundings
 from forensics.model import commands
 from forensics.model.commands import NOWHERE, Surroundings, drain_node
 from forensics.model.finding import Finding
 from forensics.model.incident import Place
+from forensics.model.ref import Ref
 from forensics.verdict.actions import Known, actions_of
-from parsers.tables import table
+from parsers.tables import TableName, table
 from tests.log_cases import case, judged
+
+MASTER = Surroundings("dlrover", pods={"w-0": None})
+SLURM = Surroundings("slurm", "moore_threads", "881", link="mtlink")
+POD = Surroundings("kubernetes", "metax", pods={"w-0": "gpu-3", "w-1": "gpu-4", "w-2": "gpu-4"}, link="infiniband")
 
 
 @pytest.mark.parametrize("host", ["node17", "gpu-045.rack2", "10.0.0.7", "n_1", "allnode"])
 def test_a_host_is_drained_by_its_name(host: str) -> None:
-    assert drain_node(host, "gpu_fault") == f"scontrol update nodename={host} state=drain reason=gpu_fault"
+    assert drain_node(host, "gpu_fault", SLURM) == f"scontrol update nodename={host} state=drain reason=gpu_fault"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +51,7 @@ def test_a_host_is_drained_by_its_name(host: str) -> None:
     ],
 )
 def test_what_a_shell_or_scheduler_reads_otherwise_stands_in_no_command(host: str | None) -> None:
-    assert drain_node(host, "gpu_fault") is None
+    assert drain_node(host, "gpu_fault", SLURM) is None
 
 
 @pytest.mark.parametrize(("host", "has_command"), [("n1", True), ("n1;id", False), ("ALL", False)])
@@ -55,7 +64,8 @@ def test_the_action_stays_without_its_command(host: str, has_command: bool) -> N
         "text": "GPU has fallen off the bus.",
     }
     found = judged(case([lost]), DETECTOR)
-    drains = [action for action in actions_of(found.finding, found.status) if action.kind == "drain_node"]
+    known = Known(around=SLURM)
+    drains = [action for action in actions_of(found.finding, found.status, known) if action.kind == "drain_node"]
     assert [action.target for action in drains] == [host]
     assert [action.command is not None for action in drains] == [has_command]
 
@@ -80,10 +90,6 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
     assert any("rack" in action.target for action in found) == asked
 
 
-MASTER = Surroundings("dlrover")
-SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubernetes", "metax")
-
-
 @pytest.mark.parametrize(
     ("command", "text"),
     [
@@ -97,16 +103,25 @@ SLURM, POD = Surroundings("slurm", "moore_threads", "881"), Surroundings("kubern
         (commands.device("n1", 3, SLURM), "srun -w n1 mthreads-gmi -q -i 3"),
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
         (commands.device("n1", 3), None),  # whose GPU it is, is not known
-        (commands.ports("n1"), "ssh n1 ibstat"),
+        (commands.ports("n1"), None),  # nor over what its links run
+        (commands.ports("n1", NOWHERE._replace(link="infiniband")), "ssh n1 ibstat"),
+        (commands.ports("n1", SLURM), "srun -w n1 mthreads-gmi -q"),
+        (commands.ports("n1", NOWHERE._replace(link="ethernet")), "ssh n1 ip -s link"),
+        (commands.drain_node("n1", "x"), None),  # no line shows a scheduler
         (commands.drain_node("w-0", "x", POD), "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}')"),
-        (
-            commands.drain_node("w-0", "x", MASTER),
-            "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}') && kubectl delete pod w-0",
-        ),
+        (commands.drain_node("gpu-3", "x", POD), "kubectl cordon gpu-3"),
+        (commands.drain_node("gpu-9", "x", POD), None),  # neither a pod nor a node by any line
         (commands.drain_node("w-0;id", "x", MASTER), None),
+        (commands.stacks("gpu-3", [7], POD), "kubectl exec w-0 -- py-spy dump --pid 7"),  # numbered within its pod
+        (commands.stacks("gpu-4", [7], POD), None),  # of which of two
+        (commands.kernel_log("gpu-4", POD), "ssh gpu-4 dmesg -T"),
+        (commands.ports("gpu-3", POD), "ssh gpu-3 ibstat"),
+        (commands.kernel_log("localhost"), "dmesg -T"),  # a name that leads nowhere
+        (commands.stacks("127.0.0.1", [7]), "py-spy dump --pid 7"),
         (commands.restart_job("n1", SLURM), "scontrol requeue 881"),
         (commands.restart_job("n1", SLURM._replace(job=None)), None),
         (commands.restart_job("w-0", POD), "kubectl delete pod w-0"),
+        (commands.restart_job("gpu-3", POD), None),  # a host is no pod
         (commands.restart_job("w-0", MASTER), "kubectl delete pod w-0"),
         (commands.restart_job("$(id)", POD), None),
         (commands.restart_job("n1"), None),
@@ -119,9 +134,9 @@ def test_a_command_goes_by_launcher_and_vendor(command: str | None, text: str | 
     assert command == text
 
 
-def _files(*parsers: str, launch: str | None = None) -> Surroundings:
+def _files(*parsers: str, launch: str | None = None, events: Sequence[Mapping[str, Any]] = ()) -> Surroundings:
     rows = [{"file": name, "parsers": [name], "launch": launch} for name in parsers]
-    return surroundings({"files": table("files", rows)})
+    return surroundings({"files": table("files", rows), "events": table("events", events)})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +146,7 @@ def _files(*parsers: str, launch: str | None = None) -> Surroundings:
         (_files("slurm", "xid", launch="881"), Surroundings("slurm", "nvidia", "881")),
         (_files("slurm", launch="run_b"), Surroundings("slurm")),
         (_files("slurm", launch="²"), Surroundings("slurm")),  # a digit to Unicode, and none to a shell
-        (_files("pod_description", "mx_smi", launch="3"), POD),
+        (_files("pod_description", "mx_smi", launch="3"), Surroundings("kubernetes", "metax")),
         (_files("dlrover", "kubernetes", "xid"), Surroundings("dlrover", "nvidia")),  # it runs upon Kubernetes
         (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
     ],
@@ -140,13 +155,46 @@ def test_launcher_and_vendor_are_known_where_one_alone_speaks(found: Surrounding
     assert found == expected
 
 
+def test_a_pod_is_what_kubernetes_calls_one() -> None:
+    told = [
+        {"kind": "scheduler", "detail": '{"node": "gpu-3", "object": "pod/w-0"}'},
+        {"kind": "scheduler", "detail": '{"object": "node/gpu-7"}', "host": "gpu-7", "names_hosts": ["gpu-7"]},
+        {"kind": "exit", "detail": '{"object": "pod/w-1"}', "host": "w-1", "names_hosts": ["gpu-4"]},
+        {"kind": "membership", "detail": '{"new": null, "old": "w-2"}'},
+        {"kind": "exception", "detail": '{"object": "x"}', "host": "gpu-9"},
+    ]
+    assert _files("kubernetes", events=told).pods == {"w-0": "gpu-3", "w-1": "gpu-4", "w-2": None}
+    assert _files("slurm", events=told).pods == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("MTGPU: mtlink: local link ID:2 remote link ID:5 link down", "mtlink"),
+        ("mlx5_core 0000:41:00.0 ib0: Link down", "infiniband"),
+        ("n1:7:9 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.2 with status=12", "infiniband"),
+        ("bnxt_en 0000:41:00.0 eth0: NIC Link is Down", "ethernet"),
+        ("n1:7:9 [0] NCCL WARN Connect to 10.1.0.3<56821> failed : Connection refused", "ethernet"),
+        ("libfabric:4:17::efa:cq:efa_rdm_txe_handle_error():737<warn> err: 5", "efa"),
+        ("port 3 of the fabric failed", None),
+    ],
+)
+def test_the_tool_for_a_link_goes_by_its_sort(text: str, sort: str | None) -> None:
+    rows = [{"kind": "link_down", "file": "k.log", "line": 4, "text": text}]
+    tables: dict[TableName, pl.DataFrame] = {"events": table("events", rows), "links": table("links", [])}
+    assert link_sort(tables, [Ref(file="k.log", line=4, text="")]) == sort
+    assert link_sort(tables, [Ref(file="k.log", line=5, text="")]) is None
+    tables["links"] = table("links", [{"transport": "P2P/CUMEM"}, {"transport": "NET/Socket/0"}])
+    assert link_sort(tables, []) == "ethernet"
+
+
 def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
     places = [Place(rank=rank, host=f"n{rank % 2}", pid=100 + rank) for rank in range(4)]
     finding = Finding(detector="x", suspect_ranks=(0, 1, 2), undecided=("tied_explanations",))
     got = actions_of(finding, "hypothesis", Known(places, frozenset([2]), NOWHERE, has_records=False))
     assert [(action.target, action.command) for action in got] == [
-        ("the stack of rank 0 on n0 (pid 100) while the job runs", "ssh n0 py-spy dump --pid 100"),
-        ("the stack of rank 1 on n1 (pid 101) while the job runs", "ssh n1 py-spy dump --pid 101"),
+        ("the stack of rank 0 on n0 (pid 100), if the job still runs", "ssh n0 py-spy dump --pid 100"),
+        ("the stack of rank 1 on n1 (pid 101), if the job still runs", "ssh n1 py-spy dump --pid 101"),
         ("the kernel log of n0", "ssh n0 dmesg -T"),
         ("Flight Recorder dumps in the next run, with these settings", commands.recorder()),
     ]
@@ -162,7 +210,9 @@ def test_nobody_is_asked_for_the_stack_of_a_process_that_has_ended() -> None:
     def asked(finding: Finding, known: Known) -> list[str]:
         return [action.target for action in actions_of(finding, "supported", known) if "stack" in action.target]
 
-    assert asked(both, Known(places, gone=frozenset([0]))) == ["the stack of rank 1 on n0 (pid 101) while the job runs"]
+    assert asked(both, Known(places, gone=frozenset([0]))) == [
+        "the stack of rank 1 on n0 (pid 101), if the job still runs"
+    ]
     all_gone = Known(places, gone=frozenset([0, 1]))
     assert asked(both, all_gone) == asked(well, Known(places)) == []
     next_time = "the stack of rank 0 when it hangs the next time, before the watchdog ends the job"

@@ -53,6 +53,10 @@ TIMEOUT = {"kind": "collective_timeout", "line": 80}
         pytest.param([raised(10, time_ns=30 * SECOND, time_basis="local")], [step(20)], False, id="an earlier stamp"),
         pytest.param([{"kind": "gpu_error", "line": 10}, END], [step(20)], False, id="a device's error stays"),
         pytest.param([{"kind": "nan_assert", "line": 10}, END], [step(20)], False, id="a NaN stays"),
+        pytest.param([END | {"line": 15}], [step(10), step(20)], True, id="an end, and a further step"),
+        pytest.param([END], [step(10), step(20)], False, id="the end is the last"),
+        pytest.param([END | {"line": 25}], [step(20), step(26) | {"step": 20}], False, id="the last step shown again"),
+        pytest.param([END | {"line": 15}], [step(20, rank=4)], False, id="a further step of another rank"),
     ],
 )
 def test_errors(events: list[dict[str, Any]], steps: list[dict[str, Any]], expected: bool) -> None:

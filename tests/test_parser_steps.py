@@ -166,8 +166,12 @@ def test_the_end_of_another_training_is_not_the_jobs() -> None:
         ("{'train_runtime': '3.05', 'train_loss': '32.33', 'epoch': '1'}", {"kind": "job_end"}),
         ("[after training is done] datetime: 2026-01-31 10:11:12", {"kind": "job_end"}),
         ("2026-01-31 10:11:12 | INFO | fairseq_cli.train | done training in 2652.4 seconds", {"kind": "job_end"}),
+        ("Training completed successfully in 3 h", {"kind": "job_end"}),
+        ("[rank0] run completed successfully, 40 steps", {"kind": "job_end"}),
+        ("No more batches: training is done.", {"kind": "job_end"}),
     ],
-    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end", "fairseq-end"],
+    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end", "fairseq-end",
+         "successfully", "run-end", "after-a-clause"],
 )  # fmt: skip
 def test_happenings(text: str, expected: dict[str, Any]) -> None:
     [row] = PARSER.parse(lines(text, rank=4))["events"].rows(named=True)
@@ -198,3 +202,25 @@ def test_values_behind_another_line_are_of_no_iteration() -> None:
     text = "iteration 5/60 | elapsed time per iteration: 500.5 ms |\nsaving 3 files\ngrad norm: 7.0 |"
     [row] = PARSER.parse(lines(text, hit=[True, False, False]))["steps"].rows(named=True)
     assert row["grad_norm"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Once training is finished, the best model will be loaded.",  # Hugging Face's, at the start
+        "set this if further training is done with it",
+        "A callback failed after training finished.",
+        "The optimizer state is kept until the training is complete",
+        "Checkpoints will be uploaded when the job completed successfully",
+        "Training is not done, never was training finished",
+        "waiting for training to be finished, not yet training done",
+        "Is training done?",
+        "training done if the loss is below 0.1",
+        "Training completed: 50%",
+        "training completed 20/40 steps",
+        "finished training epoch 3",
+        "Training finished for step 12",
+    ],
+)
+def test_a_condition_advice_or_a_part_is_no_end(text: str) -> None:
+    assert PARSER.parse(lines(text, rank=4))["events"].is_empty()

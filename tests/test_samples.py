@@ -20,6 +20,7 @@ import pytest
 from forensics import analyze
 from forensics.model.incident import Report, Verdict
 from forensics.model.said import encoded
+from tests.advice import against_the_evidence
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
@@ -57,6 +58,11 @@ def copy_of(tmp_path: Path) -> Callable[[str], Path]:
 def essence(verdict: Verdict) -> tuple[object, ...]:
     """What the verdict says, without its wording and its places in files."""
     return verdict.kind, verdict.cause, verdict.ranks, verdict.suspects, verdict.cycle, verdict.site
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_advised_against_the_evidence(name: str) -> None:
+    assert against_the_evidence(untouched(name)) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

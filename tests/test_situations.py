@@ -12,6 +12,7 @@ import pytest
 from forensics import analyze
 from forensics.model.incident import Verdict
 from samples.situations import CASES, write
+from tests.advice import against_the_evidence
 
 OPEN = {
     "nan_assert_ddp": "a check in words of the training's own is not tied to its rank",
@@ -22,6 +23,7 @@ SAID_HUNG = [name for name, case in CASES.items() if "--hung" in case.expect.get
 def verdict_of(name: str, folder: Path, *, hung: bool = False) -> Verdict:
     write(name, folder)
     report = analyze(folder, hung=hung)
+    assert against_the_evidence(report) == []
     return report.incidents[report.primary].verdict if report.incidents else Verdict(kind="unknown")
 
 

@@ -90,3 +90,27 @@ def test_a_place_outside_the_bundle_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "stacks" / "pyspy_rank_5.json").symlink_to("/etc/hostname")
     assert links.of_evidence(report, tmp_path) == {}
     assert links.linked("seen  [a b]", {"a b": "x"}) == "seen  [a b]"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "asked"),
+    [
+        ("latin-1", ["analyze"]), ("ascii", ["analyze"]), ("gb2312", ["analyze"]), ("latin-1", ["analyze", "--lang", "zh"]),
+        ("latin-1", ["analyze", "--markdown", "-"]), ("latin-1", ["inspect"]), ("latin-1", ["stacks"]), ("latin-1", ["events"]),
+    ],
+)  # fmt: skip
+def test_what_an_encoding_lacks_is_written_with_what_it_has(encoding: str, asked: list[str], tmp_path: Path) -> None:
+    """Curly quotes, arrows and Chinese in the answer, and whatever stands in a line of the bundle."""
+    log = tmp_path / "rank_0.log"
+    log.write_text('File "/app/é.py", line 7, in <module>\nRuntimeError: ✗ “boom” …\n')
+    command = [sys.executable, "-m", "forensics", "-q", *asked[:1], str(log), *asked[1:]]
+    settings = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.strip() and not done.stderr, done.stderr[-300:]
+
+
+def test_a_quotation_mark_that_an_encoding_lacks_is_a_typed_one() -> None:
+    said = "import sys; from reports import outputs; outputs.write_plainly(); print('“a” → b… 卡')"
+    command = [sys.executable, "-c", said]
+    told = subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True)
+    assert told.stdout == b'"a" -> b... \\u5361\n'

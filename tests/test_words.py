@@ -12,6 +12,7 @@ from reports import markdown, terminal
 from reports.answer import answer
 from samples.situations import CASES, write
 from samples.words import SAMPLES
+from tests.advice import against_the_evidence
 
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 WRITTEN = (
@@ -42,6 +43,7 @@ def said(name: str) -> str:
     """The text of a sample or a situation, without what it quotes: brackets, places, lines."""
     report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
     assert terminal.render(report, color=False, width=markdown.WIDTH).strip() in markdown.render(report)
+    assert against_the_evidence(report) == []
     text = terminal.render(report, color=False, width=None)
     return re.sub(r"\[[^\]]*\]|\([^)]*\)|\S*/\S*", "", text)
 
@@ -131,7 +133,7 @@ def test_once_exactly_and_in_plain_words(name: str, says: str, lacks: str) -> No
         ),  # the same rank and cause is no other answer
         (
             "amd_stuck",
-            "no lasting fault is shown; leave out mi01 until its GPU is tested",
+            "leave out mi01 until its GPU has passed a test",
             "shown\n",
         ),  # it is drained, too
         ("mismatch_shape_lost", "called all_reduce [511] Float (#402), where ranks 0, 2-4", "another call than"),

@@ -80,6 +80,7 @@ def cli(quiet: bool, verbose: bool) -> None:
 def main() -> NoReturn:
     """Entry point: click's own errors exit with 2, an unreadable bundle with 3, an interrupt with 130."""
     outputs.reopen_closed()
+    outputs.write_plainly()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))  # so that temporary files are taken away
     try:
         status = _run()

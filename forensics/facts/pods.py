@@ -24,3 +24,18 @@ def pod_of_node(events: pl.DataFrame, job_hosts: Collection[str]) -> Mapping[str
             pods.setdefault(short_host(node), set()).add(name)
     alone = {node: next(iter(here)) for node, here in pods.items() if len(here) == 1 and node not in job_hosts}
     return {node: pod for node, pod in alone.items() if len(nodes[pod]) == 1}
+
+
+def pods_of(events: pl.DataFrame) -> Mapping[str, str | None]:
+    """Pod → its node, null where that is not told or told twice: every name that Kubernetes, or DLRover's master, says of a
+    pod. A host that is not among them may be a node, and is no pod for all that is known."""
+    found: dict[str, set[str]] = {}
+    telling = events.filter(pl.col("detail").str.contains(r'"(?:object|old|new)": "').fill_null(False))
+    for row in telling.iter_rows(named=True):
+        told = detail(row)
+        kind, _, name = str(told.get("object") or "").partition("/")
+        nodes = {str(told["node"])} if told.get("node") else {*(row["names_hosts"] or ())} if kind == "pod" else set()
+        named = [name] if kind == "pod" else [str(told[key]) for key in ("old", "new") if told.get(key)]
+        for pod in named:
+            found.setdefault(short_host(pod), set()).update(map(short_host, nodes))
+    return {pod: next(iter(nodes)) if len(nodes) == 1 else None for pod, nodes in sorted(found.items())}

@@ -7,6 +7,7 @@ An error ended a process only if nothing of it comes later. It did not where the
 - completes a step, by a later time stamp of the same kind; or
 - completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
+An end after which the same printer completes a further step was none of the job, and is marked alike.
 What a process prints of broken connections after its end is the leaving of the others; what it prints of the store after
 the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ended the job, for its time limit or for another
 job, broken connections and processes that it stopped are the leaving of all.
@@ -22,6 +23,7 @@ import polars as pl
 from forensics.facts.hearsay import hearsay
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import has_kind
+from parsers.pytorch.elastic import WORKERS
 from parsers.tables import TableName
 
 # Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN.
@@ -58,6 +60,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
+        found.append(_ends_too_early(events, steps))
     if has_kind(events, "scheduler"):
         found.append(_after_a_stop(events))
     if steps.height:
@@ -136,6 +139,19 @@ def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     last = steps.group_by(_PRINTER).agg(pl.col("line").max().alias("_step"))
     joined = said.join(last, on=_PRINTER, how="left", nulls_equal=True)
     return joined.filter((pl.col("_step") < pl.col("end")).fill_null(True)).drop("_step")
+
+
+def _ends_too_early(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Ends after which the same printer completes a further step: of an epoch, a stage, or of something else."""
+    said = events.filter(
+        (pl.col("kind") == "job_end") & pl.col("line").is_not_null() & (pl.col("code") != WORKERS).fill_null(True)
+    )
+    done = steps.filter(pl.col("line").is_not_null()).select(*_PRINTER, "line", "step")
+    told = said.select("_event", *_PRINTER, pl.col("line").alias("_end")).join(done, on=_PRINTER, nulls_equal=True)
+    before = pl.col("step").filter(pl.col("line") < pl.col("_end")).max()
+    after = pl.col("step").filter(pl.col("line") > pl.col("_end")).max()
+    reached = told.group_by("_event").agg(before.alias("_before"), after.alias("_after"))
+    return reached.filter(pl.col("_after") > pl.col("_before").fill_null(-1))["_event"]
 
 
 def _before_an_end(errors: pl.DataFrame, ends: pl.DataFrame) -> pl.Series:

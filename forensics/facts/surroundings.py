@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.model.commands import Launcher, Surroundings, Vendor
+from forensics.facts.pods import pods_of
+from forensics.model.commands import PODS, Launcher, Surroundings, Vendor
 from parsers.patterns import regex
 from parsers.tables import TableName
 
@@ -36,4 +37,5 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
         launchers = [name for name in launchers if name != "kubernetes"]
     launcher = launchers[0] if len(launchers) == 1 else None
     job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and _DIGITS.fullmatch(str(jobs[0])) else None
-    return Surroundings(launcher=launcher, vendor=vendors[0] if len(vendors) == 1 else None, job=job)
+    vendor = vendors[0] if len(vendors) == 1 else None
+    return Surroundings(launcher, vendor, job, pods_of(tables["events"]) if launcher in PODS else {})

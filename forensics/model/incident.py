@@ -213,6 +213,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     do: DecisionKind = "cannot_tell"
     reason: str = ""
     lost_gpu_hours: float | None = None
+    without: list[str] = []  # hosts to leave out
 
 
 class BlastRadius(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,11 +48,9 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     actions = [_with_command(action, finding, known) for action in finding.actions]
     actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
     actions += _shared(finding, known.shared)
-    if finding.collect or finding.undecided or status == "unknown":
+    has_nothing = not actions and finding.cause is not None
+    if finding.collect or finding.undecided or status == "unknown" or has_nothing:
         actions += _collected(finding, known)
-    if not actions and finding.cause is not None and status != "unknown":
-        actions += _collected(finding, known)
-        actions.append(Action(kind="restart_job", target="", command=None, reason=words.NO_LASTING_FAULT))
     return actions
 
 

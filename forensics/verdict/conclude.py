@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
+from forensics.facts.link_sorts import link_sort
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
@@ -175,7 +176,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         summary=finding.summary,
         places=list(_places(case, (*finding.ranks, *finding.cycle, *finding.suspect_ranks))),
     )
-    known = _known(case, verdict)
+    known = _known(case, verdict, finding)
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
@@ -194,15 +195,16 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     )
 
 
-def _known(case: Case, verdict: Verdict) -> Known:
+def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     """What commands need."""
+    link = link_sort(case.tables, (ref for claim in finding.claims for ref in claim.refs))
     dead = frozenset(rank for rank, end in case.ends.items() if end.how in ("died", "failed"))
     has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
-        places, dead, surroundings(case.tables), has_records, len(case.job_hosts), case.locations.shared(hosts),
+        places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
         frozenset(twice.to_list()), gone(case),
     )  # fmt: skip
 

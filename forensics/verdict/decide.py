@@ -2,11 +2,13 @@
 
 *evict* needs a host by name and a record that its fault lasts: a driver's code for which the vendor's catalogue asks to reset,
 reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
-different ranks, versions or settings do not fit, the code raises what no machine can cause. *restart* is for what neither
-shows. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of this is told.
+different ranks, versions or settings do not fit, the code raises what no machine can cause. *change_first* is for what was too
+small: memory, a disk. *restart* is for what neither shows; that no fault lasts is said only of what cannot last, a stop from
+outside, and never beside a record of hardware. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of
+this is told.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -15,6 +17,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.incident import Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
+from forensics.model.taxonomy import CAUSES
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
@@ -25,47 +28,67 @@ _COMES_BACK: frozenset[Cause] = frozenset(
 # Exceptions of the interpreter that follow from the code alone; those of files, memory and connections do not.
 _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
                 "UnboundLocalError", "ZeroDivisionError", "NotImplementedError")  # fmt: skip
-_AGAIN: frozenset[Cause] = frozenset(
-    {
-        "rank_absent", "rank_died", "kernel_stuck", "network_fault", "gpu_fault", "killed", "segfault", "store_timeout",
-        "host_oom", "preempted", "time_limit", "missing_ranks",
-    }
-)  # fmt: skip
+_TOO_SMALL: frozenset[Cause] = frozenset({"gpu_oom", "host_oom", "disk_full"})
+_CANNOT_LAST: frozenset[Cause] = frozenset({"preempted", "time_limit"})  # whoever stopped it is done with it
+_MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
+_AGAIN: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"}) | _MAY_LAST
 _SECONDS = 3600.0
 
 
 def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decision:
     """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them."""
-    do, reason = _decided(incident.verdict, again)
+    do, reason, without = _decided(incident, again)
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
     if do == "restart" and incident.lost.checkpoint:
         reason = words.GO_ON_FROM(reason=reason, checkpoint=incident.lost.checkpoint)
-    return Decision(do=do, reason=reason, lost_gpu_hours=hours)
+    return Decision(do=do, reason=reason, lost_gpu_hours=hours, without=list(without))
 
 
-def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, Said]:
+def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
+    """(what to do, why, whom to leave out)"""
+    verdict = incident.verdict
     if verdict.kind == "healthy":
-        return "wait", words.NO_FAULT
+        return "wait", words.NO_FAULT, ()
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
-        return "wait", words.WAS_RUNNING
+        return "wait", words.WAS_RUNNING, ()
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
-        return "cannot_tell", words.NOTHING_PROVEN
+        return "cannot_tell", words.NOTHING_PROVEN, ()
     hosts = sorted({*verdict.hosts} & {*again})
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
-        return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", "))
+        return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", ")), hosts
     if verdict.kind == "slow":
-        return "wait", words.RESTART_CHANGES_NOTHING
+        return "wait", words.RESTART_CHANGES_NOTHING, ()
+    of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
-        return "evict", words.LASTING_ERROR(host=_host(verdict))
+        return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
     if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
-        return "stop", words.WOULD_FAIL_AGAIN
+        return "stop", words.WOULD_FAIL_AGAIN, ()
+    if verdict.cause in _TOO_SMALL:
+        return "change_first", words.TOO_SMALL[verdict.cause], ()
     if verdict.kind == "numerics":
-        return "cannot_tell", words.ORIGIN_DECIDES
-    if verdict.cause in _AGAIN:
-        host, why = _host(verdict) if verdict.cause == "gpu_fault" else "", words.NO_LASTING_FAULT
-        return "restart", words.LEAVE_OUT(reason=why, host=host) if host else why
-    return "cannot_tell", words.RETURN_NOT_SHOWN
+        return "cannot_tell", words.ORIGIN_DECIDES, ()
+    if verdict.cause in _CANNOT_LAST:
+        return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else words.NO_LASTING_FAULT, ()
+    if verdict.cause not in _AGAIN or verdict.kind == "launch":
+        return "cannot_tell", words.RETURN_NOT_SHOWN, ()
+    if verdict.cause in ("gpu_fault", "network_fault"):
+        return _left_out(verdict.cause, of_devices or sorted(verdict.hosts))
+    return "restart", words.MAY_COME_BACK, ()
+
+
+def _left_out(cause: Cause, hosts: Sequence[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
+    """A device or link that failed, and of which nothing shows that it works again."""
+    if not hosts:
+        return "cannot_tell", words.FIND_IT_FIRST, ()
+    form = words.UNTIL_GPU_TESTED if cause == "gpu_fault" else words.UNTIL_LINK_TESTED
+    return "restart", form(hosts=joined(hosts, ", ")), hosts
+
+
+def _has_fault_on_record(incident: Incident) -> bool:
+    """Does anything speak of a device, a link or a host besides who stopped the job?"""
+    weighed = {one.cause for one in incident.choice} | {one.cause for one in incident.alternatives}
+    return bool(incident.views.hardware or incident.verdict.devices or weighed & _MAY_LAST)
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:
@@ -78,7 +101,10 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
         ]
     elif told.do == "restart":
         places = sorted({place.host for place in verdict.places if place.host})
-        wanted = [("restart_job", "", commands.restart_job(places[0] if len(places) == 1 else None, around))]
+        # Nothing is taken down before anything was looked at, and nothing started again where what failed may still be used.
+        may = incident.actions and not (told.without and verdict.cause == "network_fault")
+        command = commands.restart_job(places[0] if len(places) == 1 else None, around) if may else None
+        wanted = [("restart_job", "", command)]
     else:
         return incident
     actions = list(incident.actions)
@@ -89,10 +115,6 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
         elif actions[at].command is None:
             actions[at] = msgspec.structs.replace(actions[at], command=command)
     return msgspec.structs.replace(incident, actions=actions)
-
-
-def _host(verdict: Verdict) -> Said:
-    return joined(sorted({device.host for device in verdict.devices if device.host}), ", ")
 
 
 def _is_lasting(verdict: Verdict) -> bool:

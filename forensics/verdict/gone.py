@@ -2,7 +2,8 @@
 
 A rank's own end is told by itself or by its launcher. A launcher that tells of an end takes down the other processes of its host,
 and of no other host: there they run until they give up themselves. A line of it that tells no host, in a file in which nothing
-does, may be of any. A scheduler stops a job as a whole.
+does, may be of any. A scheduler stops a job as a whole. Where most
+ranks have ended or given up, the job is over: launchers end the rest.
 """
 
 from collections.abc import Iterable
@@ -27,6 +28,8 @@ def gone(case: Case) -> frozenset[int]:
         return frozenset(everybody)
     places = _places(case, case.events.filter(told).iter_rows(named=True))
     if None in places:
+        return frozenset(everybody)
+    if 2 * len(everybody & case.ends.keys()) > len(everybody):
         return frozenset(everybody)
     place = case.host_of_rank
     return frozenset(own | {rank for rank in everybody if places and place.get(rank) in {*places, None}})

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from forensics.model.names import Cause
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import NAMED as NAMED
 from forensics.words.facts import PLACE as PLACE
@@ -35,13 +36,13 @@ ABOUT_LOG_ROUNDS = Said("about log2(number of hosts) rounds", "约 log2(节点�
 RECORDER_NEXT_RUN = Said(
     "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（启用以下设置）"
 )
-STACK = Form("the stack of {who} while the job runs", "停止作业前 {who} 的调用栈")
+STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈")
 STACK_NEXT_TIME = Form(
     "the stack of {who} when it hangs the next time, before the watchdog ends the job",
     "下次停滞时、watchdog 终止作业之前 {who} 的调用栈",
 )
 STACK_THERE = Form(
-    "the stack of {who} on {host} ({pids}) while the job runs", "停止作业前 {host} 上 {who} 的调用栈（{pids}）"
+    "the stack of {who} on {host} ({pids}), if the job still runs", "若作业仍在运行：{host} 上 {who} 的调用栈（{pids}）"
 )
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
 KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志")
@@ -63,9 +64,32 @@ WOULD_FAIL_AGAIN = Said(
 )
 ORIGIN_DECIDES = Said("what the values came from decides whether they come back", "异常值是否再次出现取决于其来源")
 RETURN_NOT_SHOWN = Said("whether it comes back is not shown", "无法得知是否会再次发生")
-LEAVE_OUT = Form(
-    "{reason}; leave out {host} until its GPU is tested", "{reason}；{host} 的 GPU 检测完成前不要使用该节点"
+MAY_COME_BACK = Said("the records do not show why it happened, so it may come back", "记录未显示原因，可能再次发生")
+LOOK_AT_RECORDS = Said(
+    "it was stopped from outside; the bundle also holds records of hardware, to be looked at before",
+    "作业被外部停止；证据包中另有硬件记录，重启前应先查看",
 )
+FIND_IT_FIRST = Said(
+    "which host the fault is on is not recorded, and nothing shows that it is over",
+    "故障所在节点无记录，也无法得知故障是否已消除",
+)
+UNTIL_GPU_TESTED = Form(
+    "leave out {hosts} until its GPU has passed a test", "{hosts} 的 GPU 通过检测之前不要使用该节点"
+)
+UNTIL_LINK_TESTED = Form(
+    "leave out {hosts} until its network has passed a test", "{hosts} 的网络通过检测之前不要使用该节点"
+)
+TOO_SMALL: Mapping[Cause, Said] = {
+    "gpu_oom": Said(
+        "the next start would need as much GPU memory: sizes or sharding must change first",
+        "重启后同样会显存不足；须先调整 batch 大小或切分方式",
+    ),
+    "host_oom": Said(
+        "the next start would need as much memory of the host: its use, or its limit, must change first",
+        "重启后同样会主机内存不足；须先减少内存用量或提高限额",
+    ),
+    "disk_full": Said("there is no room before somebody makes some", "须先腾出空间再重启"),
+}
 GO_ON_FROM = Form("{reason}; go on from {checkpoint}", "{reason}；从 {checkpoint} 继续")
 NO_CHECKPOINT_WELL_BEFORE = Form(
     "{reason}; none is known that lies {steps} steps before it", "{reason}；没有早于它 {steps} 个 step 的检查点"

@@ -79,10 +79,26 @@ _BAD_LOSS = (
     r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
     r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
+_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b"
 _END = (
-    r"(?i)\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully"
-    r"|\| done training in [0-9.]+ seconds|\[after training is done\]|\[exiting program at iteration"
+    rf"(?i){_SENTENCE}|\| done training in [0-9.]+ seconds|\[after training is done\]|\[exiting program at iteration"
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
+)
+# The sentence tells of no end where its clause hangs on another one, or denies it, or asks; where a condition follows, a
+# share, or a part of the training ("finished training epoch 3").
+_HANGS_ON = (
+    r"(?:once|if|when|whenever|after|until|till|unless|before|while|as soon as|in case|whether|should|will|would|can|could|may|might|must"
+    r"|to be|not|never|no|without|waiting for)"
+)
+_PART = r"(?:epoch|step|iteration|batch|phase|stage|round|fold|task|chunk|shard)s?"
+_NO_END = (
+    rf"(?i)\b{_HANGS_ON}\b[^.;:!?|\]]{{0,80}}?(?:{_SENTENCE})"
+    rf"|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
+    rf"|[\s:=,(-]*[0-9.]{{1,9}}\s*(?:%|/|of\b)|[\s:,(-]*(?:for |of |the |on )*{_PART}\s*[#:=]?\s*[0-9])"
+)
+_SAYS_END = pl.col("text").str.contains(_END) & (
+    ~pl.col("text").str.contains(_NO_END)
+    | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
 )
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
@@ -321,8 +337,9 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
 
 def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
-    rules = {"init": _INIT, "bad": _BAD_LOSS, "end": _END}
-    found = lines.filter(pl.any_horizontal(pl.col("text").str.contains(pattern) for pattern in rules.values()))
+    rules = {"init": _INIT, "bad": _BAD_LOSS}
+    told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
+    found = lines.filter(pl.any_horizontal(*told, _SAYS_END))
     if found.is_empty():
         return empty("events"), empty("settings")
     found = found.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())

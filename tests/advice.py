@@ -1,0 +1,55 @@
+"""What may be advised: nothing against the evidence, and no tool that the bundle does not show to be there."""
+
+import re
+from collections.abc import Iterator
+
+from forensics.model.incident import Incident, Report
+from forensics.words.verdict import NO_LASTING_FAULT
+
+# Words of drivers, kernels and libraries for what a new start does not mend.
+_LASTS = re.compile(
+    r"(?i)\becc\b|\bxid\b|\bsxid\b|\beid\b|\b(?:went|going|is|link) down\b|lost carrier|fell off|fallen off|lost from (?:the )?bus"
+    r"|needs? (?:to be )?(?:reset|restart|reboot|repair)|no space left|out of memory|segfault|sigsegv|poison|card not present"
+)
+_SCHEDULERS = {
+    "scontrol": {"slurm", "sacct"},
+    "srun": {"slurm", "sacct"},
+    "kubectl": {"kubernetes", "pod_description", "dlrover"},
+}
+_TAKES_DOWN = re.compile(r"\bdelete\b|\brequeue\b|\breset\b|\breboot\b|\bkill\b")
+
+
+def against_the_evidence(report: Report) -> list[str]:
+    """What the report advises and should not, in words; empty where all is well."""
+    parsers = {name for row in report.files for name in row.parsers}
+    return [why for incident in report.incidents for why in _of(incident, parsers)]
+
+
+def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
+    advised = [incident.decision.reason, *(action.reason for action in incident.actions)]
+    if any(NO_LASTING_FAULT in text for text in advised):
+        shown = [text for text in _shown(incident) if _LASTS.search(text)]
+        if shown:
+            yield f"no lasting fault beside: {shown[0][:200]}"
+        if incident.verdict.cause not in ("preempted", "time_limit"):
+            yield f"no lasting fault after {incident.verdict.cause}"
+    commands = [action.command for action in incident.actions]
+    if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
+        yield f"something is taken down first: {commands[0]}"
+    for command in filter(None, commands):
+        for tool, whose in _SCHEDULERS.items():
+            if re.search(rf"\b{tool}\b", command) and not whose & parsers:
+                yield f"no line of its scheduler: {command}"
+        there = re.match(r"ssh (\S+) ", command)
+        if there and (there[1].startswith("127.") or there[1] == "localhost"):
+            yield f"a host that is everywhere: {command}"
+
+
+def _shown(incident: Incident) -> Iterator[str]:
+    """Claims, the lines that they quote, and the records of hardware."""
+    yield incident.verdict.summary
+    for item in incident.evidence:
+        if item.direction == "for":
+            yield item.claim
+            yield from (ref.text for ref in item.refs)
+    yield from (row.text for row in incident.views.hardware)
