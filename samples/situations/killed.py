@@ -152,7 +152,7 @@ def a43_collected_early(n: str) -> Job:
 def mixed(n: str, day: int, said: str) -> Job:
     """One log of all processes: 300 KB of NCCL's lines, then who is who; the kernel kills the process that is rank 5."""
     j = Job(n, ["mx1"], 8, f"2026-10-{day:02}T09:00:00")
-    for k in range(2600):
+    for k in range(3400):
         r, t = k % 8, j.t0 + s(0.002 * k)
         j.put(
             "train.log",

@@ -19,7 +19,9 @@ def two(n: str, day: int, trainers: int, engines: int, path: Callable[[str, int]
     for program, per, base in (("trainer", trainers, 15001), ("engine", engines, 25001)):
         j = Job(n, [f"rl{day}"], per, f"2026-10-{day:02}T09:00:00", "flat", "2.6", script=f"/workspace/rl/{program}.py")
         j.base = [base]
-        j.out = lambda r, t, text, err=False, j=j, program=program: j.put(path(program, r), t, text)
+        j.out = lambda r, t, text, err=False, j=j, program=program: j.put(
+            path(program, r), t, text.replace(" trainer: ", f" {program}: ")
+        )
         both.append(j)
     trainer, engine = both
     trainer.start()
