@@ -8,6 +8,7 @@ something is claimed and none elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,6 +64,7 @@ UNSEEN = {
 }
 
 
+@cache
 def answer(name: str) -> tuple[Report, Verdict]:
     with TemporaryDirectory() as folder:
         write(name, Path(folder) / "bundle")

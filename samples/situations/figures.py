@@ -41,6 +41,27 @@ def a11_no_evaluation_yet(n: str) -> Job:
     )
 
 
+@case("the same as a table with commas", **WELL)
+def a11_no_evaluation_yet_in_csv(n: str) -> Job:
+    j, _ = well(n, 1)
+    rows = [f"{k},{2.4 - 0.01 * k:.4f},{'nan' if k < 8 else '2.41'},{'inf' if k < 8 else '2.41'}" for k in range(1, 11)]
+    j.file("metrics.csv", "\n".join(["step,loss,eval_loss,best_metric", *rows, ""]))
+    return j
+
+
+@case("the same as the dictionaries that a trainer prints", **WELL)
+def a11_no_evaluation_yet_in_a_log(n: str) -> Job:
+    j, e = well(n, 1)
+    for k in range(1, 11):
+        at = e - s(20 - 2 * k)
+        j.log(
+            0,
+            at,
+            f"{{'loss': {2.4 - 0.01 * k:.4f}, 'eval_loss': {'nan' if k < 8 else '2.41'}, 'best_metric': {'inf' if k < 8 else '2.41'}, 'epoch': 0.{k:02}}}",
+        )
+    return j
+
+
 @case("a ValueError was caught and said, ten steps, all ends well", **WELL)
 def a18_caught(n: str) -> Job:
     j, e = well(n, 2)
@@ -56,6 +77,26 @@ def a33_metrics_of_ranking(n: str) -> Job:
     return table(
         j, [{"step": k, "loss": 2.4 - 0.01 * k, "rank_loss": 0.4 - 0.01 * k, "ranking/ndcg": 0.6} for k in range(1, 11)]
     )
+
+
+@case("a table of search results has a column rank, up to 9: no rank of the job; all ends well", **WELL, seen=["0-3"])
+def a33_rank_of_results(n: str) -> Job:
+    j, _ = well(n, 3)
+    rows = [f"q{k // 10},{k % 10},{1 / (k % 10 + 1):.3f}" for k in range(40)]
+    j.file("eval/results.csv", "\n".join(["query,rank,score", *rows, ""]))
+    return j
+
+
+@case("the same as JSON lines with a step and a loss of the ranking", **WELL, seen=["0-3"])
+def a33_rank_of_results_in_json(n: str) -> Job:
+    j, _ = well(n, 3)
+    j.file(
+        "eval/results.jsonl",
+        "".join(
+            json.dumps({"step": 10, "query": f"q{k // 10}", "rank": k % 10, "rank_loss": 0.3}) + "\n" for k in range(40)
+        ),
+    )
+    return j
 
 
 @case("loss_scale doubles, loss_weight is 0, step_time swings: scale, weight and time, no loss; all ends well", **WELL)
@@ -109,6 +150,14 @@ def a40_derived_figures_in_a_log(n: str) -> Job:
             e - s(20 - 2 * k),
             f"{e - s(20 - 2 * k):%Y-%m-%d %H:%M:%S} step {k} | loss: {2.4 - 0.01 * k:.4f} | reward/std: nan | mfu: inf | ppl: inf",
         )
+    return j
+
+
+@case("the same as a table with commas", **WELL)
+def a40_derived_figures_in_csv(n: str) -> Job:
+    j, _ = well(n, 6)
+    rows = [f"{k},{2.4 - 0.01 * k:.4f},nan,inf,inf" for k in range(1, 11)]
+    j.file("progress.csv", "\n".join(["step,loss,reward/std,mfu,ppl", *rows, ""]))
     return j
 
 

@@ -51,8 +51,8 @@ def a10_pid_of_another_host_silent(n: str) -> Job:
     told=[3],
     never=["established"],
 )
-def a30_pid_of_every_pod(n: str) -> Job:
-    j = Job(n, [f"{n}-worker-{i}" for i in range(4)], 1, "2026-10-03T09:00:00", "k8s", "2.6")
+def a30_pid_of_every_pod(_: str) -> Job:
+    j = Job("llm-7b", [f"llm-7b-worker-{i}" for i in range(4)], 1, "2026-10-03T09:00:00", "k8s", "2.6")
     j.base = [42] * 4
     j.start()
     e = j.steps(70, 76, j.t0 + s(15))
@@ -69,8 +69,8 @@ def a30_pid_of_every_pod(n: str) -> Job:
     told=[3],
     never=["established"],
 )
-def a30_pid_of_every_pod_dmesg(n: str) -> Job:
-    j = Job(n, [f"{n}-worker-{i}" for i in range(4)], 1, "2026-10-03T09:00:00", "k8s", "2.6")
+def a30_pid_of_every_pod_dmesg(_: str) -> Job:
+    j = Job("llm-7b", [f"llm-7b-worker-{i}" for i in range(4)], 1, "2026-10-03T09:00:00", "k8s", "2.6")
     j.base = [42] * 4
     j.start()
     e = j.steps(70, 76, j.t0 + s(15))
@@ -85,8 +85,8 @@ def a30_pid_of_every_pod_dmesg(n: str) -> Job:
     causes=["killed"],
     ranks=[3],
 )
-def a38_liveness_probe(n: str) -> Job:
-    j = Job(n, [f"{n}-worker-{i}" for i in range(4)], 1, "2026-10-04T09:00:00", "flat", "2.6")
+def a38_liveness_probe(_: str) -> Job:
+    j = Job("llm-7b", [f"llm-7b-worker-{i}" for i in range(4)], 1, "2026-10-04T09:00:00", "flat", "2.6")
     j.start()
     e = j.steps(47, 50, j.t0 + s(15))
     j.log(3, e + s(0.5), "saving checkpoint of step 50 (asynchronous for the others)")
