@@ -26,6 +26,8 @@ FIGURES = "figures: named figures of each rank must be compared with the others'
 PROGRAMS = "programs: two programs must have ranks of their own"
 OPEN = {
     "a04_link_error_on_three": f"{BLAME}; alike from three devices of a host, it makes suspects",
+    "a04_link_error_that_a_kernel_places": f"{BLAME}; the kernel's record singles out one of the three",
+    "a06_rank_of_the_world": f"{BLAME}; a quoted failure is that of the rank quoted, where the printers are the world",
     "a06_rank_of_a_subgroup": f"{BLAME}; a quoted failure is not its printers' own",
     "a08_critical_line_of_a_writer": f"{BLAME}; a line of level critical is no end",
     "a10_pid_of_another_host": f"{BLAME}; a kernel's kill counts only on its host",

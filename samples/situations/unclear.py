@@ -40,14 +40,32 @@ def a04_link_error_on_three(n: str) -> Job:
 
 
 @case(
-    "ranks 4-7 quote the failure of (RANK 1) of their own group; global rank 1 stands in a later call with its group: one of 4-7 found the disk full",
+    "the same, and the kernel reports the link of rank 2's device before any of them: that singles out rank 2, the others follow",
     kinds=CRASH,
-    causes=["disk_full"],
-    ranks=[],
-    suspects=[4, 5, 6, 7],
-    never=NOT_SURE,
+    causes=["gpu_fault"],
+    ranks=[2],
 )
-def a06_rank_of_a_subgroup(n: str) -> Job:
+def a04_link_error_that_a_kernel_places(n: str) -> Job:
+    j, e = one_host(n, 1)
+    j.kernel(
+        j.hosts[0],
+        e + s(0.4),
+        f"NVRM: Xid (PCI:{j.pci(2)}): 74, pid={j.pid(2)}, name=python3, NVLink: fatal error detected on link 4(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",
+    )
+    for r in (1, 2, 3):
+        raised(
+            j,
+            r,
+            e + s(1 + 0.1 * r),
+            [*MAIN, ("/workspace/train/trainer.py", 301, "train_step", "torch.cuda.synchronize()")],
+            NVLINK,
+        )
+    gave_up(j, e, 904, 1, 2, 3)
+    return j
+
+
+def quoting(n: str, printers: list[int]) -> Job:
+    """These ranks print the failure of (RANK 1) in a common save, the others go on to the next barrier."""
     j, e = one_host(n, 2)
     dcp = f"{SP}/torch/distributed/checkpoint"
     quoted = (
@@ -59,23 +77,45 @@ def a06_rank_of_a_subgroup(n: str) -> Job:
         f'  File "{dcp}/filesystem.py", line 377, in _write_item\n    stream.write(data.getbuffer())\n'
         "OSError: [Errno 28] No space left on device\n"
     )
-    for r in (4, 5, 6, 7):
+    for r in printers:
         raised(
             j,
             r,
             e + s(1 + 0.01 * r),
             [
                 MAIN[0],
-                ("/workspace/train/pretrain.py", 83, "main", "save(state, group=self.second_half)"),
+                ("/workspace/train/pretrain.py", 83, "main", "save(state, group=self.savers)"),
                 (f"{dcp}/state_dict_saver.py", 163, "save", "return _save_state_dict("),
                 (f"{dcp}/utils.py", 258, "all_reduce", "raise result"),
             ],
             quoted,
         )
-    for r in (0, 1, 2, 3):
+    for r in others(j, *printers):
         j.log(r, e + s(1.5), "checkpoint of the first half saved, next barrier")
-    gave_up(j, e, 1302, 4, 5, 6, 7, op="BARRIER", numel=1)
+    gave_up(j, e, 1302, *printers, op="BARRIER", numel=1)
     return j
+
+
+@case(
+    "ranks 4-7 quote the failure of (RANK 1) of their own group; global rank 1 stands in a later call with its group: one of 4-7 found the disk full",
+    kinds=CRASH,
+    causes=["disk_full"],
+    ranks=[],
+    suspects=[4, 5, 6, 7],
+    never=NOT_SURE,
+)
+def a06_rank_of_a_subgroup(n: str) -> Job:
+    return quoting(n, [4, 5, 6, 7])
+
+
+@case(
+    "all eight ranks quote the failure of (RANK 1): that is a rank of the world, and it found the disk full",
+    kinds=CRASH,
+    causes=["disk_full"],
+    ranks=[1],
+)
+def a06_rank_of_the_world(n: str) -> Job:
+    return quoting(n, list(range(8)))
 
 
 @case(
