@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from forensics.graph.numerics.masks import without_masks
+from forensics.graph.numerics.removed import without_removed
 from forensics.graph.numerics.tensor_rules import (
     COMMUNICATIONS,
     DESTINATION_FIRST,
@@ -255,7 +256,7 @@ def _judged(frame: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("nan").is_null() & pl.col("inf").is_null()).then(None)
         .otherwise(pl.col("nan").fill_null(False) | pl.col("inf").fill_null(False))
     )  # fmt: skip
-    return without_masks(frame.with_columns(bad.alias("bad")))
+    return without_masks(without_removed(frame.with_columns(bad.alias("bad"))))
 
 
 def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFrame:
