@@ -114,6 +114,8 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "restart",
     "stop": "do not restart yet",
     "evict": "restart without this host",
+    "keep_running": "replace at the next checkpoint",
+    "change_first": "change this before the next run",
     "wait": "let it run",
     "cannot_tell": "",
 }

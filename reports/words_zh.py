@@ -137,6 +137,8 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "可以重启",
     "stop": "先修复再重启",
     "evict": "换下该节点再重启",
+    "keep_running": "在下一个检查点更换",
+    "change_first": "下次运行前先处理",
     "wait": "让作业继续运行",
     "cannot_tell": "",
 }

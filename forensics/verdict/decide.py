@@ -1,7 +1,8 @@
 """What to do with the job: restart, stop, evict a host, wait, or cannot tell, and why. Conservative on purpose.
 
 *evict* needs a host by name and a record that its fault lasts: a driver's code for which the vendor's catalogue asks to reset,
-reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
+reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *keep_running* is for a slow device
+or link: the job goes on, and goes faster without it; *change_first* for a run that was slow and has ended. *stop* needs a fault that the next start meets again: the program calls differently on
 different ranks, versions or settings do not fit, the code raises what no machine can cause. *restart* is for what neither
 shows. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of this is told.
 """
@@ -15,6 +16,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.incident import Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
+from forensics.model.texts import ranks_text
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
@@ -31,12 +33,13 @@ _AGAIN: frozenset[Cause] = frozenset(
         "host_oom", "preempted", "time_limit", "missing_ranks",
     }
 )  # fmt: skip
+_REPLACED: frozenset[Cause] = frozenset({"straggler_compute", "straggler_network"})
 _SECONDS = 3600.0
 
 
 def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decision:
     """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them."""
-    do, reason = _decided(incident.verdict, again)
+    do, reason = _decided(incident.verdict, again, incident.has_ended)
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
     if do == "restart" and incident.lost.checkpoint:
@@ -44,10 +47,10 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decis
     return Decision(do=do, reason=reason, lost_gpu_hours=hours)
 
 
-def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, Said]:
+def _decided(verdict: Verdict, again: Collection[str], has_ended: bool) -> tuple[DecisionKind, Said]:
     if verdict.kind == "healthy":
         return "wait", words.NO_FAULT
-    if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
+    if verdict.kind == "unknown" and "no_hang" in verdict.undecided and not has_ended:
         return "wait", words.WAS_RUNNING
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
         return "cannot_tell", words.NOTHING_PROVEN
@@ -55,7 +58,7 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, Sa
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
         return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", "))
     if verdict.kind == "slow":
-        return "wait", words.RESTART_CHANGES_NOTHING
+        return _faster(verdict, has_ended)
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=_host(verdict))
     if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
@@ -66,6 +69,17 @@ def _decided(verdict: Verdict, again: Collection[str]) -> tuple[DecisionKind, Sa
         host, why = _host(verdict) if verdict.cause == "gpu_fault" else "", words.NO_LASTING_FAULT
         return "restart", words.LEAVE_OUT(reason=why, host=host) if host else why
     return "cannot_tell", words.RETURN_NOT_SHOWN
+
+
+def _faster(verdict: Verdict, has_ended: bool) -> tuple[DecisionKind, Said]:
+    """What to do about a job that is slow: a device or a link that is named does not become faster by itself."""
+    who = joined(sorted(verdict.hosts), ", ") or (
+        words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
+    )
+    is_hardware = bool(who) and verdict.cause in _REPLACED and verdict.domain != "workload"
+    if has_ended:
+        return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
+    return ("keep_running", words.REPLACE_LATER(who=who)) if is_hardware else ("wait", words.RESTART_CHANGES_NOTHING)
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:

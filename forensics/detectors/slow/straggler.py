@@ -111,6 +111,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
+    shown = measured or (peers.hot(case, ranks) if sort == "work" else [])
     reason, why = peers.doubt(case, chosen)
     if sort == "work" and not crowded and case.roles.is_tensor_group(ranks):
         slowed = {one.rank for one in case.apart if one.effect == "slows"}
@@ -141,7 +142,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         actions=_actions("host" if crowded else sort, ranks) if not reason else (),
         collect=(words.CLOCKS_LOAD_STAGES,),
         summary=joined(
-            (words.SLOW(what=text), cost_text, peers.why(crowded or measured), besides, peers.nobody(why)), " "
+            (words.SLOW(what=text), cost_text, peers.why(crowded or shown), besides, peers.nobody(why)), " "
         ),
     )
 
