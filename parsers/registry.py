@@ -102,6 +102,7 @@ from parsers.training import (
     lightning,
     metric_exports,
     process_line,
+    recompute,
     steps,
     world,
 )
@@ -178,6 +179,7 @@ PARSERS: tuple[Parser, ...] = (
     process_line.PARSER,
     world.PARSER,
     expert_load.PARSER,
+    recompute.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     replica_hashes.PARSER,

@@ -114,8 +114,9 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "restart",
     "stop": "do not restart yet",
     "evict": "restart without this host",
+    "keep_running": "replace at the next checkpoint",
+    "change_first": "change this first",
     "wait": "let it run",
-    "change_first": "change it first, then restart",
     "cannot_tell": "",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}

@@ -137,8 +137,9 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "可以重启",
     "stop": "先修复再重启",
     "evict": "换下该节点再重启",
+    "keep_running": "在下一个检查点更换",
+    "change_first": "先处理再重启",
     "wait": "让作业继续运行",
-    "change_first": "先调整再重启",
     "cannot_tell": "",
 }
 DOMAIN: Mapping[Domain, str] = {

@@ -47,12 +47,25 @@ def incident(stalled_s: float | None = None, **verdict: Any) -> Incident:
         ({"cause": "exception", "domain": "workload", "signature": "exception:OSError"}, "cannot_tell"),
         ({"cause": "exception", "domain": "workload", "signature": "exception:torch.cuda.OutOfMemoryError"}, "cannot_tell"),
         ({"cause": "exception", "domain": "unknown", "signature": "exception:AttributeError"}, "cannot_tell"),
-        ({"kind": "slow", "cause": "straggler_compute"}, "wait"),
+        ({"kind": "slow", "cause": "straggler_compute"}, "keep_running"),
+        ({"kind": "slow", "cause": "straggler_network", "ranks": [], "hosts": ["n1"]}, "keep_running"),
+        ({"kind": "slow", "cause": "straggler_host"}, "wait"),
+        ({"kind": "slow", "cause": "throughput_drop", "ranks": []}, "wait"),
+        ({"kind": "slow", "cause": "imbalance", "ranks": [], "domain": "workload"}, "wait"),
+        ({"kind": "slow", "cause": "straggler_compute", "status": "hypothesis"}, "cannot_tell"),
         ({"kind": "numerics", "cause": "nan_birth"}, "cannot_tell"),
     ],
 )  # fmt: skip
 def test_what_to_do(verdict: dict[str, Any], do: str) -> None:
     assert decide(incident(**verdict), 8).do == do
+
+
+@pytest.mark.parametrize("cause", ["straggler_compute", "straggler_host", "straggler_network", "throughput_drop"])
+def test_a_run_that_ended_is_not_let_run(cause: str) -> None:
+    ended = msgspec.structs.replace(incident(kind="slow", cause=cause, hosts=["n1"]), has_ended=True)
+    assert decide(ended, 8).do == "change_first"
+    running = msgspec.structs.replace(incident(kind="unknown", undecided=["no_hang"]), has_ended=True)
+    assert decide(running, 8).do == "cannot_tell"
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     symptoms: list[SymptomRow] = []
     choice: list[Candidate] = []  # the chosen one first
     decision: Decision = Decision()
+    has_ended: bool = False  # the run had ended when this was taken, by its own word, its launcher's or its scheduler's
     views: Views = Views()
 
 

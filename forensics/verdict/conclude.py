@@ -38,7 +38,7 @@ from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
 from forensics.verdict.complaints import complaints, hints
-from forensics.verdict.gone import gone
+from forensics.verdict.gone import gone, has_ended
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
@@ -191,6 +191,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         ],
         symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
+        has_ended=has_ended(case, known.gone),
         views=views(finding),
     )
 

@@ -51,9 +51,14 @@ NO_FAULT = Said("no fault was found", "未发现故障")
 WAS_RUNNING = Said("the job was running when this was taken", "采集时作业在运行")
 NOTHING_PROVEN = Said("nothing is proven; what to collect is listed", "尚无定论；待收集的内容见列表")
 AT_FAULT_BEFORE = Form("{hosts} was at fault in an earlier attempt as well", "{hosts} 在此前的启动中也是故障方")
-RESTART_CHANGES_NOTHING = Said(
-    "the job goes on, and nothing shows that a restart would change it", "作业仍在运行，没有迹象表明重启会改善"
+RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
+DEVICE_OF = Form("the GPU of {ranks}", "{ranks} 的 GPU")
+REPLACE_LATER = Form("every step waits for {who}", "每个 step 都在等待 {who}")
+REPLACE_BEFORE_NEXT = Form(
+    "the run has ended; the next one goes faster without {who}, or once it is repaired",
+    "作业已结束；下次运行前更换或修复 {who}",
 )
+FIND_BEFORE_NEXT = Said("the run has ended, and the next one will be as slow", "作业已结束；不处理则下次同样慢")
 LASTING_ERROR = Form(
     "the driver reports an error of a device on {host} that a restart does not clear",
     "驱动上报 {host} 上的设备错误，重启作业无法清除",
