@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from forensics.facts.flaps import Flap
     from forensics.facts.hardware import Record
     from forensics.facts.locations import Locations
+    from forensics.facts.lost_parts import LostPart
     from forensics.facts.memberships import Memberships
     from forensics.facts.outliers import SlowPhases
     from forensics.facts.pair_links import PairLinks
@@ -218,6 +219,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.checkpoints import checkpoints
 
         return checkpoints(self.events)
+
+    @cached_property
+    def lost_parts(self) -> "tuple[LostPart, ...]":
+        """Parts of checkpoints that were never stored (facts/lost_parts.py)."""
+        from forensics.facts.lost_parts import lost_parts
+
+        return lost_parts(self.tables["events"], self.checkpoints)
 
     @cached_property
     def spent(self) -> "Spent":
