@@ -9,6 +9,7 @@ import polars as pl
 
 from forensics.assemble.aborted import with_aborted
 from forensics.assemble.by_device import with_device_ranks
+from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import HIGHEST_RANK, globalise, hosts_of_ranks, identify, seen_ranks, world
@@ -354,7 +355,7 @@ def case_of(
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
     tables = with_dump_ranks(tables)
     identity = identify(tables)
-    whole = globalise(tables, identity)
+    whole = with_closings(globalise(tables, identity))
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)

@@ -109,3 +109,32 @@ SAVE = {"kind": "checkpoint_persist", "step": 5, "line": 10, "detail": '{"phase"
 def test_parts_by_their_writers_own_word(rows: list[dict[str, Any]], found: list[tuple[int | None, int]]) -> None:
     events = table("events", [{"file": "r3.log", "rank": 3, "text": "x", **row} for row in rows])
     assert [(part.step, part.rank) for part in lost_parts(events, checkpoints(events))] == found
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [
+        (["finished 10 steps"] * 4, "healthy"),
+        (["finished 10 steps", "finished 10 steps", "finished 10 steps", ""], "unknown"),  # one does not say so
+        (["finished 40 steps"] * 4, "unknown"),  # of another count
+        (["finished 10 steps\nwaiting for the others"] * 4, "unknown"),  # something comes after it
+        (["finished 10 steps\nRuntimeError: boom"] * 4, "crash"),
+    ],
+    ids=["all alike", "not all", "another count", "not the last", "a failure"],
+)
+def test_words_that_close_on_all_ranks_alike_are_an_end(tmp_path: Path, last: list[str], kind: str) -> None:
+    for rank, line in enumerate(last):
+        lines = [STEP.format(second=2 * step, rank=rank, step=step) for step in range(1, 11)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join([*lines, *([line] if line else [])]) + "\n")
+    assert analyze(tmp_path).verdict.kind == kind
+
+
+MEGATRON = (
+    "iteration {step:8}/      40 | consumed samples: 640 | elapsed time per iteration (ms): 7613.1 | lm loss: 7.3E-01 |"
+)
+
+
+@pytest.mark.parametrize(("last", "kind"), [(40, "healthy"), (20, "unknown")])
+def test_the_last_of_the_steps_that_were_announced_is_an_end(tmp_path: Path, last: int, kind: str) -> None:
+    (tmp_path / "a.log").write_text("".join(f"{MEGATRON.format(step=step)}\n" for step in range(1, last + 1)))
+    assert analyze(tmp_path).verdict.kind == kind

@@ -53,7 +53,7 @@ def _numbers(case: Case) -> Iterator[Checked]:
         if told.height:
             yield _row("tensors", scope, words.NONE_PASSED_ON(number=f"{bad:,}") if bad else words.FINITE)
         yield from _replicas(rows)
-    logged = case.tables["steps"].filter(pl.col("step").is_not_null())
+    logged = case.tables["steps"]
     values = pl.concat([logged["loss"], logged["grad_norm"]]).drop_nulls()
     hidden = logged.filter((pl.col("nan_iterations") > 0).fill_null(False) | (~pl.col("loss_seen")).fill_null(False))
     if (
@@ -78,7 +78,8 @@ def _replicas(rows: pl.DataFrame) -> Iterator[Checked]:
 
 def _up_to(steps: pl.DataFrame) -> Said:
     ranks = steps["rank"].drop_nulls().unique().to_list()
-    return words.UP_TO(who=ranks_text(ranks) if ranks else words.LINES(steps.height), step=steps["step"].max())
+    who, last = ranks_text(ranks) if ranks else words.LINES(steps.height), steps["step"].max()
+    return who if last is None else words.UP_TO(who=who, step=last)
 
 
 def _times(case: Case) -> Iterator[Checked]:
@@ -105,8 +106,8 @@ def _waits(case: Case) -> Iterator[Checked]:
     )
     if recorded and not unfinished.height and not case.states.open.height:
         yield _row("records", ranks_text(recorded), words.NOTHING_OPEN)
-    sampled = case.stacks["rank"].drop_nulls().unique().to_list()
-    if sampled and not {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}:
+    sampled = case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().unique().to_list()
+    if len(sampled) > 1 and not {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}:
         yield _row("stacks", ranks_text(sampled), words.NOBODY_WAITS)
 
 

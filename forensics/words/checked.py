@@ -13,7 +13,7 @@ WHAT: Mapping[What, Said] = {
     "replicas": Said("replicas", "副本"),
     "steps": Said("training log", "训练日志"),
     "kernel": Said("kernel logs", "内核日志"),
-    "records": Said("Flight Recorder dumps", "Flight Recorder 转储"),
+    "records": Said("records of collectives", "集合通信记录"),
     "stacks": Said("stacks", "调用栈"),
     "phases": Said("times of ranks", "各 rank 耗时"),
     "devices": Said("readings of devices", "设备读数"),
