@@ -9,6 +9,7 @@ import polars as pl
 
 from forensics.assemble.aborted import with_aborted
 from forensics.assemble.by_device import with_device_ranks
+from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from forensics.facts.flaps import Flap
     from forensics.facts.hardware import Record
     from forensics.facts.locations import Locations
+    from forensics.facts.lost_parts import LostPart
     from forensics.facts.memberships import Memberships
     from forensics.facts.outliers import SlowPhases
     from forensics.facts.pair_links import PairLinks
@@ -230,6 +232,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return checkpoints(self.events)
 
     @cached_property
+    def lost_parts(self) -> "tuple[LostPart, ...]":
+        """Parts of checkpoints that were never stored (facts/lost_parts.py)."""
+        from forensics.facts.lost_parts import lost_parts
+
+        return lost_parts(self.tables["events"], self.checkpoints)
+
+    @cached_property
     def spent(self) -> "Spent":
         """Where the time went (facts/spent.py)."""
         from forensics.facts.spent import spent
@@ -356,7 +365,7 @@ def case_of(
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
     tables = with_dump_ranks(tables)
     identity = identify(tables)
-    whole = globalise(tables, identity)
+    whole = with_closings(globalise(tables, identity))
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)

@@ -109,19 +109,29 @@ def _by_halves(finding: Finding, known: Known) -> list[Action]:
 
 
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:
-    """The same action with its command, where its subject is one host."""
-    hosts = _hosts(finding, known.places)
-    if action.command is not None or len(hosts) != 1:
+    """The same action with its command: for the host that it names, else for the one that its subjects run on."""
+    if action.command is not None:
         return action
-    [host] = hosts
     command = None
-    if action.kind == "inspect_hardware":
+    if action.kind == "drain_node":
+        command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
+    elif (host := _host_of(action, finding, known)) is None:
+        return action
+    elif action.kind == "inspect_hardware":
         command = commands.device(host, _gpu(finding, known.places), known.around)
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
     elif action.kind == "collect_more" and finding.subjects & known.dead:
         command = commands.kernel_log(host, known.around)
     return msgspec.structs.replace(action, command=command)
+
+
+def _host_of(action: Action, finding: Finding, known: Known) -> str | None:
+    hosts = _hosts(finding, known.places)
+    if action.target in hosts:
+        return str(action.target)
+    others = {place.host for place in known.places} | finding.places | {*finding.suspect_hosts}
+    return hosts[0] if len(hosts) == 1 and action.target not in others else None
 
 
 def _gpu(finding: Finding, places: Iterable[Place]) -> int | None:

@@ -37,6 +37,7 @@ from forensics.model.texts import UNNAMED_GROUP, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
+from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.gone import gone, has_ended
 from forensics.verdict.health import healthy
@@ -50,6 +51,7 @@ from forensics.verdict.symptoms import SHOWN, Symptom, counted
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
+_QUIET: tuple[Kind, ...] = ("healthy", "unknown")
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -194,6 +196,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
         has_ended=has_ended(case, known.gone),
+        checked=checked(case, {each.kind for each in choice.candidates}) if one.kind in _QUIET else [],
         views=views(finding),
     )
 

@@ -52,7 +52,7 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     """(what to do, why, whom to leave out)"""
     verdict = incident.verdict
     if verdict.kind == "healthy":
-        return "wait", words.NO_FAULT, ()
+        return "wait", words.ENDED_BUT_LOST if incident.actions else words.NO_FAULT, ()
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided and not incident.has_ended:
         return "wait", words.WAS_RUNNING, ()
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:

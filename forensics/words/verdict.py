@@ -188,6 +188,28 @@ SECOND_DUMP = Said(
 
 # --- health ----------------------------------------------------------------------------------------------------------
 NO_FAULT_FOUND = Form("No fault found: {proof}.", "未发现故障：{proof}。")
+ENDED_WITH_LOSS = Form("{lost}; the run itself ended well: {proof}.", "{lost}；作业本身正常结束：{proof}。")
+A_WRITER = Said("its writer", "写入方")
+PART_LOST_OF = Form(
+    "a part of the checkpoint of step {step} was never stored ({who}: “{line}”)",
+    "step {step} 的检查点有一部分未落盘（{who}：“{line}”）",
+)
+PART_LOST = Form(
+    "a part of a checkpoint was never stored ({who}: “{line}”)", "有检查点的一部分未落盘（{who}：“{line}”）"
+)
+CHECKPOINT_OF, NEWEST_CHECKPOINT = (
+    Form("the checkpoint of step {step}", "step {step} 的检查点"),
+    Said("the newest checkpoint", "最新的检查点"),
+)
+NOT_WHOLE = Said(
+    "it may not be whole: resume from one of which all parts are there", "可能不完整：应从各部分齐全的检查点恢复"
+)
+WENT_ON_WITHOUT = Form(
+    "nothing of {who} is recorded after step {step}, and the others went on to step {last}",
+    "{who} 在 step {step} 之后无记录，其余 rank 继续到 step {last}",
+)
+WHY_LOST = Form("the log of {who} and the kernel logs of its hosts", "{who} 的日志及其节点的内核日志")
+ENDED_BUT_LOST = Said("the run ended; what it lost is listed", "作业已结束；损失见列表")
 PACE_UNKNOWN = Said(
     "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and the "
     "bundle has no times of phases or waits",
