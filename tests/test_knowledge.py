@@ -155,7 +155,6 @@ example = "it went"
         ('claim = "crashed"|claim = "sad"', "toy.toml: message 1 (a): no such claim: sad"),
         ('about = "printer"|about = "moon"', "toy.toml: message 1 (a): Invalid enum value 'moon'"),
         ('anchor = "went"|anchor = "gone"', "toy.toml: message 1 (a): the anchor does not stand in the example"),
-        ('anchor = "went"|anchor = "went"\npattern = "("', "toy.toml: message 1 (a): missing )"),
         ('name = "a"\n|', "toy.toml: message 1 (no name): "),
         ('source = "x"|', "toy.toml: message 1 (a): name, versions, source and example must be told"),
         ('name = "a"|name = "a"\nwait = "x"', "toy.toml: message 1 (a): Object contains unknown field"),
@@ -168,3 +167,9 @@ def test_a_mistake_in_a_row_names_file_and_row(change: str, said: str) -> None:
     before, after = change.split("|")
     with pytest.raises(ValueError, match=re.escape(said)):
         knowledge.read({"toy": _GOOD.replace(before, after)})
+
+
+def test_a_pattern_that_cannot_be_compiled_names_file_and_row() -> None:
+    _, (row,) = knowledge.read({"toy": _GOOD + 'pattern = "("'})
+    with pytest.raises(ValueError, match=re.escape("toy.toml: a: missing )")):
+        knowledge._compiled(row)

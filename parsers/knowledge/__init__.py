@@ -19,6 +19,7 @@ from parsers.patterns import ascii_digits, regex
 _LONG = 8192  # characters of a text, a name or a path that are looked at
 _NESTED = 8  # template arguments within each other
 _ARGUMENTS = regex(r"<[^<>]*>")
+_SPELT = regex(r"\w+")
 _CLONE = regex(r"(?:\.(?:part|isra|constprop|lto_priv)\.\d+|\.cold)+$")
 
 Waits = Literal["ranks", "service", "device", "wrapper"]
@@ -120,10 +121,6 @@ def _checked(row: dict[str, Any], number: int, kind: type[_Any]) -> _Any:
             raise ValueError(f"{where}: no such claim: {made.claim}")
         if not any(anchor and anchor in made.example for anchor in _anchors(made)):
             raise ValueError(f"{where}: the anchor does not stand in the example")
-    try:
-        _compiled(made)
-    except re.error as error:
-        raise ValueError(f"{where}: {error}") from error
     return made
 
 
@@ -131,23 +128,37 @@ def _anchors(row: MessageRow) -> tuple[str, ...]:
     return (row.anchor,) if isinstance(row.anchor, str) else row.anchor
 
 
+@cache
 def _compiled(row: FrameRow | MessageRow) -> tuple[re.Pattern[str], ...]:
+    """The pattern of a message; those of a frame's function and file. Compiled when a row is first asked: few ever are."""
     if isinstance(row, MessageRow):
-        return (re.compile(ascii_digits(row.pattern or "|".join(map(re.escape, _anchors(row))))),)
-    return re.compile(ascii_digits(row.function)), re.compile(rf"(?:^|/)(?:{row.file})$" if row.file else "")
+        patterns = [row.pattern or "|".join(map(re.escape, _anchors(row)))]
+    else:
+        patterns = [row.function, rf"(?:^|/)(?:{row.file})$" if row.file else ""]
+    try:
+        return tuple(re.compile(str(ascii_digits(pattern))) for pattern in patterns)
+    except re.error as error:
+        raise ValueError(f"{row.printer}.toml: {row.name}: {error}") from error
 
 
 @cache
-def _frames() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str], Waits]]]:
-    """All functions together, and each row for itself."""
-    found = rows()[0]
-    anyone = re.compile("|".join(f"(?:{row.function})" for row in found))
-    return anyone, [(*_compiled(row), "wrapper" if row.waits == "none" else row.waits) for row in found]  # type: ignore[misc]
+def _frames() -> tuple[dict[str, list[FrameRow]], list[FrameRow]]:
+    """Rows by each name of a function that they spell out; those whose names are a pattern."""
+    by_name: dict[str, list[FrameRow]] = {}
+    others = []
+    for row in rows()[0]:
+        names = row.function.split("|")
+        if not all(_SPELT.fullmatch(name) for name in names):
+            others.append(row)
+            continue
+        for name in names:
+            by_name.setdefault(name, []).append(row)
+    return by_name, others
 
 
 @cache
-def _messages() -> list[tuple[str, re.Pattern[str], MessageRow]]:
-    return [(anchor, _compiled(row)[0], row) for row in rows()[1] for anchor in _anchors(row)]
+def _messages() -> list[tuple[str, MessageRow]]:
+    return [(anchor, row) for row in rows()[1] for anchor in _anchors(row)]
 
 
 def plain_name(function: str) -> str:
@@ -165,12 +176,18 @@ def plain_name(function: str) -> str:
 def waits(file: str | None, function: str) -> Waits | None:
     """What a frame waits for: other ranks, a service outside the job, a device (which may wait for ranks in turn). "wrapper":
     it is a decorator and the like, and counts as the next frame outward. None: no row knows it to wait."""
-    name = plain_name(function[:_LONG])
-    anyone, each = _frames()
-    if anyone.fullmatch(name) is None:
-        return None
-    path = (file or "")[-_LONG:].replace("\\", "/")
-    return next((kind for is_name, is_file, kind in each if is_name.fullmatch(name) and is_file.search(path)), None)
+    name, path = plain_name(function[:_LONG]), (file or "")[-_LONG:].replace("\\", "/")
+    by_name, others = _frames()
+    is_python = path.endswith(".py")  # no row without a file is about it
+    for row in (*by_name.get(name, ()), *others):
+        if (row.file or not is_python) and _fits(row, name, path):
+            return "wrapper" if row.waits == "none" else row.waits
+    return None
+
+
+def _fits(row: FrameRow, name: str, path: str) -> bool:
+    is_name, is_file = _compiled(row)
+    return is_file.search(path) is not None and is_name.fullmatch(name) is not None
 
 
 def innermost_waits(frames: Iterable[tuple[str | None, str]]) -> Waits | None:
@@ -182,8 +199,8 @@ def innermost_waits(frames: Iterable[tuple[str | None, str]]) -> Waits | None:
 def meaning(text: str) -> Message | None:
     """What a message claims, by the first row that fits; None: no row knows it."""
     text = text[:_LONG]
-    for anchor, pattern, row in _messages():
-        if anchor in text and (match := pattern.search(text)) is not None:
+    for anchor, row in _messages():
+        if anchor in text and (match := _compiled(row)[0].search(text)) is not None:
             fields = {name: value for name, value in match.groupdict().items() if value is not None}
             return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields)
     return None
@@ -195,12 +212,12 @@ MEANING = {"row": pl.String(), "claim": pl.String(), "about": pl.String(), "own"
 def meanings(texts: pl.Series) -> pl.DataFrame:
     """What each text claims: columns of MEANING, a row for each text in its order, null where no row knows it."""
     texts = texts.cast(pl.String).alias("text")
-    anchors = [anchor for anchor, _, _ in _messages()]
+    anchors = [anchor for anchor, _ in _messages()]
     asked = texts.drop_nulls().unique()
     known = asked.filter(asked.str.contains_any(anchors)).to_list()
-    found = [(text, said) for text in known if (said := meaning(text)) is not None]
+    found = [(text, one.row, one.claim, one.about, one.own) for text in known if (one := meaning(text)) is not None]
     said = pl.DataFrame(
-        [(text, one.row, one.claim, one.about, one.own) for text, one in found],
+        found,
         schema={"text": pl.String(), **MEANING},
         orient="row",
     )
