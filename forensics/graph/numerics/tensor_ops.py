@@ -179,7 +179,7 @@ def kind_of(op: str) -> str | None:
 
 def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
     frame = _named(frame).with_columns(
-        pl.when((pl.col("phase") == "comm") & pl.col("kind").is_null()).then(pl.lit("other")).otherwise(pl.col("kind"))
+        pl.when(pl.col("kind").is_null() & _communicates()).then(pl.lit("other")).otherwise(pl.col("kind"))
         .alias("kind")
     )  # fmt: skip
     frame = _with_operations(frame)
@@ -193,6 +193,13 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.when((pl.col("phase") == "optimizer") & kind.is_null()).then(pl.lit("out")).otherwise(pl.lit("state")))
     )  # fmt: skip
     return _without_destinations(frame.with_columns(role.alias("role")))
+
+
+def _communicates() -> pl.Expr:
+    """By its phase, or by what only communications state, where no operator is named."""
+    stated = pl.any_horizontal(pl.col(name).is_not_null() for name in ("group", "group_ranks", "call", "peer"))
+    exchanges = pl.col("base").is_in(["grad_in", "grad_out"]) & (pl.col("phase") == "grad_sync")
+    return (pl.col("phase") == "comm") | (pl.col("op").is_null() & (stated | exchanges.fill_null(False)))
 
 
 def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:
