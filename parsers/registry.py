@@ -49,7 +49,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import failures
+from parsers.logs import bad_numbers, failures
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -216,6 +216,7 @@ PARSERS: tuple[Parser, ...] = (
     amdgpu.PARSER,
     rocm.PARSER,
     failures.PARSER,
+    bad_numbers.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.
