@@ -66,8 +66,8 @@ def _decided(verdict: Verdict, again: Collection[str], has_ended: bool) -> tuple
     if verdict.kind == "numerics":
         return "cannot_tell", words.ORIGIN_DECIDES
     if verdict.cause in _AGAIN:
-        host, why = _host(verdict) if verdict.cause == "gpu_fault" else "", words.NO_LASTING_FAULT
-        return "restart", words.LEAVE_OUT(reason=why, host=host) if host else why
+        host = _host(verdict) if verdict.cause == "gpu_fault" else ""
+        return "restart", words.LEAVE_OUT(host=host) if host else words.NO_LASTING_FAULT
     return "cannot_tell", words.RETURN_NOT_SHOWN
 
 

@@ -69,7 +69,8 @@ WOULD_FAIL_AGAIN = Said(
 ORIGIN_DECIDES = Said("what the values came from decides whether they come back", "异常值是否再次出现取决于其来源")
 RETURN_NOT_SHOWN = Said("whether it comes back is not shown", "无法得知是否会再次发生")
 LEAVE_OUT = Form(
-    "{reason}; leave out {host} until its GPU is tested", "{reason}；{host} 的 GPU 检测完成前不要使用该节点"
+    "leave out {host} until its GPU is tested: whether the error lasts is not known",
+    "{host} 的 GPU 检测完成前不要使用该节点：错误是否持续尚不清楚",
 )
 GO_ON_FROM = Form("{reason}; go on from {checkpoint}", "{reason}；从 {checkpoint} 继续")
 NO_CHECKPOINT_WELL_BEFORE = Form(
