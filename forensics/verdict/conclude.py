@@ -73,7 +73,9 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
         return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
-    if best is not None and best.kind == "hang" and not (choice.symptoms or complaints(case)):  # nobody is shown to wait
+    if (
+        best is not None and best.kind == "hang" and not (choice.symptoms or complaints(case))
+    ):  # nobody is shown to wait
         return Conclusion((timed(case, best),), choice)
     return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)
 
