@@ -34,7 +34,7 @@ WHAT: Mapping[What, Said] = {
     "checkpoints": Said("checkpoints", "检查点"),
     "ras": Said("RAS status", "RAS 状态"),
     "scheduler": Said("words of the scheduler", "调度器记录"),
-    "counters": Said("counters of watchdogs", "watchdog 计数"),
+    "counters": Said("counters of groups", "进程组计数"),
     "lines": Said("all lines", "全部日志行"),
 }
 RANKS, HOSTS, DEVICES, STEPS = (
