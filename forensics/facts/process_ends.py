@@ -222,7 +222,7 @@ def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
     unsaid = before.how == "died" and before.cause is None  # gone without a word, as far as the launcher knows
     if before.how in ("failed", "stopped") or killed_for_memory or unsaid:
         return replace(own, refs=own.refs + before.refs)
-    return before
+    return replace(before, refs=before.refs + own.refs) if before.cause == own.cause else before
 
 
 def recorded_waiting(

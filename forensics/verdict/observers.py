@@ -55,6 +55,7 @@ class Observer(msgspec.Struct, frozen=True):
     )
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
+    tells_cause: bool = True  # of a launcher's word: more than the code that any failure of a program ends with
 
 
 class Observers:
@@ -98,11 +99,12 @@ class Observers:
         """Everybody behind the claims of one direction."""
         return frozenset(one for claim in finding.claims if claim.direction == direction for one in self.of(claim.refs))
 
-    def categories(self, finding: Finding, direction: str = "for") -> list[str]:
-        """How many that could have disagreed stand behind a finding, told from its subject, ascending."""
+    def categories(self, finding: Finding, direction: str = "for", of: Literal["who", "why"] = "who") -> list[str]:
+        """How many that could have disagreed stand behind a finding, told from its subject, ascending. Of its cause fewer do."""
         subjects, places = finding.subjects, finding.places
         refs = {(ref.file, ref.line) for claim in finding.claims if claim.direction == direction for ref in claim.refs}
-        shown = [{_category(one, subjects, places) for one in self._at.get(ref, ())} - {""} for ref in refs]
+        asked = [{one for one in self._at.get(ref, ()) if of == "who" or _knows_why(one, subjects)} for ref in refs]
+        shown = [{_category(one, subjects, places) for one in there} - {""} for there in asked]
         named = {category for there in shown if len(there) == 1 for category in there}
         for there in sorted(map(sorted, shown)):  # one line has one printer, also where it was read into two tables
             if there and not named & {*there}:
@@ -172,7 +174,8 @@ class Observers:
         if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
-            return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
+            whom = names | frozenset(() if rank is None else (rank,))
+            return Observer(role, None, name, kind, whom, host, tells_cause=not str(row.get("code") or "").isdigit())
         waited = EVENTS[kind].roles == ("victim",) or is_consequence(row.get("detail"))
         waited |= kind == "exception" and (row["file"], row["line"]) in self._echoes
         return Observer(role, rank, name, kind, names, host, is_of_victim=waited)
@@ -201,6 +204,13 @@ def _echoes(events: pl.DataFrame) -> set[Place]:
     raised = pl.col("kind") == "exception"
     told = without_echoes(events, raised).select("file", "line")
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
+
+
+def _knows_why(one: Observer, subjects: frozenset[int]) -> bool:
+    """Could it have disagreed about the cause? Whoever gave up on others knows who is missing, and a launcher the code."""
+    if one.role == "launcher":
+        return one.tells_cause and (not subjects or bool(one.names & subjects))
+    return not one.is_of_victim or one.who in subjects
 
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:
