@@ -50,6 +50,11 @@ GAVE_UP_OR_STOPPED = (  # several ranks, one
 )
 ALL_ALIKE = Said("most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，原因不在单个 rank")
 CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
+ANY_OF_THEM = Said("nothing shows which of them was first", "无法看出谁先失败")
+OR_OTHERS = Form(
+    "{who} neither waited nor failed like most, so it may have been the first",
+    "{who} 既未等待，也未像多数 rank 那样失败，可能更早出错",
+)
 ENDED_AFTER = Noun("other rank ended after it", "other ranks ended after it", "个其他 rank 随后退出")
 LOGS_OF = Form("the logs of {who}, of the kernel and of the scheduler", "{who} 的日志、内核日志、调度器日志")
 
@@ -92,3 +97,19 @@ DID_NOT_ABORT = Form("{who} did not abort like the others", "{who} 未像其他 
 NOT_WHO_NOR_WHY = Said(
     "an exit code does not tell who was the first, nor why", "退出码无法表明谁先退出，也无法表明原因"
 )
+
+# --- failures whose owner neither words nor form tell ----------------------------------------------------------------
+RAISED_UNKNOWN = Form("{who} ended by “{line}”: {reason}", "{who} 因“{line}”退出：{reason}")
+FAILED_ALIKE = Form("{who} failed alike, as ranks do that lost others", "{who} 以相同方式失败，与失去其他 rank 时一致")
+WHOSE_IS_UNCLEAR = Form("{text}, so whose failure it is cannot be told", "{text}，因此无法判断是谁的故障")
+ONE_OF = Form("it is one of {who}", "责任方在 {who} 之中")
+ANYBODY = Said("most ranks are not shown to have waited", "多数 rank 没有处于等待的证据")
+LAST_WORDS = Form("the whole logs and stacks of {who}", "{who} 的完整日志和调用栈")
+QUOTE = Form(
+    "{who} quote the failure of number {number} of their group: {line}",
+    "{who} 引用了其通信组第 {number} 号的失败：“{line}”",
+)
+PLACE_IN_A_GROUP = Said(
+    "which rank that is cannot be told without the members of the group", "不知道组成员，无法判断是哪个 rank"
+)
+MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表")

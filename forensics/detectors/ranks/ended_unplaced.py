@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.error_words import may_be_rank
 from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
@@ -56,15 +57,18 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
-    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it
-    is none of them, and none of them ended by a signal; or where all of them waited until a time-out."""
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, it is none
+    of them, and another program than they run, or none of them ended by a signal; or where all of them waited until a time-out.
+    A container counts its processes anew: its kernel knows them by other numbers, and by their program's name."""
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
     ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
+    known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
+    if known and not may_be_rank(detail(one.row).get("task")):
+        return True
     if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
         return False
-    known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
     waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
     return known or waited
 
