@@ -1,5 +1,7 @@
 """Two words: how sure it is who is named, and how sure it is why (contract 1.2). Who gave up knows who is missing, not why."""
 
+import json
+
 import pytest
 
 from forensics.model.incident import Verdict
@@ -9,7 +11,8 @@ from tests.hang_tables import Rows
 def crashed(kind: str, code: str, *, exit_code: str | None = None, waits: bool = True) -> Verdict:
     """Rank 2 of four fails by its own log; the launcher tells a code, and the others time out."""
     job = Rows(4)
-    job.event(kind, rank=2, code=code, text=f"{code}: words", line=1)
+    traceback = json.dumps({"frames": [["step", "/job/train.py", 40]], "at": "labels = batch[key]", "from_line": 1})
+    job.event(kind, rank=2, code=code, text=f"{code}: words", line=1, detail=traceback)
     if exit_code is not None:
         job.event("exit", rank=2, code=exit_code, file="launcher.log")
     for rank in (0, 1, 3) if waits else ():

@@ -2,6 +2,8 @@
 
 Asked in this order, of each process that ended by an error of which its own lines tell (facts/process_ends.py):
 
+0. A line without a traceback, of a process whose end nobody else tells, is a *complaint* where the end of some process is shown, or
+   its wait: by a traceback, an exit, a signal. It ended nothing.
 1. *quoted*: its last traceback is another process's, of which it prints a copy (`(RANK 6)`): it belongs to that one.
 2. A message that a row knows (parsers/knowledge, memory and disks included) says whether it is its printer's own.
 3. An own flight record shows the process in an operation that waits for others: what it raised is how its wait ended, but for
@@ -31,7 +33,7 @@ from forensics.words import facts as words
 from parsers.knowledge import innermost_waits, meaning
 from parsers.patterns import regex
 
-State = Literal["own", "lost", "unclear", "quoted"]
+State = Literal["own", "lost", "unclear", "quoted", "complaint"]
 _Frame = tuple[str | None, str]  # file, function
 # What Python raises for what the program did: not the classes that tell of a connection, a time or an end of input.
 _OF_OTHERS = (ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError, EOFError, Warning)
@@ -52,6 +54,7 @@ _BETWEEN_PROCESSES = frozenset(
 )  # fmt: skip
 _RAISES = regex(r"^(?:raise|assert)\b")
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
+_BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
 _PAIR = 2
 _OF_DEVICE = ("device_error", "device_fault", "link_fault")  # claims of knowledge
 _HOW: Mapping[State, How] = {"unclear": "unclear", "quoted": "quoted"}
@@ -95,7 +98,14 @@ def failure_roles(
     raised = _raised(asked, events)
     left = _left_stacks(stacks) if any(not _frames(detail(row)) for row in raised.values()) else {}
     pair = len(job) <= _PAIR
-    found = {rank: _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair) for rank, end in asked.items()}
+    is_shown = any(rank not in asked for rank in ends) or any(map(_has_traceback, raised.values()))
+    bare = {rank for rank, end in asked.items() if is_shown and _is_bare(end, raised.get(rank), rank in left)}
+    found = {
+        rank: FailureRole("complaint", words.ENDED_NOTHING)
+        if rank in bare
+        else _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair)
+        for rank, end in asked.items()
+    }
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if 2 * count > len(job)}
     return {
@@ -107,8 +117,12 @@ def failure_roles(
 
 
 def with_roles(ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole]) -> dict[int, ProcessEnd]:
-    """Ends by rank → the same, as their roles say: whose own failure it was not did not die of it."""
-    return {rank: _read(end, roles.get(rank)) for rank, end in ends.items()}
+    """Ends by rank → the same, as their roles say: whose own failure it was not did not die of it; what was a complaint is no end."""
+    return {
+        rank: _read(end, role)
+        for rank, end in ends.items()
+        if (role := roles.get(rank)) is None or role.state != "complaint"
+    }
 
 
 def _read(end: ProcessEnd, role: FailureRole | None) -> ProcessEnd:
@@ -117,6 +131,17 @@ def _read(end: ProcessEnd, role: FailureRole | None) -> ProcessEnd:
     if role.state == "lost":
         return replace(end, how="lost" if role.by_form else "gave_up", cause=None if role.by_form else end.cause)
     return replace(end, how=_HOW[role.state], cause=end.cause if role.state == "quoted" else None)
+
+
+def _has_traceback(row: Mapping[str, Any]) -> bool:
+    told = detail(row)
+    return bool(told.get("frames")) or "from_line" in told
+
+
+def _is_bare(end: ProcessEnd, row: Mapping[str, Any] | None, has_stack: bool) -> bool:
+    """Is it a line alone: no traceback, and no launcher that tells of an end?"""
+    alone = len(end.refs) == 1 and end.cause not in _BY_KERNEL
+    return alone and not has_stack and (row is None or not _has_traceback(row))
 
 
 def _raised(ends: Mapping[int, ProcessEnd], events: pl.DataFrame) -> dict[int, dict[str, Any]]:

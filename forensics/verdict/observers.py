@@ -103,7 +103,10 @@ class Observers:
         """How many that could have disagreed stand behind a finding, told from its subject, ascending. Of its cause fewer do."""
         subjects, places = finding.subjects, finding.places
         refs = {(ref.file, ref.line) for claim in finding.claims if claim.direction == direction for ref in claim.refs}
-        asked = [{one for one in self._at.get(ref, ()) if of == "who" or _knows_why(one, subjects)} for ref in refs]
+        within = finding.cause is not None and CAUSES[finding.cause].holds == "device"
+        asked = [
+            {one for one in self._at.get(ref, ()) if of == "who" or _knows_why(one, subjects, within)} for ref in refs
+        ]
         shown = [{_category(one, subjects, places) for one in there} - {""} for there in asked]
         named = {category for there in shown if len(there) == 1 for category in there}
         for there in sorted(map(sorted, shown)):  # one line has one printer, also where it was read into two tables
@@ -206,11 +209,14 @@ def _echoes(events: pl.DataFrame) -> set[Place]:
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
 
 
-def _knows_why(one: Observer, subjects: frozenset[int]) -> bool:
-    """Could it have disagreed about the cause? Whoever gave up on others knows who is missing, and a launcher the code."""
+def _knows_why(one: Observer, subjects: frozenset[int], within_device: bool) -> bool:
+    """Could it have disagreed about the cause? Whoever gave up on others knows who is missing, a launcher the code, and nobody but
+    its own process and its kernel what a device did."""
     if one.role == "launcher":
         return one.tells_cause and (not subjects or bool(one.names & subjects))
-    return not one.is_of_victim or one.who in subjects
+    if one.role == "process" and one.who not in subjects:
+        return not one.is_of_victim and not (within_device and bool(subjects))
+    return True
 
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:
