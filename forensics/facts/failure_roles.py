@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from forensics.facts.error_words import is_library, without_numbers
 from forensics.facts.event_rows import detail
 from forensics.facts.process_ends import How, ProcessEnd
+from forensics.model.names import Cause
 from forensics.model.said import Said
 from forensics.words import facts as words
 from parsers.knowledge import innermost_waits, meaning
@@ -169,9 +170,20 @@ def _frames(told: Mapping[str, Any]) -> list[_Frame]:
 def _role(
     end: ProcessEnd, row: Mapping[str, Any] | None, left: Sequence[_Frame], is_held: bool, pair: bool
 ) -> FailureRole:
-    told: Mapping[str, Any] = detail(row) if row is not None else {}
-    text = str((row or {}).get("text") or end.refs[0].text)
-    code = str((row or {}).get("code") or end.code)
+    words_of_end = {"text": end.refs[0].text, "code": end.code, "detail": None}
+    return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair)
+
+
+def role_of(
+    row: Mapping[str, Any],
+    cause: Cause | None = None,
+    left: Sequence[_Frame] = (),
+    is_held: bool = False,
+    pair: bool = False,
+) -> FailureRole:
+    """The role of one failure: `row` of an exception, `cause` that its words proved, `left`: the stack that its process left; `is_held`:
+    its record shows it in an open operation; `pair`: it is one of two."""
+    told, text, code = detail(row), str(row["text"] or ""), str(row["code"] or "")
     template = f"{code.rsplit('.', 1)[-1]}:{without_numbers(text)}"
 
     def role(state: State, reason: Said, **more: bool) -> FailureRole:
@@ -182,7 +194,7 @@ def _role(
     said = meaning(text)
     if said is not None and said.claim in _OF_DEVICE:
         return role("own", words.ITS_DEVICE_REPORTED_IT, by_row=True, is_device=True)
-    if end.cause in _PROVEN:
+    if cause in _PROVEN:
         return role("own", words.ITS_MESSAGE_PROVES_IT, by_row=True)
     if said is not None and said.own is not None:
         reason = words.ITS_MESSAGE_PROVES_IT if said.own else words.ITS_MESSAGE_TELLS_OF_OTHERS

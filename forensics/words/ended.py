@@ -76,6 +76,9 @@ KILLED_FOR_MEMORY = Form(
 WITH_LOCAL_RANK = Form("a process with local rank {rank}", "local rank 为 {rank} 的进程")
 TASK_OF_LAUNCHER = Form("task {task} of the launcher, whose rank is not known,", "启动器的 task {task}（rank 未知）")
 WITHOUT_RANK = Said("a process whose rank is not known", "某进程（rank 未知）")
+NOT_ITS_OWN = Said(
+    "neither its words nor where it was raised tell whose failure it was", "其内容和抛出位置都无法说明是谁的故障"
+)
 MAY_HAVE_FOLLOWED = Said(
     "most ranks waited until a timeout, and it may have come after that", "多数 rank 已等待至超时，该失败可能发生在其后"
 )
