@@ -71,6 +71,7 @@ def a16_engine_beside_trainer(n: str) -> Job:
     kinds=CRASH,
     causes=["exception"],
     ranks_any=[[2], []],
+    suspects_any=[[], [2]],
     program="engine",
 )
 def a45_word_in_the_names(n: str) -> Job:
@@ -82,6 +83,7 @@ def a45_word_in_the_names(n: str) -> Job:
     kinds=CRASH + HANG,
     causes=["killed", "exception", "rank_died", None],
     ranks_any=[[], [0], [1], [0, 1]],
+    suspects_any=[[], [0], [1], [0, 1]],
     program="engine",
 )
 def a37_watchdog_of_the_engine(n: str) -> Job:
@@ -143,6 +145,7 @@ def a44_one_process_of_both(n: str) -> Job:
     kinds=CRASH,
     causes=["exception"],
     ranks_any=[[], [6]],
+    suspects_any=[[], [6]],
     program="engine",
 )
 def a46_shared_devices(n: str) -> Job:
