@@ -226,7 +226,8 @@ def _ended(case: Case) -> Iterator[Symptom]:
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
         follows |= end.code == "SIGABRT" and rank in held
-        if end.how in ("died", "bad_loss") or (end.how == "failed" and not follows):
+        own = ("died", "bad_loss") if case.origins is not None else ("died", "bad_loss", "unclear", "lost", "quoted")
+        if end.how in own or (end.how == "failed" and not follows):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 
 
