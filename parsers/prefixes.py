@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from parsers import stamps
+from parsers.labels import NO_LABELS, Labels, number_of
 from parsers.patterns import regex
 
 _ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -65,6 +66,7 @@ class Habits(msgspec.Struct, frozen=True):
     hosts: bool = False  # a host name and a colon (pdsh, pod names)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
+    labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
 
 
 _NO_HABITS = Habits()
@@ -98,7 +100,19 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
         found = set(_RANK_ANYWHERE.findall(line.text))
         if len(found) == 1:  # a progress bar without line end stands before it
             line.rank = int(found.pop())
+    if habits.labels is not NO_LABELS:
+        _labelled(line, habits.labels)
     return line
+
+
+def _labelled(line: Line, labels: Labels) -> None:
+    """What a label tells that was learnt of the file; the text stays, for parsers may know it."""
+    if line.rank is None:
+        line.rank = number_of(line.text, labels.ranks) if labels.ranks else None
+    if line.rank is None and labels.tasks:
+        line.rank = line.task
+    if line.process is None and labels.pids:
+        line.process = number_of(line.text, labels.pids)
 
 
 def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
