@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 import msgspec
 import polars as pl
-from msgspec.structs import replace
 
 from parsers import lent, prefixes
 from parsers.labels import NO_LABELS, Labels
@@ -94,8 +93,8 @@ class DenseReader:
         for, and the first tells the habits of the file."""
         if self._habits is None:
             first = bytes(block[: min(end, NEAR_BYTES)]).split(b"\n", HEAD_LINES)[:HEAD_LINES]
-            habits = prefixes.habits((raw.decode("utf-8", "replace") for raw in first), self._around)
-            self._habits = replace(habits, labels=self._labels)
+            decoded = (raw.decode("utf-8", "replace") for raw in first)
+            self._habits = prefixes.habits(decoded, self._around, self._labels)
         return any(block.find(form.dense.anchor, 0, min(end, NEAR_BYTES)) >= 0 for form in self._forms)
 
     def take(self, block: Block, end: int, first_line: int) -> tuple[Block, int]:

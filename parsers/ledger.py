@@ -354,8 +354,7 @@ def _take_scan(
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
     asked = scanned.rows or first or last
-    habits = prefixes.habits(scanned.first, around()) if asked else prefixes.Habits()
-    habits = replace(habits, labels=source.labels)
+    habits = prefixes.habits(scanned.first, around(), source.labels) if asked else prefixes.Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
     if report.own_lines is not None and scanned.rows:
         candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)

@@ -8,6 +8,7 @@ syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
 
+import os.path
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -80,6 +81,8 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     line = Line(text.strip("\r") if "\r" in text else text)
+    if habits.labels.collector:
+        line.text = line.text.removeprefix(habits.labels.collector)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
     text = line.text
@@ -131,12 +134,14 @@ def _contained(line: Line, habits: Habits) -> None:
         line.host, line.text = match[1], line.text[match.end() :]
 
 
-def habits(head: Iterable[str], around: stamps.Around | None) -> Habits:
-    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one."""
+def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
+    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
+    of it."""
+    learnt = Habits(labels=labels)
     lines = with_host = with_bar = 0
     containers: Counter[str] = Counter()
     for raw in head:
-        text = strip(raw).text
+        text = strip(raw, learnt).text
         if text.strip() and not _OPENED.match(text):
             lines += 1
             match = _HOST_COLON.match(text)
@@ -146,7 +151,19 @@ def habits(head: Iterable[str], around: stamps.Around | None) -> Habits:
                 containers[pod[2]] += 1
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
-    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
+    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None, labels)
+
+
+def collector(lines: Iterable[str]) -> str:
+    """What stands before every line, to the letter, and is nobody's known form, where known decoration or indentation stands behind
+    it on some: that is behind all that collectors add. Else nothing."""
+    filled = [line for line in lines if line and not line.isspace()]
+    ends = [found.end() for found in _COLLECTED.finditer(os.path.commonprefix(filled))]
+    before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
+    if not before or strip(filled[0]).text != filled[0]:
+        return ""
+    behind = [line[len(before) :] for line in filled]
+    return before if any(rest[:1].isspace() or strip(rest).text != rest for rest in behind) else ""
 
 
 def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
@@ -279,6 +296,8 @@ _LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
 _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
 )
+_COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
+_COLLECTED_LINES = 4  # at least
 _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows

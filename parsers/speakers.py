@@ -37,13 +37,14 @@ WINDOW = 256 << 10  # bytes of a file from its beginning in which forms are lear
 SIBLINGS = 8  # files of one shape of name that are read so far; of the others
 BEGINNING = 4096  # bytes tell who they are
 FILES = 2048  # that are opened
+LINE, HEAD_LINES = 2000, 24  # characters of a line; lines that tell a file's habits
 LINES = 20_000  # that are looked at, of all files
 PID = 1000  # from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _TEMPLATE = regex(r"[0-9a-f]*\d[0-9a-f.]*")
 _LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
-_STRUCTURED = regex(rb"\s*(?:\{|\[\s*\{|<[?!A-Za-z])")
+_STRUCTURED = regex(rb"\s*(?:\{|\[\s*\{|<[?!])")
 _RANK, _GROUP_OF_WORLD = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp"
 
 
@@ -75,15 +76,17 @@ def speakers(sources: Sequence[Source]) -> Known:
     shapes: defaultdict[str, list[Source]] = defaultdict(list)
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
-    said: dict[str, list[_Said]] = {}
+    read: dict[str, _Beginning] = {}
     left = LINES
     for number, (whole, source) in enumerate(_in_turn(shapes.values())):
         if number >= FILES or left <= 0:
             break
-        said[source.path] = _lines(source, WINDOW if whole else BEGINNING, left)
-        left -= len(said[source.path])
-    bundle = _Bundle(shapes, said)
-    return bundle.known() if bundle.introduced or bundle.has_labels else Known()
+        if found := _beginning(source, WINDOW if whole else BEGINNING, left):
+            read[source.path] = found
+            left -= len(found.lines)
+    collectors = _collectors(read)
+    said = {path: _said(path, found, collectors.get(path, "")) for path, found in read.items()}
+    return _Bundle(shapes, said, collectors).known()
 
 
 def _in_turn(shapes: Iterable[list[Source]]) -> Iterator[tuple[bool, Source]]:
@@ -93,36 +96,62 @@ def _in_turn(shapes: Iterable[list[Source]]) -> Iterator[tuple[bool, Source]]:
     yield from ((False, source) for own in listed for source in own[SIBLINGS:])
 
 
-def _lines(source: Source, size: int, most: int) -> list[_Said]:
+class _Beginning(msgspec.Struct, frozen=True):
+    """The first lines of a file, and what tells the year of their stamps."""
+
+    lines: list[str]
+    around: stamps.Around | None
+
+
+def _beginning(source: Source, size: int, most: int) -> _Beginning | None:
+    """Of a log; None for what is another kind of file."""
     try:
         with source.open() as stream:
             _, data = in_utf8(source.open, stream.read(size))
     except STREAM_ERRORS:
-        return []
-    if not is_text(data[:size]) or is_page(data) or _STRUCTURED.match(data):
-        return []
-    texts = [raw[:2000].decode("utf-8", "replace") for raw in data.split(b"\n", most)[:most]]
-    habits = prefixes.habits(texts[:24], stamps.around(data[: stamps.YEAR_BYTES]))
+        return None
+    if not is_text(data) or is_page(data) or _STRUCTURED.match(data):
+        return None
+    lines = [raw[:LINE].decode("utf-8", "replace") for raw in data.split(b"\n", most)[:most]]
+    return _Beginning(lines, stamps.around(data[: stamps.YEAR_BYTES]))
+
+
+def _collectors(read: Mapping[str, _Beginning]) -> dict[str, str]:
+    """Path → what a collector nobody knows has put before all lines; a file too short to tell has that of another."""
+    own = {path: prefixes.collector(found.lines) for path, found in read.items()}
+    known = sorted({before for before in own.values() if before})
+    for path, found in read.items() if known else ():
+        filled = [line for line in found.lines if line and not line.isspace()]
+        fitting = (before for before in known if all(line.startswith(before) for line in filled))
+        own[path] = own[path] or next(fitting, "")
+    return {path: before for path, before in own.items() if before}
+
+
+def _said(path: str, found: _Beginning, collector: str) -> list[_Said]:
+    habits = prefixes.habits(found.lines[:HEAD_LINES], found.around, Labels(collector=collector))
     said = []
-    for number, raw in enumerate(texts, 1):
+    for number, raw in enumerate(found.lines, 1):
         if raw and not raw.isspace():
             line = prefixes.strip(raw, habits)
-            said.append(_Said(source.path, number, line, introduction(line.text)))
+            said.append(_Said(path, number, line, introduction(line.text)))
     return said
 
 
 class _Bundle:
     """What the beginnings of files say, put together."""
 
-    def __init__(self, shapes: Mapping[str, list[Source]], said: Mapping[str, list[_Said]]) -> None:
-        self._shapes, self._said = shapes, said
+    def __init__(
+        self, shapes: Mapping[str, list[Source]], said: Mapping[str, list[_Said]], collectors: Mapping[str, str]
+    ) -> None:
+        self._shapes, self._said, self._collectors = shapes, said, collectors
         told = [one for own in said.values() for one in own if one.introduces]
         worlds = {one.introduces.world for one in told if one.introduces} - {None}
         self.world = max((world for world in worlds if world is not None), default=None)
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
-        self.introduced = fits if _is_one_space(fits) else []
-        self._pids = _unanimous((_pid(one), one.introduces.rank) for one in self.introduced if one.introduces)
-        self.has_labels = any(True for own in said.values() for one in own for _ in labels_of(one.line.text))
+        self._launchers = _launchers(fits)
+        pids = [(self._pid(one), one.introduces.rank) for one in fits if one.introduces]
+        self.introduced = fits if _is_one_space(pids) else []
+        self._pids = _unanimous(pids if self.introduced else ())
 
     def known(self) -> Known:
         ranks: dict[str, int] = {}
@@ -137,8 +166,10 @@ class _Bundle:
             learnt = self._learn(
                 [one.path for one in own], ranks | {one.path: one.rank for one in own if one.rank is not None}
             )
-            if learnt != NO_LABELS:
-                labels |= {one.path: learnt for one in own}
+            for path in (one.path for one in own):
+                with_collector = replace(learnt, collector=self._collectors.get(path, ""))
+                if with_collector != NO_LABELS:
+                    labels[path] = with_collector
         return Known(ranks, labels, [*self._introductions(), *self._labelled(labels)])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
@@ -147,7 +178,7 @@ class _Bundle:
                 told = {
                     "rank": said.rank,
                     "host": said.host or one.line.host,
-                    "pid": _pid(one),
+                    "pid": self._pid(one),
                     "world_size": said.world,
                 }
                 yield told | {"how": "introduction", "file": one.file, "line": one.number}
@@ -164,11 +195,18 @@ class _Bundle:
                     place = {"file": file, "line": one.number, "how": "label"}
                     yield {"rank": rank, "host": one.line.host, "pid": one.line.process} | place
 
+    def _pid(self, one: _Said) -> int | None:
+        """The pid that an introduction tells, else that before the line."""
+        said, printed = one.introduces, one.line.process
+        own = None if printed in self._launchers else printed
+        return said.pid if said is not None and said.pid is not None else own
+
     def _rank(self, one: _Said) -> int | None:
         """The rank that a line prints, or that its process has introduced itself with."""
         if one.line.rank is not None:
             return one.line.rank
-        if one.introduces is not None and one.introduces.world in (None, self.world):
+        is_own = one.line.process is None or one.line.process not in self._launchers
+        if is_own and one.introduces is not None and one.introduces.world in (None, self.world):
             return one.introduces.rank
         return self._pids.get(one.line.process) if one.line.process is not None else None
 
@@ -216,7 +254,7 @@ class _Bundle:
             for form, number, behind in labels_of(one.line.text):
                 found[form].append((number, behind, one))
         forms = {form for form, rows in found.items() if self._are_ranks(form, rows, ranks, len(said))}
-        pids = {form for form, rows in found.items() if {number for number, *_ in rows} <= self._pids.keys()}
+        pids = {form for form, rows in found.items() if self._are_pids(rows, ranks)}
         spoken = [(one, rank) for form in forms for rank, _, one in found[form]]
         return Labels(frozenset(forms), frozenset(pids), self._tasks_are_ranks(said, spoken))
 
@@ -263,14 +301,28 @@ class _Bundle:
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
 
+    def _are_pids(self, rows: Sequence[tuple[int, str, _Said]], ranks: Mapping[str, int]) -> bool:
+        """Are the numbers pids that were introduced, each on two lines, and of nobody else than who speaks there?"""
+        counts = Counter(number for number, *_ in rows)
+        if counts.keys() - self._pids.keys() or min(counts.values()) < 2 or any(one.line.process for *_, one in rows):
+            return False
+        return all(self._known(one, ranks) in (None, self._pids[number]) for number, _, one in rows)
+
     def _known(self, one: _Said, ranks: Mapping[str, int]) -> int | None:
         rank = self._rank(one)
         return ranks.get(one.file) if rank is None else rank
 
 
-def _pid(one: _Said) -> int | None:
-    said = one.introduces
-    return said.pid if said is not None and said.pid is not None else one.line.process
+def _launchers(told: Iterable[_Said]) -> frozenset[int]:
+    """Pids before lines that tell the ranks of other pids, or of several processes: their text gives themselves none."""
+    ranks: defaultdict[int, set[int]] = defaultdict(set)
+    others: set[int] = set()
+    for one in told:
+        if one.line.process is not None and one.introduces is not None:
+            ranks[one.line.process].add(one.introduces.rank)
+            if one.introduces.pid not in (None, one.line.process):
+                others.add(one.line.process)
+    return frozenset(others | {pid for pid, own in ranks.items() if len(own) > 1})
 
 
 def _unanimous(pairs: Iterable[tuple[int | None, int]]) -> dict[int | None, int]:
@@ -281,12 +333,12 @@ def _unanimous(pairs: Iterable[tuple[int | None, int]]) -> dict[int | None, int]
     return {pid: own.pop() for pid, own in ranks.items() if pid is not None and len(own) == 1}
 
 
-def _is_one_space(told: Sequence[_Said]) -> bool:
+def _is_one_space(pids: Iterable[tuple[int | None, int]]) -> bool:
     """Do most ranks belong to one process each? Else they count within groups, or there are several programs."""
-    processes: defaultdict[int, set[Any]] = defaultdict(set)
-    for one in told:
-        if one.introduces is not None and _pid(one) is not None:
-            processes[one.introduces.rank].add(_pid(one))
+    processes: defaultdict[int, set[int]] = defaultdict(set)
+    for pid, rank in pids:
+        if pid is not None:
+            processes[rank].add(pid)
     return sum(len(own) > 1 for own in processes.values()) * 2 <= len(processes)
 
 
