@@ -8,10 +8,10 @@ syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
 
-import os.path
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -158,7 +158,10 @@ def collector(lines: Iterable[str]) -> str:
     """What stands before every line, to the letter, and is nobody's known form, where known decoration or indentation stands behind
     it on some: that is behind all that collectors add. Else nothing."""
     filled = [line for line in lines if line and not line.isspace()]
-    ends = [found.end() for found in _COLLECTED.finditer(os.path.commonprefix(filled))]
+    alike = takewhile(
+        lambda pair: pair[0] == pair[1], zip(min(filled, default=""), max(filled, default=""), strict=False)
+    )
+    ends = [found.end() for found in _COLLECTED.finditer("".join(one for one, _ in alike))]
     before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
     if not before or strip(filled[0]).text != filled[0]:
         return ""

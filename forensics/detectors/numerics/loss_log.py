@@ -52,7 +52,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         risen = None
     earlier: tuple[Finding, ...] = ()
     if risen is not None:
-        if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(streams, first, asserts):
+        if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(
+            streams, first, asserts
+        ):
             return (_spike_finding(risen),)
         earlier = (_spike_finding(risen),)
     if first is None and not asserts:
