@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.identity import short_host
+from forensics.assemble.register import Program, program_of, programs
 from forensics.case import Case, Detector, case_of
 from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
@@ -85,6 +86,7 @@ def conclude_evidence(
     steps_before = pl.DataFrame()
     stale: list[str] = []
     hosts: dict[int, frozenset[str]] = {}
+    several: list[Program] = []
     known_bad |= frozenset(past.known_bad)
     with step("attempts"):
         attempts = attempts_of(evidence.tables)
@@ -100,7 +102,8 @@ def conclude_evidence(
             findings, missing = detect(case, detectors)
         with step("verdict"):
             conclusion = choose(case, findings, about(detectors))
-            found = conclude(case, conclusion, partial(views, case))
+            several = programs(case.tables)
+            found = [_with_program(one, several) for one in conclude(case, conclusion, partial(views, case))]
         primary = len(incidents)
         incidents += map(attempts.mark, found)
         paces = case.pace
@@ -113,7 +116,7 @@ def conclude_evidence(
             stale.append(words.STALE_RECORDS(who=ranks_text(old)))
         learnt = case.world_from or learnt
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
-    files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt)
+    files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt, several)
     past = past.without(origin_of(files, members.hosts_seen))
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
@@ -135,6 +138,12 @@ def conclude_evidence(
         files=files,
         ledger=ledger(spans, paces),
     )
+
+
+def _with_program(incident: Incident, several: Sequence[Program]) -> Incident:
+    """An incident with the program that its evidence speaks of, where there are several."""
+    files = [ref.file for one in incident.evidence if one.direction == "for" for ref in one.refs] if several else []
+    return replace(incident, verdict=replace(incident.verdict, program=program_of(several, files)))
 
 
 def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:

@@ -86,7 +86,18 @@ def speakers(sources: Sequence[Source]) -> Known:
             left -= len(found.lines)
     collectors = _collectors(read)
     said = {path: _said(path, found, collectors.get(path, "")) for path, found in read.items()}
-    return _Bundle(shapes, said, collectors).known()
+    found = [one.known() for one in _spaces(_Bundle(shapes, said, collectors))]
+    ranks = {path: rank for one in found for path, rank in one.ranks.items()}
+    labels = {path: own for one in found for path, own in one.labels.items()}
+    return Known(ranks, labels, [row for one in found for row in one.claims])
+
+
+def _spaces(whole: "_Bundle") -> "list[_Bundle]":
+    """Folders whose processes have the same ranks are programs, each with a world of its own."""
+    if whole.shared < 2:
+        return [whole]
+    parts = whole.by_folder()
+    return parts if sum(bool(part.introduced) for part in parts) > 1 else [whole]
 
 
 def _in_turn(shapes: Iterable[list[Source]]) -> Iterator[tuple[bool, Source]]:
@@ -148,10 +159,25 @@ class _Bundle:
         worlds = {one.introduces.world for one in told if one.introduces} - {None}
         self.world = max((world for world in worlds if world is not None), default=None)
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
-        self._launchers = _launchers(fits)
+        self._launchers = _launchers(told)
         pids = [(self._pid(one), one.introduces.rank) for one in fits if one.introduces]
-        self.introduced = fits if _is_one_space(pids) else []
+        shared, ranks = _shared(pids)
+        self.introduced = fits if 2 * shared <= ranks else []  # else they count within groups
+        self.shared, _ = _shared((self._pid(one), one.introduces.rank) for one in told if one.introduces)
         self._pids = _unanimous(pids if self.introduced else ())
+
+    def by_folder(self) -> "list[_Bundle]":
+        """Its parts by the outermost folder."""
+        shapes: defaultdict[str, dict[str, list[Source]]] = defaultdict(dict)
+        for shape, own in self._shapes.items():
+            for source in own:
+                shapes[source.path.partition("/")[0]].setdefault(shape, []).append(source)
+        parts = []
+        for own_shapes in shapes.values():
+            paths = [source.path for own in own_shapes.values() for source in own]
+            said = {path: self._said[path] for path in paths if path in self._said}
+            parts.append(_Bundle(own_shapes, said, self._collectors))
+        return parts
 
     def known(self) -> Known:
         ranks: dict[str, int] = {}
@@ -333,13 +359,13 @@ def _unanimous(pairs: Iterable[tuple[int | None, int]]) -> dict[int | None, int]
     return {pid: own.pop() for pid, own in ranks.items() if pid is not None and len(own) == 1}
 
 
-def _is_one_space(pids: Iterable[tuple[int | None, int]]) -> bool:
-    """Do most ranks belong to one process each? Else they count within groups, or there are several programs."""
+def _shared(pids: Iterable[tuple[int | None, int]]) -> tuple[int, int]:
+    """How many ranks several processes say they are, and how many ranks there are."""
     processes: defaultdict[int, set[int]] = defaultdict(set)
     for pid, rank in pids:
         if pid is not None:
             processes[rank].add(pid)
-    return sum(len(own) > 1 for own in processes.values()) * 2 <= len(processes)
+    return sum(len(own) > 1 for own in processes.values()), len(processes)
 
 
 def _is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

@@ -9,8 +9,8 @@ the same time, as different processes. Two folders that hold one process of each
 one program.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 import msgspec
@@ -127,6 +127,12 @@ def programs(tables: Tables) -> list[Program]:
         told = [worlds[file] for file in sorted(own) if file in worlds]
         found.append(Program(folder.rpartition("/")[2], max(told, default=None), frozenset(ranks[folder]), own))
     return found
+
+
+def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:
+    """The program that most of these files are of, null where that is none."""
+    counts = Counter(one.name for file in files for one in found if file in one.files)
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def _are_two(shared: set[int], one: set[tuple[int, int]], other: set[tuple[int, int]]) -> bool:

@@ -73,6 +73,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = msgspec.field(name="from", default=None)
 
 
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several programs, whose ranks are a space of their own."""
+
+    name: str
+    world: int | None = None
+    ranks_seen: list[str] = []
+
+
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     ranks_expected: int | None
     ranks_seen: list[str]
@@ -86,6 +94,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     world: World = World()
     # Lines that no parser of their program reads and that look like complaints: "count × template", the commonest first.
     complaints: list[str] = []
+    programs: list[Program] = []  # where the bundle holds several
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +179,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     undecided: list[Reason] = []
     summary: str = ""
     places: list[Place] = []  # of every named or suspected rank, at most 64
+    program: str | None = None  # whose ranks these are, where the bundle holds several programs
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
