@@ -19,6 +19,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.model.networks import Networks
 from forensics.model.past import Past, origin_of
 from forensics.model.said import Said
 from forensics.model.said import joined as listing
@@ -31,6 +32,7 @@ from forensics.verdict.recurrence import NO_PAST, mark_repeats
 from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
+from forensics.views.networks import networks
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
 from forensics.words import views as words
@@ -194,8 +196,23 @@ def analyze(
         past=past,
         detectors=detectors,
     )
-    report.__dict__.update(_tables=with_times(evidence.tables), _timeline=_timeline(evidence))
+    report.__dict__.update(
+        _tables=with_times(evidence.tables),
+        _timeline=_timeline(evidence),
+        _networks=_networks(evidence, expected_ranks),
+    )
     return report
+
+
+def _networks(evidence: Evidence, expected: int | None) -> Callable[[], Networks]:
+    """What `report.graph` asks; made once, and only if asked for."""
+
+    @cache
+    def made() -> Networks:
+        [*_, (attempt, tables)] = attempts_of(evidence.tables).tables.items()
+        return networks(case_of(tables, attempt, expected))
+
+    return made
 
 
 def _timeline(evidence: Evidence) -> Callable[..., pl.DataFrame]:

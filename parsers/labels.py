@@ -44,13 +44,12 @@ class Form(msgspec.Struct, frozen=True):
 
 
 class Labels(msgspec.Struct, frozen=True):
-    """What was learnt of a file: forms whose number is a rank, forms whose number is a pid, whether a launcher's tasks are
-    ranks, and what a collector nobody knows has put before every line."""
+    """What was learnt of a file: forms whose number is a rank, forms whose number is a pid, and whether a launcher's tasks are
+    ranks."""
 
     ranks: frozenset[Form] = frozenset()
     pids: frozenset[Form] = frozenset()
     tasks: bool = False
-    collector: str = ""
 
 
 NO_LABELS = Labels()

@@ -81,8 +81,6 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     line = Line(text.strip("\r") if "\r" in text else text)
-    if habits.labels.collector:
-        line.text = line.text.removeprefix(habits.labels.collector)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
     text = line.text
@@ -137,11 +135,10 @@ def _contained(line: Line, habits: Habits) -> None:
 def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
     """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
     of it."""
-    learnt = Habits(labels=labels)
     lines = with_host = with_bar = 0
     containers: Counter[str] = Counter()
     for raw in head:
-        text = strip(raw, learnt).text
+        text = strip(raw).text
         if text.strip() and not _OPENED.match(text):
             lines += 1
             match = _HOST_COLON.match(text)
@@ -300,7 +297,7 @@ _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
 )
 _COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
-_COLLECTED_LINES = 4  # at least
+_COLLECTED_LINES = 3  # at least
 _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows

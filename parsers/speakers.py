@@ -19,6 +19,7 @@ Fooled by: processes that introduce themselves by the ranks of a group, and nobo
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from msgspec.structs import replace
 
 from parsers import prefixes, stamps
 from parsers.bundle import STREAM_ERRORS
-from parsers.encodings import in_utf8, is_page, is_text
+from parsers.encodings import in_utf8, is_page, is_text, without_prefix
 from parsers.introductions import Introduction, introduction
 from parsers.labels import NO_LABELS, Form, Labels, labels_of, number_of
 from parsers.parser import Source
@@ -58,17 +59,21 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """`ranks`, `labels`: by path. `claims`: rows of the table `ranks`."""
+    """`ranks`, `labels`, `collectors`: by path; the last is what a collector has put before all lines. `claims`: rows of the table
+    `ranks`."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     labels: Mapping[str, Labels] = msgspec.field(default_factory=dict)
     claims: Sequence[dict[str, Any]] = ()
+    collectors: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def of(self, source: Source) -> Source:
         """The file with what was learnt of it; what its path tells in words stands."""
         is_told = source.rank is not None or source.path not in self.ranks
         rank = source.rank if is_told else self.ranks[source.path]
-        return replace(source, rank=rank, labels=self.labels.get(source.path, NO_LABELS))
+        before = self.collectors.get(source.path, "").encode()
+        opener = partial(without_prefix, source.open, before) if before else source.open
+        return replace(source, open=opener, rank=rank, labels=self.labels.get(source.path, NO_LABELS))
 
 
 def speakers(sources: Sequence[Source]) -> Known:
@@ -86,10 +91,10 @@ def speakers(sources: Sequence[Source]) -> Known:
             left -= len(found.lines)
     collectors = _collectors(read)
     said = {path: _said(path, found, collectors.get(path, "")) for path, found in read.items()}
-    found = [one.known() for one in _spaces(_Bundle(shapes, said, collectors))]
+    found = [one.known() for one in _spaces(_Bundle(shapes, said))]
     ranks = {path: rank for one in found for path, rank in one.ranks.items()}
     labels = {path: own for one in found for path, own in one.labels.items()}
-    return Known(ranks, labels, [row for one in found for row in one.claims])
+    return Known(ranks, labels, [row for one in found for row in one.claims], collectors)
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
@@ -139,9 +144,10 @@ def _collectors(read: Mapping[str, _Beginning]) -> dict[str, str]:
 
 
 def _said(path: str, found: _Beginning, collector: str) -> list[_Said]:
-    habits = prefixes.habits(found.lines[:HEAD_LINES], found.around, Labels(collector=collector))
+    lines = [line.removeprefix(collector) for line in found.lines]
+    habits = prefixes.habits(lines[:HEAD_LINES], found.around)
     said = []
-    for number, raw in enumerate(found.lines, 1):
+    for number, raw in enumerate(lines, 1):
         if raw and not raw.isspace():
             line = prefixes.strip(raw, habits)
             said.append(_Said(path, number, line, introduction(line.text)))
@@ -151,10 +157,8 @@ def _said(path: str, found: _Beginning, collector: str) -> list[_Said]:
 class _Bundle:
     """What the beginnings of files say, put together."""
 
-    def __init__(
-        self, shapes: Mapping[str, list[Source]], said: Mapping[str, list[_Said]], collectors: Mapping[str, str]
-    ) -> None:
-        self._shapes, self._said, self._collectors = shapes, said, collectors
+    def __init__(self, shapes: Mapping[str, list[Source]], said: Mapping[str, list[_Said]]) -> None:
+        self._shapes, self._said = shapes, said
         told = [one for own in said.values() for one in own if one.introduces]
         worlds = {one.introduces.world for one in told if one.introduces} - {None}
         self.world = max((world for world in worlds if world is not None), default=None)
@@ -176,7 +180,7 @@ class _Bundle:
         for own_shapes in shapes.values():
             paths = [source.path for own in own_shapes.values() for source in own]
             said = {path: self._said[path] for path in paths if path in self._said}
-            parts.append(_Bundle(own_shapes, said, self._collectors))
+            parts.append(_Bundle(own_shapes, said))
         return parts
 
     def known(self) -> Known:
@@ -192,10 +196,8 @@ class _Bundle:
             learnt = self._learn(
                 [one.path for one in own], ranks | {one.path: one.rank for one in own if one.rank is not None}
             )
-            for path in (one.path for one in own):
-                with_collector = replace(learnt, collector=self._collectors.get(path, ""))
-                if with_collector != NO_LABELS:
-                    labels[path] = with_collector
+            if learnt != NO_LABELS:
+                labels |= {one.path: learnt for one in own}
         return Known(ranks, labels, [*self._introductions(), *self._labelled(labels)])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:

@@ -52,3 +52,11 @@ def test_who_tells_each_process_with_all_its_names_and_where_each_was_said(tmp_p
     assert ["2", "file", "proc2.log", "1", "file", "proc2.log"] in rows
     assert ["2", "host", "node7", "1", "introduction", "proc2.log:2"] in rows
     assert ["2", "pid", "4002", "1", "introduction", "proc2.log:2"] in rows
+
+
+def test_a_report_hands_out_its_graphs_with_their_evidence() -> None:
+    graph = analyze("samples/order_inversion/bundle").graph
+    held = [(rank, op) for rank, op, said in graph.waits.edges(data=True) if rank[0] == "rank" and said["file"]]
+    assert held and all(graph.waits.nodes[op]["kind"] for _, op in held)
+    said = [told for _, name, told in graph.names.edges(("rank", 0), data=True) if name[0] == "file"]
+    assert said and all(told["how"] and told["file"] for told in said)

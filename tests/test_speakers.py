@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from forensics import analyze
 from forensics.assemble.identity import identify
 from parsers import read
 
@@ -135,3 +136,19 @@ def test_levels_layers_and_steps_before_each_line_make_nobody_a_rank(tmp_path: P
         path.write_text("\n".join(numbered) + "\n")
     known, more = (set(identify(read(str(one)).tables)["rank"]) for one in (whole, changed))
     assert more <= known
+
+
+@pytest.mark.parametrize("sample", ["rank_killed", "data_exception", "logs_deepspeed_spike"])
+def test_what_a_collector_puts_before_every_line_changes_nothing(tmp_path: Path, sample: str) -> None:
+    changed = tmp_path / "bundle"
+    shutil.copytree(Path("samples") / sample / "bundle", changed)
+    for path in (path for path in changed.rglob("*") if path.suffix in (".log", ".out", ".err")):
+        text = path.read_text(errors="replace")
+        path.write_text("".join(f"<gatherer-3 {sample}> {line}" for line in text.splitlines(keepends=True)))
+    before, after = (analyze(one).verdict for one in (Path("samples") / sample / "bundle", changed))
+    assert (after.kind, after.cause, after.ranks, after.status) == (
+        before.kind,
+        before.cause,
+        before.ranks,
+        before.status,
+    )

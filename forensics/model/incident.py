@@ -25,6 +25,7 @@ from forensics.model.names import (
     Status,
     SymptomKind,
 )
+from forensics.model.networks import Networks
 from forensics.model.ref import Ref
 
 if TYPE_CHECKING:
@@ -365,6 +366,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Empty for a report that was read from a file."""
         tables: Mapping[str, pl.DataFrame] = self.__dict__.get("_tables", {})
         return tables
+
+    @property
+    def graph(self) -> Networks:
+        """Who waits for whom (`.waits`) and who is who (`.names`) in the newest attempt, as graphs of networkx with their
+        evidence. ValueError for a report that was read from a file."""
+        make: Callable[[], Networks] | None = self.__dict__.get("_networks")
+        if make is None:
+            raise ValueError("a report that was read from a file has no graph: analyze the bundle")
+        return make()
 
     def rank(self, rank: int) -> RankOf:
         """One rank: its timeline, its place, and why it is, or is not, at fault."""
