@@ -16,7 +16,6 @@ from msgspec.structs import astuple
 from parsers import prefixes, tasks, windows
 from parsers.bounds import bounded
 from parsers.gathered import Found, Scanned
-from parsers.labels import Labels, without_label
 from parsers.literals import slim
 from parsers.merging import compact, files_of, places
 from parsers.parser import LINES, LineParser, Source
@@ -88,7 +87,7 @@ class Candidates:
         for name, said in zip(_SAID, zip(*map(astuple, stripped), strict=True), strict=False):
             columns[name].extend(said)
         columns["raw"].extend(raws)
-        columns[_REST].extend(_rests(stripped, habits.labels))
+        columns[_REST].extend(line.rest for line in stripped)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
         which = [numbers[text] for text in texts]
@@ -159,15 +158,6 @@ class Candidates:
                 yield parser.name, found
             if lost:
                 yield parser.name, {"unread": table("unread", lost)}
-
-
-def _rests(lines: Sequence[prefixes.Line], labels: Labels) -> list[str | None]:
-    """What stands behind the labels of lines."""
-    if not labels.ranks and not labels.pids:
-        return [None] * len(lines)
-    forms = labels.ranks | labels.pids
-    rests = [without_label(line.text, forms) for line in lines]
-    return [rest if rest != line.text else None for rest, line in zip(rests, lines, strict=True)]
 
 
 def _cut(raw: pl.Series, raws: Sequence[str], texts: Sequence[str]) -> pl.Series:

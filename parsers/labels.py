@@ -7,7 +7,8 @@ it is a row about that rank (`rank  0: 123.4`), and nobody speaks.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -20,10 +21,10 @@ OF_GROUP = regex(
     r"|parallel|shard|replica|leader|peer|remote|root|src|dst|source|target|worker|loader|child|helper)[ _-]?\Z",
     re.I,
 )
-_LABEL = regex(
-    r"(?<![\w.-])(?:([A-Za-z]+(?:_[A-Za-z]+)*)(?: {0,2}[=:#_-] {0,2}| {1,4})?)?(\d{1,10})(/\d{1,7})?(?![\w.%]|[-:]\d)"
-)
+_BETWEEN = r"(?: {0,2}[=:#_-] {0,2}| {1,4})?"  # a word and its number
+_LABEL = regex(rf"(?<![\w.-])(?:([A-Za-z]+(?:_[A-Za-z]+)*){_BETWEEN})?(\d{{1,10}})(/\d{{1,7}})?(?![\w.%]|[-:]\d)")
 _CLOSED = regex(r" {0,4}([\])|>,}\[]|:(?= |$)|-(?= ))")
+_CLOSING = {":": r":(?= |$)", "-": r"-(?= )"}
 _BESIDE = regex(r" [\w.-]{1,60}[\])|>](?: |$)")  # one word more in the bracket
 _BRACKETS = regex(r"\[[^\]]{0,200}\]|\([^)]{0,200}\)")
 _WORD = regex(r"[A-Za-z][\w./:-]+")
@@ -59,34 +60,57 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
     """(form, number, what stands behind) of each label at the head of a line, the leftmost first."""
     for found in _LABEL.finditer(text[:HEAD]):
         before, behind = text[: found.start()], text[found.end() :]
-        if ".cpp:" in before:  # what a library prints behind its source line is a rank in one of its groups
-            return
         closed = _CLOSED.match(behind)
         if not (closed or (found[1] and _BESIDE.match(behind))) or not _LETTER.search(behind):
             continue
-        words = [word for word in _WORD.findall(_BRACKETS.sub("", before)) if not word.isupper()]
-        if len(words) > 1:
+        if not _may_be_before(before):
             return
-        mark = before.rstrip(" ")[-1:]
-        opened = "w" if mark.isalnum() else mark
         of_group = OF_GROUP.search(before) if found[1] else None
+        mark = before[: of_group.start() if of_group else None].rstrip(" ")[-1:]
+        opened = "w" if mark.isalnum() else mark
         word = (of_group[0] if of_group else "") + (found[1] or "")
         yield Form(opened, word, found[3] or "", closed[1] if closed else "_"), int(found[2]), behind
 
 
-def number_of(text: str, forms: frozenset[Form]) -> int | None:
+def number_of(labels: Iterable[tuple[Form, int, str]], forms: frozenset[Form]) -> int | None:
     """The number of the leftmost label of one of these forms."""
-    return next((number for form, number, _ in labels_of(text) if form in forms), None)
+    return next((number for form, number, _ in labels if form in forms), None)
 
 
-def without_label(text: str, forms: frozenset[Form]) -> str:
-    """What stands behind the leftmost label of these forms, and behind the marks, levels and bracketed words after it."""
-    behind = next((rest for form, _, rest in labels_of(text) if form in forms), None)
-    if behind is None:
-        return text
+def spoken(text: str, forms: frozenset[Form]) -> tuple[int | None, str | None]:
+    """The number of the leftmost label of these forms in a line, and what stands behind it and behind the marks, levels and
+    bracketed words after it: as `labels_of` tells it, in a tenth of the time."""
+    found = _finder(forms).search(text[:HEAD])
+    if found is None:
+        return None, None
+    before, rest = text[: found.start()], text[found.end() :]
+    if not _LETTER.search(rest) or (_LETTER.search(before) and not _may_be_before(before)):
+        return None, None
     for _ in range(_MARKS):
-        mark = _MARK.match(behind)
+        mark = _MARK.match(rest)
         if mark is None:
             break
-        behind = behind[mark.end() :]
-    return behind
+        rest = rest[mark.end() :]
+    return int(found[found.lastindex or 0]), rest
+
+
+def _may_be_before(text: str) -> bool:
+    """Marks, levels, what is in brackets and one word: not the beginning of a sentence, nor a library's source line, behind which
+    a rank is one of its groups."""
+    words = [word for word in _WORD.findall(_BRACKETS.sub("", text)) if not word.isupper()]
+    return len(words) < 2 and ".cpp:" not in text
+
+
+@lru_cache(maxsize=256)
+def _finder(forms: frozenset[Form]) -> "re.Pattern[str]":
+    parts = []
+    for form in sorted(forms, key=msgspec.structs.astuple):
+        opened = {"": r"\A {0,8}", "w": r"[A-Za-z0-9] {1,8}"}.get(form.opened, re.escape(form.opened) + " {0,8}")
+        word = re.escape(form.word) + _BETWEEN if form.word else ""
+        closed = (
+            r"(?=" + _BESIDE.pattern + ")"
+            if form.closed == "_"
+            else rf"(?= {{0,4}}{_CLOSING.get(form.closed) or re.escape(form.closed)})"
+        )
+        parts.append(rf"{opened}{word}([0-9]{{1,10}}){re.escape(form.total)}{closed}")
+    return re.compile("|".join(parts))

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from parsers import stamps
-from parsers.labels import NO_LABELS, Labels, number_of
+from parsers.labels import NO_LABELS, Labels, spoken
 from parsers.patterns import regex
 
 _ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -52,6 +52,7 @@ class Line(msgspec.Struct):
     time_basis: str | None = None
     partial: bool = False  # a CRI line whose rest stands in the next line
     is_mpi: bool = False  # the task is a rank of MPI
+    rest: str | None = None  # of the text, behind a label that was learnt
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -106,14 +107,16 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     return line
 
 
-def _labelled(line: Line, labels: Labels) -> None:
+def _labelled(line: Line, learnt: Labels) -> None:
     """What a label tells that was learnt of the file; the text stays, for parsers may know it."""
-    if line.rank is None:
-        line.rank = number_of(line.text, labels.ranks) if labels.ranks else None
-    if line.rank is None and labels.tasks:
+    if learnt.ranks:
+        number, line.rest = spoken(line.text, learnt.ranks)
+        line.rank = number if line.rank is None else line.rank
+    if line.rank is None and learnt.tasks:
         line.rank = line.task
-    if line.process is None and labels.pids:
-        line.process = number_of(line.text, labels.pids)
+    if learnt.pids and line.process is None:
+        line.process, rest = spoken(line.text, learnt.pids)
+        line.rest = rest if line.rest is None else line.rest
 
 
 def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:

@@ -33,13 +33,13 @@ from parsers.introductions import Introduction, introduction
 from parsers.labels import NO_LABELS, Form, Labels, labels_of, number_of
 from parsers.parser import Source
 from parsers.patterns import regex
+from parsers.rank_list import RANKS
 
-WINDOW = 256 << 10  # bytes of a file from its beginning in which forms are learnt
-SIBLINGS = 8  # files of one shape of name that are read so far; of the others
-BEGINNING = 4096  # bytes tell who they are
-FILES = 2048  # that are opened
-LINE, HEAD_LINES = 2000, 24  # characters of a line; lines that tell a file's habits
-LINES = 20_000  # that are looked at, of all files
+SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
+WINDOW, LINES, LEAST = 128 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
+FILES = 512  # so many at most, and as many others, by as much of their beginnings
+BEGINNING, HEAD_LINES = 4096, 24  # bytes, lines; so many tell a file's habits, too
+LINE = 2000  # characters of a line
 PID = 1000  # from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -56,6 +56,7 @@ class _Said(msgspec.Struct, frozen=True):
     number: int
     line: prefixes.Line
     introduces: Introduction | None
+    labels: list[tuple[Form, int, str]]
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -81,14 +82,12 @@ def speakers(sources: Sequence[Source]) -> Known:
     shapes: defaultdict[str, list[Source]] = defaultdict(list)
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
-    read: dict[str, _Beginning] = {}
-    left = LINES
-    for number, (whole, source) in enumerate(_in_turn(shapes.values())):
-        if number >= FILES or left <= 0:
-            break
-        if found := _beginning(source, WINDOW if whole else BEGINNING, left):
-            read[source.path] = found
-            left -= len(found.lines)
+    listed = [[one for one in own if one.seen is None and one.size] for own in shapes.values()]
+    sampled = [source for own in listed for source in own[:SIBLINGS]][:FILES]
+    others = [source for own in listed for source in own[SIBLINGS:] if source.rank is None][:FILES]
+    share = max(LEAST, LINES // max(1, len(sampled)))
+    asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, HEAD_LINES) for one in others)]
+    read = {one.path: found for one, size, most in asked if (found := _beginning(one, size, most))}
     collectors = _collectors(read)
     said = {path: _said(path, found, collectors.get(path, "")) for path, found in read.items()}
     found = [one.known() for one in _spaces(_Bundle(shapes, said))]
@@ -103,13 +102,6 @@ def _spaces(whole: "_Bundle") -> "list[_Bundle]":
         return [whole]
     parts = whole.by_folder()
     return parts if sum(bool(part.introduced) for part in parts) > 1 else [whole]
-
-
-def _in_turn(shapes: Iterable[list[Source]]) -> Iterator[tuple[bool, Source]]:
-    """Whether forms are learnt in it, and the file; those first in which they are."""
-    listed = [[one for one in own if one.seen is None and one.size] for own in shapes]
-    yield from ((True, source) for own in listed for source in own[:SIBLINGS])
-    yield from ((False, source) for own in listed for source in own[SIBLINGS:])
 
 
 class _Beginning(msgspec.Struct, frozen=True):
@@ -150,7 +142,7 @@ def _said(path: str, found: _Beginning, collector: str) -> list[_Said]:
     for number, raw in enumerate(lines, 1):
         if raw and not raw.isspace():
             line = prefixes.strip(raw, habits)
-            said.append(_Said(path, number, line, introduction(line.text)))
+            said.append(_Said(path, number, line, introduction(line.text), list(labels_of(line.text))))
     return said
 
 
@@ -216,7 +208,7 @@ class _Bundle:
         told: set[tuple[str, int]] = set()
         for file, own in labels.items():
             for one in self._said.get(file, ()):
-                label = number_of(one.line.text, own.ranks)
+                label = number_of(one.labels, own.ranks)
                 rank = one.line.task if label is None and own.tasks else label
                 if rank is not None and (file, rank) not in told:
                     told.add((file, rank))
@@ -279,7 +271,7 @@ class _Bundle:
         said = [one for path in paths for one in self._said.get(path, ())]
         found: defaultdict[Form, list[tuple[int, str, _Said]]] = defaultdict(list)
         for one in said:
-            for form, number, behind in labels_of(one.line.text):
+            for form, number, behind in one.labels:
                 found[form].append((number, behind, one))
         forms = {form for form, rows in found.items() if self._are_ranks(form, rows, ranks, len(said))}
         pids = {form for form, rows in found.items() if self._are_pids(rows, ranks)}
@@ -305,7 +297,7 @@ class _Bundle:
     ) -> bool:
         counts = Counter(number for number, *_ in rows)
         numbers = set(counts)
-        if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or PID):
+        if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
             return False
         pairs = {(number, rank) for number, _, one in rows if (rank := self._known(one, ranks)) is not None}
         if any(number != rank for number, rank in pairs):
