@@ -56,5 +56,6 @@ EVENT_KINDS: Mapping[str, str] = {
     "ras_status": "NCCL RAS status of a communicator",
     "straggler": "a tool named slow ranks",
     "expert_load": "how many tokens the busiest expert of a rank has, as a multiple of the mean",
+    "recompute": "a process says that it computes activations a second time",
     "other": "a warning or error that no other kind fits",
 }

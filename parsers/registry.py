@@ -49,7 +49,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import failures
+from parsers.logs import bad_numbers, failures
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -102,6 +102,7 @@ from parsers.training import (
     lightning,
     metric_exports,
     process_line,
+    recompute,
     steps,
     world,
 )
@@ -178,6 +179,7 @@ PARSERS: tuple[Parser, ...] = (
     process_line.PARSER,
     world.PARSER,
     expert_load.PARSER,
+    recompute.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
     replica_hashes.PARSER,
@@ -214,6 +216,7 @@ PARSERS: tuple[Parser, ...] = (
     amdgpu.PARSER,
     rocm.PARSER,
     failures.PARSER,
+    bad_numbers.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.

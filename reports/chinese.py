@@ -58,6 +58,8 @@ def _sentence(incident: Incident) -> str:
     verdict = incident.verdict
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
         return words.RUNNING
+    if verdict.kind == "healthy" and incident.actions and (said := spoken(verdict.summary)):  # what it lost
+        return said.rstrip("。")
     forms: Sequence[str] = words.OPEN[verdict.kind]
     if is_named(verdict) or (verdict.cause and not any("{R}" in form for form in words.SENTENCE[verdict.cause])):
         forms = words.SENTENCE[verdict.cause] if verdict.cause else words.ENDED

@@ -49,6 +49,7 @@ def render(report: Report, language: Language = "en") -> str:
         _verdict(incident),
         "## Evidence",
         *_evidence(incident),
+        *_checked(incident, ENGLISH),
         "## Coverage",
         *_coverage(report),
         "## Alternatives",
@@ -132,6 +133,7 @@ def _chinese(report: Report, incident: Incident) -> str:
         fenced(terminal.render(report, color=False, width=WIDTH, language="zh")),
         f"## {voice.title('Evidence')}",
         _table(("", "位置", "原文"), lines) if lines else voice.nothing,
+        *_checked(incident, voice),
         f"## {voice.title('Do now')}",
         *_actions(incident, voice),
         postmortem(report, "zh"),
@@ -154,6 +156,15 @@ def _evidence(incident: Incident) -> list[str]:
         return ["No evidence."]
     table = _table(("", "fact", "where", "as printed"), rows)
     return [table, *_more(len(incident.evidence), "facts")]
+
+
+def _checked(incident: Incident, voice: Voice) -> list[str]:
+    found = summary.checked(incident, voice.spoken)
+    return (
+        [f"## {voice.title('Looked at and found clean')}", "\n".join(f"- {code(text)}" for text in found)]
+        if found
+        else []
+    )
 
 
 def _evidence_rows(item: Evidence) -> list[tuple[str, str, str, str]]:

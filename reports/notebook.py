@@ -36,6 +36,9 @@ def repr_html(report: Report) -> str:
             parts += [f"<p><em>{title}</em></p>", "<ul>", *map(_claim, claims[:_CLAIMS]), "</ul>"]
         if len(claims) > _CLAIMS:
             parts.append(f"<p><small>… {len(claims) - _CLAIMS} more in the report</small></p>")
+    if incident.checked:
+        parts += ["<p><em>looked at and found clean</em></p>", "<ul>"]
+        parts += [*(f"<li>{_text(one)}</li>" for one in summary.checked(incident)), "</ul>"]
     return "\n".join(["<div>", *parts, "</div>"])
 
 

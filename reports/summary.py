@@ -1,16 +1,18 @@
 """The verdict as rows of label and text: what terminal, Markdown, page and notebook all show first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
+from forensics.model.said import Form
 from forensics.model.texts import SITE, ranks_text
 from reports.answer import STOPPED, code, is_undecided, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import CAUSE, DECISION, VALUE
 
+_CHECKED = Form("{what} ({scope}): {result}", "{what}（{scope}）：{result}")
 _TENTH = 0.1  # of an hour: less shows as nothing
 
 
@@ -75,6 +77,11 @@ def cause_text(verdict: Verdict) -> str:
 def evidence(incident: Incident, direction: str) -> list[Evidence]:
     """Evidence of one direction, in the order of the report."""
     return [item for item in incident.evidence if item.direction == direction]
+
+
+def checked(incident: Incident, spoken: Callable[[str], str] = str) -> list[str]:
+    """What was looked at and found clean, a line each: "kernel logs (3 of 4 hosts): no error of …"."""
+    return [str(spoken(_CHECKED(what=one.what, scope=one.scope, result=one.result))) for one in incident.checked]
 
 
 def place(ref: Ref) -> str:

@@ -92,6 +92,7 @@ def render(
     _why(page, incident, said, voice)
     _side(page, "against", "contradicts", incident, voice, voice.nothing)
     _side(page, "unseen", "not recorded", incident, voice, voice.missing(report))
+    _checked(page, incident, voice)
     _remaining(page, incident, voice)
     page.gap()
     for row in (*voice.facts(incident), *voice.ledger(report)):
@@ -123,6 +124,12 @@ def _side(page: _Page, direction: str, label: str, incident: Incident, voice: Vo
     if not said:
         page.row(voice.row(label), voice.unsaid if claims else otherwise)
     _more(page, len(said) - _SIDES, voice)
+
+
+def _checked(page: _Page, incident: Incident, voice: Voice) -> None:
+    """What was looked at and found clean."""
+    for index, text in enumerate(summary.checked(incident, voice.spoken)):
+        page.row("" if index else voice.row("checked"), text)
 
 
 def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:

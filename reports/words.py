@@ -73,7 +73,7 @@ STATUS: Mapping[Status, str] = {
 }
 REASON: Mapping[Reason, str] = {
     "all_entered_no_counters": "all members entered, and no counter shows who stopped",
-    "culprit_among_missing": "ranks that left no record may be at fault",
+    "culprit_among_missing": "a rank that said nothing of it may be at fault",
     "two_member_mismatch": "two members differ, and nothing shows which one is wrong",
     "ring_buffer_wrapped": "the Flight Recorder had overwritten the entries that decide",
     "clock_error_exceeds_gap": "the clocks differ by more than the gap between the events",
@@ -114,8 +114,9 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "restart",
     "stop": "do not restart yet",
     "evict": "restart without this host",
+    "keep_running": "replace at the next checkpoint",
+    "change_first": "change this first",
     "wait": "let it run",
-    "change_first": "change it first, then restart",
     "cannot_tell": "",
 }
 VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}
@@ -126,6 +127,7 @@ STATE: Mapping[str, str] = {
     "culprit": "at fault",
     "suspect": "suspect",
     "dead": "dead",
+    "ended": "ended afterwards",
     "no_data": "no record",
 }
 LANE: Mapping[str, str] = {"culprit": "named ranks", "peers": "other ranks", "system": "hardware, system"}

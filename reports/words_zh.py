@@ -92,7 +92,7 @@ STATUS: Mapping[Status, str] = {
 }
 REASON: Mapping[Reason, str] = {
     "all_entered_no_counters": "成员均已进入，没有计数能表明是谁停下",
-    "culprit_among_missing": "无记录的 rank 可能是故障 rank",
+    "culprit_among_missing": "未打印相关信息的 rank 可能是故障 rank",
     "two_member_mismatch": "两个成员不一致，无法得知哪个有误",
     "ring_buffer_wrapped": "关键记录已被 Flight Recorder 覆盖",
     "clock_error_exceeds_gap": "时钟误差大于事件间隔",
@@ -137,8 +137,9 @@ DECISION: Mapping[DecisionKind, str] = {
     "restart": "可以重启",
     "stop": "先修复再重启",
     "evict": "换下该节点再重启",
+    "keep_running": "在下一个检查点更换",
+    "change_first": "先处理再重启",
     "wait": "让作业继续运行",
-    "change_first": "先调整再重启",
     "cannot_tell": "",
 }
 DOMAIN: Mapping[Domain, str] = {
@@ -153,6 +154,7 @@ STATE: Mapping[str, str] = {
     "culprit": "故障",
     "suspect": "可疑",
     "dead": "已退出",
+    "ended": "随后结束",
     "no_data": "无记录",
 }
 ROLE: Mapping[str, str] = {"root": "首个", "echo": "重现", "infected": "扩散"}
@@ -215,7 +217,7 @@ OPEN: Mapping[Kind, tuple[str, ...]] = {  # nobody is named
 RUNNING = "之后仍有 step 完成，采集时作业在运行"
 LABEL: Mapping[str, str] = {  # of rows
     "do now": "立即处理", "collect": "待收集", "cannot tell": "无法判定", "why": "依据", "known": "已知", "contradicts": "反证",
-    "not recorded": "未记录", "not excluded": "未排除", "then": "之后", "also": "另有", "read": "已读取", "cause": "原因",
+    "not recorded": "未记录", "checked": "已检查", "not excluded": "未排除", "then": "之后", "also": "另有", "read": "已读取", "cause": "原因",
     "never entered": "未进入", "differs in": "不一致处", "stuck in": "卡在", "waiting in": "等待于", "missed in": "缺席于",
     "operation": "操作", "was": "当时", "runs on": "运行于", "bad value": "异常值", "finite until": "此前正常",
     "first anomaly": "首个异常", "affected": "影响范围", "progress": "训练进度", "decision": "建议", "suspects": "可疑", "": "",
@@ -237,7 +239,7 @@ HEADING: Mapping[str, str] = {
     "What each detector said": "各检测器的结论", "How to read the status": "状态说明", "Limits": "局限", "To take away": "导出",
     "Stacks": "调用栈", "Tensors": "张量", "Timeline": "时间线", "Why": "依据", "What is known": "已知",
     "Explanations that remain": "未排除的解释", "Other explanations, and why not": "其他解释",
-    "Time and attempts": "时间与启动次数", "No incident": "无事故", "contradicts": "反证", "not recorded": "未记录",
+    "Time and attempts": "时间与启动次数", "No incident": "无事故", "contradicts": "反证", "not recorded": "未记录", "Looked at and found clean": "已检查且正常",
     "For": "支持",
     "Contradicts": "反证",
     "Not recorded": "未记录",

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from forensics.model.incident import BlastRadius, Device, FirstAnomaly, Incident, Lost, Verdict
-from forensics.verdict.decide import decide
+from forensics.model.commands import Surroundings
+from forensics.model.incident import Action, BlastRadius, Candidate, Device, FirstAnomaly, Incident, Lost, Verdict
+from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.recurrence import mark_repeats
 
 GPU = {"devices": [Device(host="n1", pci="0000:3b:00.0")], "hosts": ["n1"], "cause": "gpu_fault"}
@@ -47,12 +48,25 @@ def incident(stalled_s: float | None = None, **verdict: Any) -> Incident:
         ({"cause": "exception", "domain": "workload", "signature": "exception:OSError"}, "cannot_tell"),
         ({"cause": "exception", "domain": "workload", "signature": "exception:torch.cuda.OutOfMemoryError"}, "cannot_tell"),
         ({"cause": "exception", "domain": "unknown", "signature": "exception:AttributeError"}, "cannot_tell"),
-        ({"kind": "slow", "cause": "straggler_compute"}, "wait"),
+        ({"kind": "slow", "cause": "straggler_compute"}, "keep_running"),
+        ({"kind": "slow", "cause": "straggler_network", "ranks": [], "hosts": ["n1"]}, "keep_running"),
+        ({"kind": "slow", "cause": "straggler_host"}, "wait"),
+        ({"kind": "slow", "cause": "throughput_drop", "ranks": []}, "wait"),
+        ({"kind": "slow", "cause": "imbalance", "ranks": [], "domain": "workload"}, "wait"),
+        ({"kind": "slow", "cause": "straggler_compute", "status": "hypothesis"}, "cannot_tell"),
         ({"kind": "numerics", "cause": "nan_birth"}, "cannot_tell"),
     ],
 )  # fmt: skip
 def test_what_to_do(verdict: dict[str, Any], do: str) -> None:
     assert decide(incident(**verdict), 8).do == do
+
+
+@pytest.mark.parametrize("cause", ["straggler_compute", "straggler_host", "straggler_network", "throughput_drop"])
+def test_a_run_that_ended_is_not_let_run(cause: str) -> None:
+    ended = msgspec.structs.replace(incident(kind="slow", cause=cause, hosts=["n1"]), has_ended=True)
+    assert decide(ended, 8).do == "change_first"
+    running = msgspec.structs.replace(incident(kind="unknown", undecided=["no_hang"]), has_ended=True)
+    assert decide(running, 8).do == "cannot_tell"
 
 
 @pytest.mark.parametrize(
@@ -84,3 +98,48 @@ def test_the_same_rank_on_the_same_host_may_be_the_ranks_own_fault(cause: str, n
     second = msgspec.structs.replace(incident(kind="hang", cause=cause, ranks=[now], hosts=["n1"]), attempt=1)
     marked = mark_repeats([first, second], 1, 16)
     assert marked[1].decision.do == do
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ({"cause": "preempted"}, "no lasting fault is shown"),
+        ({"cause": "time_limit"}, "no lasting fault is shown"),
+        ({"cause": "time_limit", "devices": [Device(host="n1")]}, "records of hardware, to be looked at before"),
+        ({"cause": "killed"}, "it may come back"),
+        ({"kind": "hang", "cause": "rank_absent"}, "it may come back"),
+        (GPU | {"signature": "device:xid:94"}, "leave out n1 until its GPU has passed a test"),
+        (
+            {"kind": "hang", "cause": "network_fault", "hosts": ["n1"]},
+            "leave out n1 until its network has passed a test",
+        ),
+        ({"kind": "hang", "cause": "network_fault"}, "which host the fault is on is not recorded"),
+        ({"cause": "gpu_oom"}, "as much GPU memory"),
+        ({"cause": "host_oom"}, "as much memory of the host"),
+        ({"cause": "disk_full"}, "there is no room"),
+        ({"cause": "segfault"}, "whether it comes back is not shown"),
+        ({"kind": "launch", "cause": "network_fault", "hosts": ["n1"]}, "whether it comes back is not shown"),
+    ],
+)
+def test_that_no_fault_lasts_is_said_only_of_what_cannot_last(verdict: dict[str, Any], words: str) -> None:
+    told = decide(incident(**verdict), 8)
+    assert words in told.reason
+    assert (told.without == ["n1"]) == ("leave out n1" in words)
+
+
+def test_a_device_that_was_weighed_is_a_record_of_a_fault() -> None:
+    weighed = msgspec.structs.replace(
+        incident(cause="preempted"),
+        choice=[Candidate(kind="crash", cause="gpu_fault", subjects=[3], refuted_by=None, left_over=1, basis="hint", detectors=[], summary="")],
+    )  # fmt: skip
+    assert "no lasting fault" not in decide(weighed, 8).reason
+
+
+def test_nothing_is_taken_down_first() -> None:
+    around = Surroundings("slurm", job="881")
+    alone = msgspec.structs.replace(incident(cause="killed"), decision=decide(incident(cause="killed"), 8))
+    assert [action.command for action in carried_out(alone, around).actions] == [None]
+    looked = msgspec.structs.replace(
+        alone, actions=[Action(kind="check_code", target="a.py:7", command=None, reason="")]
+    )
+    assert [action.command for action in carried_out(looked, around).actions] == [None, "scontrol requeue 881"]

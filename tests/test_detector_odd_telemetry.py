@@ -41,6 +41,20 @@ def test_a_throttled_device_is_a_second_observer_of_a_slow_rank() -> None:
     assert (clean.ranks, clean.status) == ((5,), "supported")
 
 
+def test_the_heat_of_the_slow_rank_stands_in_the_sentence_and_proves_nothing() -> None:
+    rows = slow_rows()
+    hot = judged(
+        case(timings=rows, ranks=RANKS, settings=KNOWN, devices=gpus("temperature.gpu", 69, 104)), straggler.DETECTOR
+    )
+    assert (hot.ranks, hot.status) == ((5,), "supported")
+    assert "temperature 104 °C, at the median of 7 peers 69 °C" in hot.finding.summary
+    cold = judged(
+        case(timings=rows, ranks=RANKS, settings=KNOWN, devices=gpus("temperature.gpu", 69, 104, who=2)),
+        straggler.DETECTOR,
+    )
+    assert "104" not in cold.finding.summary
+
+
 def test_another_device_that_is_throttled_speaks_neither_for_nor_against() -> None:
     rows = slow_rows()
     hot = case(timings=rows, ranks=RANKS, settings=KNOWN, devices=gpus("clocks.sm", 1980, 1185, who=2))

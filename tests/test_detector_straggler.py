@@ -336,3 +336,32 @@ def test_a_job_that_ended_badly_is_not_called_slow() -> None:
     whole = case(died, timings=Timed(8).slower(5, "backward", 1.4).rows())
     chosen = choose(whole, detect(whole, DETECTORS)[0], about(DETECTORS)).chosen
     assert [(one.kind, one.finding.ranks) for one in chosen] == [("crash", (2,)), ("slow", (5,))]
+
+
+def _again(rank: int) -> dict[str, Any]:
+    return {"kind": "recompute", "rank": rank, "severity": "info", "text": "activation recomputation is on"}
+
+
+@pytest.mark.parametrize(
+    ("longer", "said", "cause", "ranks"),
+    [
+        (1.45, [6], "imbalance", ()),
+        (1.45, [], "straggler_compute", (6,)),
+        (1.45, [3], "straggler_compute", (6,)),
+        (1.45, range(8), "straggler_compute", (6,)),
+        (2.5, [6], "straggler_compute", (6,)),
+    ],
+    ids=["by design", "nobody says so", "another says so", "all do it", "longer than a forward pass"],
+)
+def test_a_second_forward_pass_is_by_design(longer: float, said: Any, cause: str, ranks: tuple[int, ...]) -> None:
+    job = Timed(8).slower(6, "backward", longer)
+    found = verdict(timed(job, settings=KNOWN, events=[_again(rank) for rank in said]))
+    assert (found.cause, found.ranks, found.suspects) == (cause, ranks, ())
+
+
+@pytest.mark.parametrize("factor", [3, 30])
+def test_no_rank_costs_more_than_the_whole_time(factor: float) -> None:
+    """A step is no shorter than the work of its slowest rank, whatever the others' steps say."""
+    slow = timed(Timed(8).slower(5, "backward", factor), False, settings=KNOWN).slow_phases.slower
+    assert [one.rank for one in slow] == [5]
+    assert slow[0].share is not None and 0.3 < slow[0].share < 1

@@ -168,6 +168,11 @@ def test_mypy_knows_the_types_of_the_installed_wheel(
     assert error is None or error in done.stdout
 
 
+def test_rows_of_knowledge_are_in_the_wheel(built: tuple[Path, Path]) -> None:
+    names = {Path(name).name for name in zipfile.ZipFile(built[0]).namelist() if name.startswith("parsers/knowledge/")}
+    assert names >= {path.name for path in (ROOT / "parsers" / "knowledge").glob("*.toml")}
+
+
 def test_the_simulator_is_in_the_sdist_and_not_in_the_wheel(built: tuple[Path, Path]) -> None:
     wheel, sdist = built
     packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}

@@ -10,6 +10,7 @@ from parsers.timing.checkpoint_times import PARSER as SAVES
 from parsers.timing.step_json import PARSER as JSON
 from parsers.timing.step_times import PARSER as TIMES
 from parsers.training.expert_load import PARSER as LOAD
+from parsers.training.recompute import PARSER as RECOMPUTE
 from tests.lines import lines
 
 
@@ -59,9 +60,9 @@ def test_parts_of_a_step(text: str, expected: list[tuple[Any, ...]]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("moe: step 5 tokens per expert max 90000 mean 30000 recompute enabled (threshold 60000)", [(5, 3.0, True)]),
-        ("step=5 tokens_per_expert: max=90000, avg=30000", [(5, 3.0, False)]),
-        ("layer 3 tokens per expert: mean 4096, max 8192", [(None, 2.0, False)]),
+        ("moe: step 5 tokens per expert max 90000 mean 30000 recompute enabled (threshold 60000)", [(5, 3.0)]),
+        ("step=5 tokens_per_expert: max=90000, avg=30000", [(5, 3.0)]),
+        ("layer 3 tokens per expert: mean 4096, max 8192", [(None, 2.0)]),
         ("tokens per expert max 9 mean 0", []),
         ("tokens per expert are balanced", []),
         ("", []),
@@ -69,10 +70,7 @@ def test_parts_of_a_step(text: str, expected: list[tuple[Any, ...]]) -> None:
 )  # fmt: skip
 def test_load_of_experts(text: str, expected: list[tuple[Any, ...]]) -> None:
     rows = LOAD.parse(lines(text, rank=3))["events"]
-    found = [
-        (step, value, '"recompute": true' in detail)
-        for step, value, detail in rows.select("step", "value", "detail").rows()
-    ]
+    found = rows.select("step", "value").rows()
     assert found == expected
 
 
@@ -158,3 +156,21 @@ def test_times_of_checkpoints(text: str, expected: list[tuple[Any, ...]]) -> Non
 )  # fmt: skip
 def test_sorts_of_phases(phase: str, sort: str | None) -> None:
     assert words.sort_of(phase) == sort
+
+
+@pytest.mark.parametrize(
+    ("text", "is_on"),
+    [
+        ("moe: step 5 tokens per expert max 90000 mean 30000 recompute enabled (threshold 60000)", True),
+        ("activation recomputation is on for layers 0-7", True),
+        ("Gradient checkpointing: true", True),
+        ("recompute_granularity=full", True),
+        ("memory above 90%: recomputing activations of 4 layers", True),
+        ("recompute disabled (threshold 60000)", False),
+        ("recompute_granularity=None", False),
+        ("gradient_checkpointing: false", False),
+        ("activations were not recomputed on rank 3", False),
+    ],
+)
+def test_activations_that_are_computed_again(text: str, is_on: bool) -> None:
+    assert RECOMPUTE.parse(lines(text, rank=3))["events"]["rank"].to_list() == ([3] if is_on else [])

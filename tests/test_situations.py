@@ -11,13 +11,13 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
-from samples.situations import CASES, write
+from samples.situations import WEIGHED, write
 from tests.advice import against_the_evidence
 
 OPEN = {
     "nan_assert_ddp": "a check in words of the training's own is not tied to its rank",
 }
-SAID_HUNG = [name for name, case in CASES.items() if "--hung" in case.expect.get("args", ())]
+SAID_HUNG = [name for name, case in WEIGHED.items() if "--hung" in case.expect.get("args", ())]
 
 
 def verdict_of(name: str, folder: Path, *, hung: bool = False) -> Verdict:
@@ -46,9 +46,9 @@ def marked(name: str) -> Any:
     return pytest.param(name, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("name", [marked(name) for name in CASES])
+@pytest.mark.parametrize("name", [marked(name) for name in WEIGHED])
 def test_the_verdict_says_what_the_files_prove(name: str, tmp_path: Path) -> None:
-    truth, expect = CASES[name].truth, CASES[name].expect
+    truth, expect = WEIGHED[name].truth, WEIGHED[name].expect
     verdict, may = verdict_of(name, tmp_path / "bundle", hung=name in SAID_HUNG), set(expect.get("may", ()))
     assert verdict.kind in expect["kinds"], truth
     assert "causes" not in expect or verdict.cause in expect["causes"], truth
@@ -62,16 +62,16 @@ def test_the_verdict_says_what_the_files_prove(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", OPEN)
 def test_what_is_still_open_names_nobody_innocent(name: str, tmp_path: Path) -> None:
-    expect = CASES[name].expect
+    expect = WEIGHED[name].expect
     verdict = verdict_of(name, tmp_path / "bundle")
-    assert set(verdict.ranks) <= guilty(expect), CASES[name].truth
-    assert hosts_of(verdict) <= set(expect.get("hosts", ())), CASES[name].truth
+    assert set(verdict.ranks) <= guilty(expect), WEIGHED[name].truth
+    assert hosts_of(verdict) <= set(expect.get("hosts", ())), WEIGHED[name].truth
 
 
 @pytest.mark.parametrize("name", SAID_HUNG)
 def test_unless_somebody_says_that_the_job_stood_still_the_culprit_is_a_suspect(name: str, tmp_path: Path) -> None:
     """Named it may be, too; innocent ones may not."""
-    truth, expect = CASES[name].truth, CASES[name].expect
+    truth, expect = WEIGHED[name].truth, WEIGHED[name].expect
     verdict = verdict_of(name, tmp_path / "bundle")
     assert set(verdict.ranks) <= guilty(expect), truth
     assert set(expect["ranks"]) <= {*verdict.ranks, *verdict.suspects.ranks, *verdict.cycle}, truth

@@ -167,6 +167,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause | None = None
     status: Status = "unknown"
     status_rule: str = ""  # the rule that gave the status word
+    status_who: Status | None = None  # of who is named or suspected; null where nobody is
+    status_why: Status | None = None  # of the cause; `status` is the weaker of the two
     ranks: list[int] = []
     hosts: list[str] = []
     devices: list[Device] = []
@@ -227,6 +229,14 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     without: list[str] = []  # hosts to leave out
 
 
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What was looked at and found clean: "tensor statistics", "8 ranks × 4 steps, 3,000 tensors", "no NaN, no Inf"."""
+
+    what: str
+    scope: str
+    result: str
+
+
 class BlastRadius(msgspec.Struct, frozen=True, kw_only=True):
     ranks_waiting: int = 0
     groups: list[str] = []
@@ -261,6 +271,8 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     symptoms: list[SymptomRow] = []
     choice: list[Candidate] = []  # the chosen one first
     decision: Decision = Decision()
+    has_ended: bool = False  # the run had ended when this was taken, by its own word, its launcher's or its scheduler's
+    checked: list[Checked] = []  # said where the verdict is healthy or unknown
     views: Views = Views()
 
 

@@ -52,7 +52,7 @@ EVENTS: Mapping[str, Event] = {
     **_events("process", ("lifecycle",), "comm_init_start", "comm_init_complete", "comm_destroy", "job_start", "job_end",
               "checkpoint_save", "checkpoint_persist", "checkpoint_load"),
     **_events("process", ("symptom",), "loss_scale"),
-    **_events("process", ("note",), "comm_warning", "other", "expert_load"),
+    **_events("process", ("note",), "comm_warning", "other", "expert_load", "recompute"),
     **_events("tool", ("symptom",), "ras_status", "node_check", "straggler"),
 }  # fmt: skip
 

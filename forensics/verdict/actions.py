@@ -18,6 +18,7 @@ from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.words import verdict as words
+from parsers.catalogues import is_lasting
 
 _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
@@ -46,8 +47,11 @@ NOTHING = Known()
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
-    actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
-    actions += _shared(finding, known.shared)
+    drains = _drains(finding, known)
+    code = (finding.first_anomaly.signature or "").removeprefix("device:")
+    # A device that only a reset, reboot or repair brings back is taken out first: its own tool may not even see it.
+    actions = drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding) + drains
+    actions += _by_halves(finding, known) + _shared(finding, known.shared)
     has_nothing = not actions and finding.cause is not None
     if finding.collect or finding.undecided or status == "unknown" or has_nothing:
         actions += _collected(finding, known)
@@ -109,19 +113,29 @@ def _by_halves(finding: Finding, known: Known) -> list[Action]:
 
 
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:
-    """The same action with its command, where its subject is one host."""
-    hosts = _hosts(finding, known.places)
-    if action.command is not None or len(hosts) != 1:
+    """The same action with its command: for the host that it names, else for the one that its subjects run on."""
+    if action.command is not None:
         return action
-    [host] = hosts
     command = None
-    if action.kind == "inspect_hardware":
+    if action.kind == "drain_node":
+        command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
+    elif (host := _host_of(action, finding, known)) is None:
+        return action
+    elif action.kind == "inspect_hardware":
         command = commands.device(host, _gpu(finding, known.places), known.around)
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
     elif action.kind == "collect_more" and finding.subjects & known.dead:
         command = commands.kernel_log(host, known.around)
     return msgspec.structs.replace(action, command=command)
+
+
+def _host_of(action: Action, finding: Finding, known: Known) -> str | None:
+    hosts = _hosts(finding, known.places)
+    if action.target in hosts:
+        return str(action.target)
+    others = {place.host for place in known.places} | finding.places | {*finding.suspect_hosts}
+    return hosts[0] if len(hosts) == 1 and action.target not in others else None
 
 
 def _gpu(finding: Finding, places: Iterable[Place]) -> int | None:

@@ -37,8 +37,9 @@ from forensics.model.texts import UNNAMED_GROUP, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
+from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints
-from forensics.verdict.gone import gone
+from forensics.verdict.gone import gone, has_ended
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.price import named, price
@@ -50,6 +51,7 @@ from forensics.verdict.symptoms import SHOWN, Symptom, counted
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
+_QUIET: tuple[Kind, ...] = ("healthy", "unknown")
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -71,6 +73,10 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
         return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
+    if (
+        best is not None and best.kind == "hang" and not (choice.symptoms or complaints(case))
+    ):  # nobody is shown to wait
+        return Conclusion((timed(case, best),), choice)
     return Conclusion((_bare(_unknown(case, best, choice), "unknown"),), choice)
 
 
@@ -151,13 +157,15 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     finding, choice = with_shared_host(case, with_settings(case, one.finding)), conclusion.choice
-    status, rule = status_of(one, choice.observers)
+    told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
         kind=one.kind,
         cause=finding.cause,
-        status=status,
-        status_rule=rule,
+        status=told.status,
+        status_rule=told.rule,
+        status_who=told.who,
+        status_why=told.why,
         ranks=sorted(finding.ranks),
         hosts=sorted({*finding.hosts, *_hosts_of(case, finding.ranks)}),
         devices=_devices(finding),
@@ -186,11 +194,13 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         severity=finding.severity,
         lost=price(case, finding, one.kind),
         actions=[
-            *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
+            *(named(case, finding, one.kind, act) for act in actions_of(finding, told.status, known)),
             *_drained(case, finding, known),
         ],
         symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
+        has_ended=has_ended(case, known.gone),
+        checked=checked(case, {each.kind for each in choice.candidates}) if one.kind in _QUIET else [],
         views=views(finding),
     )
 

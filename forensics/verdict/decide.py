@@ -1,11 +1,12 @@
 """What to do with the job: restart, stop, evict a host, wait, or cannot tell, and why. Conservative on purpose.
 
 *evict* needs a host by name and a record that its fault lasts: a driver's code for which the vendor's catalogue asks to reset,
-reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *stop* needs a fault that the next start meets again: the program calls differently on
-different ranks, versions or settings do not fit, the code raises what no machine can cause. *change_first* is for what was too
-small: memory, a disk. *restart* is for what neither shows; that no fault lasts is said only of what cannot last, a stop from
-outside, and never beside a record of hardware. *wait* is for a job that runs. Where the verdict is a hypothesis, nothing of
-this is told.
+reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *keep_running* is for a slow device
+or link: the job goes on, and goes faster without it. *stop* needs a fault that the next start meets again: the program calls
+differently on different ranks, versions or settings do not fit, the code raises what no machine can cause. *change_first* is
+for a run that was slow and has ended, and for what was too small: memory, a disk. *restart* is for what neither shows; that no
+fault lasts is said only of what cannot last, a stop from outside, and never beside a record of hardware. *wait* is for a job
+that runs. Where the verdict is a hypothesis, nothing of this is told.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,6 +19,7 @@ from forensics.model.incident import Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
 from forensics.model.taxonomy import CAUSES
+from forensics.model.texts import ranks_text
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
@@ -31,7 +33,9 @@ _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "Modu
 _TOO_SMALL: frozenset[Cause] = frozenset({"gpu_oom", "host_oom", "disk_full"})
 _CANNOT_LAST: frozenset[Cause] = frozenset({"preempted", "time_limit"})  # whoever stopped it is done with it
 _MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
-_AGAIN: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"}) | _MAY_LAST
+_ONCE: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"})
+_AGAIN = _ONCE | _MAY_LAST
+_REPLACED: frozenset[Cause] = frozenset({"straggler_compute", "straggler_network"})
 _SECONDS = 3600.0
 
 
@@ -49,8 +53,8 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     """(what to do, why, whom to leave out)"""
     verdict = incident.verdict
     if verdict.kind == "healthy":
-        return "wait", words.NO_FAULT, ()
-    if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
+        return "wait", words.ENDED_BUT_LOST if incident.actions else words.NO_FAULT, ()
+    if verdict.kind == "unknown" and "no_hang" in verdict.undecided and not incident.has_ended:
         return "wait", words.WAS_RUNNING, ()
     if verdict.kind == "unknown" or verdict.status not in _PROVEN:
         return "cannot_tell", words.NOTHING_PROVEN, ()
@@ -58,7 +62,7 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
         return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", ")), hosts
     if verdict.kind == "slow":
-        return "wait", words.RESTART_CHANGES_NOTHING, ()
+        return *_faster(verdict, incident.has_ended), ()
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
@@ -89,6 +93,17 @@ def _has_fault_on_record(incident: Incident) -> bool:
     """Does anything speak of a device, a link or a host besides who stopped the job?"""
     weighed = {one.cause for one in incident.choice} | {one.cause for one in incident.alternatives}
     return bool(incident.views.hardware or incident.verdict.devices or weighed & _MAY_LAST)
+
+
+def _faster(verdict: Verdict, has_ended: bool) -> tuple[DecisionKind, Said]:
+    """What to do about a job that is slow: a device or a link that is named does not become faster by itself."""
+    who = joined(sorted(verdict.hosts), ", ") or (
+        words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
+    )
+    is_hardware = bool(who) and verdict.cause in _REPLACED and verdict.domain != "workload"
+    if has_ended:
+        return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
+    return ("keep_running", words.REPLACE_LATER(who=who)) if is_hardware else ("wait", words.RESTART_CHANGES_NOTHING)
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:

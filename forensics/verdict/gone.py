@@ -35,6 +35,14 @@ def gone(case: Case) -> frozenset[int]:
     return frozenset(own | {rank for rank in everybody if places and place.get(rank) in {*places, None}})
 
 
+def has_ended(case: Case, ended: frozenset[int]) -> bool:
+    """Had the run ended: by the word of all its ranks, of a launcher or a scheduler, or because no process is left?
+    `ended`: ranks whose processes are known to have ended."""
+    everybody = case.seen | case.expected
+    said = pl.col("rank").is_null() & (pl.col("kind") == "job_end")
+    return case.ended_well or bool(everybody and everybody <= ended) or case.events.filter(said).height > 0
+
+
 def _places(case: Case, rows: Iterable[Row]) -> set[str | None]:
     """The hosts that these rows tell of; null where one tells none and no row of its file does."""
     by_file: dict[str, set[str | None]] = {}

@@ -1,21 +1,29 @@
 """Did the run end well, or is nothing wrong as far as proof goes?
 
 Needs proof: completions are seen, all members agree, nothing is open, and no process of the job says that it failed. A run
-whose every rank says that it ended well did, whatever else was printed. Quiet is not the same as well.
+whose every rank says that it ended well did, whatever else was printed. Quiet is not the same as well. What a run lost that
+ended well, a part of a checkpoint or ranks that it went on without, is said first.
 """
+
+from collections.abc import Iterator
+from textwrap import shorten
 
 import polars as pl
 
 from forensics.case import Case
 from forensics.facts.ended_agents import ended_steps
 from forensics.facts.event_rows import refs
+from forensics.facts.lost_parts import left_behind, shown
 from forensics.facts.records import UNRECORDED_P2P
 from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
 from forensics.model.ref import Ref
-from forensics.model.said import Said, joined
+from forensics.model.said import Said, capital, joined
 from forensics.model.taxonomy import EVENTS
+from forensics.model.texts import ranks_text
 from forensics.words import verdict as words
 
+_QUOTED = 120
 _FAILURES = (
     *(kind for kind, row in EVENTS.items() if row.printer != "kernel" and {"failure", "victim"} & set(row.roles)),
     "desync", "fingerprint_mismatch", "heartbeat_lost", "completion_error", "nan_assert", "dump_signal", "closing_signal",
@@ -29,12 +37,52 @@ def healthy(case: Case) -> Finding | None:
     completed = _completions(case)
     if not completed:
         return None
+    proof, lost = joined(list(completed)[:2], ", "), (*_parts(case), *_ranks(case))
+    said = joined([capital(one.text) if not at else one.text for at, (one, _) in enumerate(lost)], "; ")
     return Finding(
         detector="health",
-        claims=(*completed.values(), *_pace(case)),
+        claims=(*(claim for claim, _ in lost), *completed.values(), *_pace(case)),
         undecided=("no_hang",),
-        summary=words.NO_FAULT_FOUND(proof=joined(list(completed)[:2], ", ")),
+        actions=tuple(action for _, action in lost),
+        summary=words.ENDED_WITH_LOSS(lost=said, proof=proof) if lost else words.NO_FAULT_FOUND(proof=proof),
     )
+
+
+def _parts(case: Case) -> Iterator[tuple[Claim, Action]]:
+    """Parts of checkpoints that were never stored, by their own writers' word."""
+    parts = case.lost_parts
+    if not parts:
+        return
+    step, ranks = shown(parts)
+    rows = [part.row for part in parts if part.step == step]
+    who = ranks_text(ranks) if ranks else words.A_WRITER
+    form = words.PART_LOST_OF if step is not None else words.PART_LOST
+    text = form(step=step, who=who, line=shorten(" ".join(str(rows[0]["text"]).split()), _QUOTED, placeholder=" …"))
+    target = words.CHECKPOINT_OF(step=step) if step is not None else words.NEWEST_CHECKPOINT
+    action = Action(kind="check_data", target=target, command=None, reason=words.NOT_WHOLE)
+    yield Claim(text, "for", refs(rows)), action
+
+
+def _ranks(case: Case) -> Iterator[tuple[Claim, Action]]:
+    """Ranks that the run went on without."""
+    steps = case.tables["steps"].filter(pl.col("rank").is_not_null() & pl.col("step").is_not_null())
+    last = steps.filter(pl.col("step") == pl.col("step").max())["rank"].unique().to_list()
+    lost = left_behind(steps, [rank for rank, end in case.ends.items() if end.how == "ended"] or last)
+    if not lost:
+        return
+    rows = (
+        steps.sort("file", "line")
+        .filter(pl.col("rank").is_in(list(lost)))
+        .unique("rank", keep="last", maintain_order=True)
+    )
+    places = tuple(
+        Ref(file=row["file"], line=row["line"], text=f"step {row['step']}")
+        for row in rows.head(3).iter_rows(named=True)
+    )
+    who = ranks_text(lost)
+    text = words.WENT_ON_WITHOUT(who=who, step=max(lost.values()), last=steps["step"].max())
+    action = Action(kind="collect_more", target=words.WHY_LOST(who=who), command=None, reason="")
+    yield Claim(text, "for", places), action
 
 
 def _pace(case: Case) -> list[Claim]:

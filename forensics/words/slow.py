@@ -156,6 +156,12 @@ BUSIEST_EXPERT = Form(
     "rank {rank} 打印其最忙的专家的 token 数为平均的 {times} 倍",
 )
 AND_RECOMPUTES = Form("{load}, and that it computes activations a second time for that", "{load}，并因此重新计算激活")
+RECOMPUTES = Form(
+    "rank {rank} says that it computes activations a second time, most of its peers do not",
+    "rank {rank} 打印其会重新计算激活，多数其他 rank 没有",
+)
+TWICE = Said("it computes activations a second time", "它会重新计算激活")
+SETTING_UNEVEN = Said("what is computed a second time differs between ranks", "各 rank 的重计算设置不同")
 SHARE_EACH_LAYER = Said(
     "they share each layer, so that one of them holds the others up in it", "它们共同计算每一层，其中一个会拖慢其他"
 )

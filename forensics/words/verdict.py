@@ -51,9 +51,14 @@ NO_FAULT = Said("no fault was found", "未发现故障")
 WAS_RUNNING = Said("the job was running when this was taken", "采集时作业在运行")
 NOTHING_PROVEN = Said("nothing is proven; what to collect is listed", "尚无定论；待收集的内容见列表")
 AT_FAULT_BEFORE = Form("{hosts} was at fault in an earlier attempt as well", "{hosts} 在此前的启动中也是故障方")
-RESTART_CHANGES_NOTHING = Said(
-    "the job goes on, and nothing shows that a restart would change it", "作业仍在运行，没有迹象表明重启会改善"
+RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
+DEVICE_OF = Form("the GPU of {ranks}", "{ranks} 的 GPU")
+REPLACE_LATER = Form("every step waits for {who}", "每个 step 都在等待 {who}")
+REPLACE_BEFORE_NEXT = Form(
+    "the run has ended; the next one goes faster without {who}, or once it is repaired",
+    "作业已结束；下次运行前更换或修复 {who}",
 )
+FIND_BEFORE_NEXT = Said("the run has ended, and the next one will be as slow", "作业已结束；不处理则下次同样慢")
 LASTING_ERROR = Form(
     "the driver reports an error of a device on {host} that a restart does not clear",
     "驱动上报 {host} 上的设备错误，重启作业无法清除",
@@ -164,6 +169,10 @@ SOURCES_AGREE = Form(
     "{number} sources that could have disagreed agree ({sources}); none contradicts",
     "{number} 个来源相互印证（{sources}），无相反证据",
 )
+WHO_AND_WHY = Form("who: {who}; why: {why}; {rule}", "责任方：{who}；原因：{why}；{rule}")
+STATUS_NAME: Mapping[str, Said] = {
+    "established": Said("established", "已证实"), "supported": Said("supported", "单一来源"),
+}  # fmt: skip
 ONE_SOURCE = Form("one source ({sources}); nothing contradicts it", "只有一个来源（{sources}），无相反证据")
 
 # --- rule of time ----------------------------------------------------------------------------------------------------
@@ -183,6 +192,28 @@ SECOND_DUMP = Said(
 
 # --- health ----------------------------------------------------------------------------------------------------------
 NO_FAULT_FOUND = Form("No fault found: {proof}.", "未发现故障：{proof}。")
+ENDED_WITH_LOSS = Form("{lost}; the run itself ended well: {proof}.", "{lost}；作业本身正常结束：{proof}。")
+A_WRITER = Said("its writer", "写入方")
+PART_LOST_OF = Form(
+    "a part of the checkpoint of step {step} was never stored ({who}: “{line}”)",
+    "step {step} 的检查点有一部分未落盘（{who}：“{line}”）",
+)
+PART_LOST = Form(
+    "a part of a checkpoint was never stored ({who}: “{line}”)", "有检查点的一部分未落盘（{who}：“{line}”）"
+)
+CHECKPOINT_OF, NEWEST_CHECKPOINT = (
+    Form("the checkpoint of step {step}", "step {step} 的检查点"),
+    Said("the newest checkpoint", "最新的检查点"),
+)
+NOT_WHOLE = Said(
+    "it may not be whole: resume from one of which all parts are there", "可能不完整：应从各部分齐全的检查点恢复"
+)
+WENT_ON_WITHOUT = Form(
+    "nothing of {who} is recorded after step {step}, and the others went on to step {last}",
+    "{who} 在 step {step} 之后无记录，其余 rank 继续到 step {last}",
+)
+WHY_LOST = Form("the log of {who} and the kernel logs of its hosts", "{who} 的日志及其节点的内核日志")
+ENDED_BUT_LOST = Said("the run ended; what it lost is listed", "作业已结束；损失见列表")
 PACE_UNKNOWN = Said(
     "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and the "
     "bundle has no times of phases or waits",

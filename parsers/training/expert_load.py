@@ -5,7 +5,7 @@
     layer 3 tokens per expert: mean 4096, max 9000
 
 More tokens mean more work and more memory by design: such a rank is loaded, not slow. `value` = the busiest expert's tokens
-as a multiple of the mean. Computing activations again above a threshold is printed beside it, as `detail.recompute`.
+as a multiple of the mean. That activations are computed again is read by recompute.py.
 
 Printed by: training programs with a mixture of experts; there is no common form.
 Versions: any; the words must stand in one line.
@@ -27,11 +27,10 @@ _SUBJECT = regex(r"(?i)\btokens[ _]per[ _]expert\b")
 _MOST = regex(r"(?i)\bmax(?:imum)?[ :=]{1,3}(\d{1,15})\b")
 _MEAN = regex(r"(?i)\b(?:mean|avg|average)[ :=]{1,3}(\d{1,15})(?:\.\d{1,15})?\b")
 _STEP = regex(r"(?i)\b(?:step|iteration|iter)[ :=]{1,3}(\d{1,15})\b")
-_AGAIN = regex(r"(?i)\brecompute(?:d|s)?[ :=]{1,3}(?:enabled|on|true|1)\b")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events expert_load: value = max / mean; detail: max, mean, recompute."""
+    """events expert_load: value = max / mean; detail: max, mean."""
     rows: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
@@ -40,7 +39,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if most is None or mean is None or not int(mean[1]):
             continue
         step = _STEP.search(text)
-        told = {"max": int(most[1]), "mean": int(mean[1]), "recompute": _AGAIN.search(text) is not None}
+        told = {"max": int(most[1]), "mean": int(mean[1])}
         rows.append(
             event(
                 row, "expert_load", severity="info", step=integer(step[1]) if step else None,

@@ -100,10 +100,24 @@ _SAYS_END = pl.col("text").str.contains(_END) & (
     ~pl.col("text").str.contains(_NO_END)
     | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
 )
+# What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
+_CLOSING = (
+    r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)[.!]?\s*$"
+)
+_LAST_OF = (
+    r"(?:^|[\s\]:])iteration\s+([0-9]{1,15})/\s*([0-9]{1,15})\s*\|",
+    r"iteration: ([0-9]{1,15}) / ([0-9]{1,15}) \|",
+)
+_IS_LAST = pl.any_horizontal(
+    pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF
+).fill_null(False)
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
+
+
+CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -339,12 +353,19 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
     rules = {"init": _INIT, "bad": _BAD_LOSS}
     told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
-    found = lines.filter(pl.any_horizontal(*told, _SAYS_END))
+    lines = lines.with_columns(
+        weak=pl.when(_IS_LAST)
+        .then(pl.lit(LAST_STEP))
+        .when(pl.col("text").str.contains(_CLOSING) & ~_IS_COUNTED)
+        .then(pl.lit(CLOSING))
+    )
+    found = lines.filter(pl.any_horizontal(*told, _SAYS_END, pl.col("weak").is_not_null()))
     if found.is_empty():
         return empty("events"), empty("settings")
     found = found.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())
     found = found.with_columns(
         value=pl.coalesce(pl.col("text").str.extract(_BAD_LOSS, group) for group in range(1, 5)),
+        of=pl.when(pl.col("weak") == CLOSING).then(whole(_CLOSING)),
         at=whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+([0-9]{1,15})"),
         pid_=whole(_INIT),
         backend=pl.col("text").str.extract(r"\bbackend=([A-Za-z0-9_]+)", 1),
@@ -363,7 +384,7 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         elif row["bad"]:
             events.append(event(row, "bad_loss", severity="error", code=row["value"].lower(), step=row["at"]))
         else:
-            events.append(event(row, "job_end", severity="info"))
+            events.append(event(row, "job_end", severity="info", code=row["weak"], step=row["of"]))
     return table("events", events), table("settings", settings)
 
 
@@ -375,7 +396,7 @@ PARSER = LineParser(
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
         b"raining complete", b"raining is finished", b"raining done", b"done training in", b"training is done", b"completed successfully",
-        b"` stopped: `max_", b"train_runtime",
+        b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ",
     ),
     parse=parse,
     after=_JOINED,

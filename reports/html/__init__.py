@@ -98,7 +98,7 @@ def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
         "timeline": timeline.timeline(
             views.timeline,
             views.tracks,
-            incident.verdict.first_anomaly.time_utc,
+            place.zero(incident),
             has_stopped=place.has_stopped(incident),
         ),
         "grid": ranks.by_host(views.grid, views.hosts),
@@ -170,7 +170,7 @@ def _environment(language: Language = "en") -> Environment:
         "ledger": ledger, "words": words, "votes": labels.VOTES, "files_by_kind": labels.FILES, "whole_model": labels.WHOLE_MODEL, "no_evidence": labels.NO_EVIDENCE,
         "all_ranks": labels.ALL_RANKS, "all_ranks_by": labels.ALL_RANKS_BY, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
         "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
-        "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "is_undecided": answer.is_undecided, "todo": answer.todo,
+        "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "checked": summary.checked, "is_undecided": answer.is_undecided, "todo": answer.todo,
         "numbers": _numbers,
     }  # fmt: skip
     if language == "zh":

@@ -12,7 +12,6 @@ from forensics.case import Case
 from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import Growth, chance, fastest, growth_of
-from forensics.model.commands import drain_node
 from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device
 from forensics.model.ref import Ref
@@ -119,13 +118,7 @@ def hardware_near(case: Case, rows: Sequence[Row]) -> Hardware:
         for record in records[:5]
     ]  # fmt: skip
     actions = [
-        Action(
-            kind="drain_node",
-            target=host,
-            command=drain_node(host, "gpu_fault"),
-            reason=words.ERROR_SHORTLY_BEFORE,
-        )
-        for host in hosts
+        Action(kind="drain_node", target=host, command=None, reason=words.ERROR_SHORTLY_BEFORE) for host in hosts
     ]
     devices = {Device(host=record["host"], pci=record["pci"], index=record["device_index"]) for record in records}
     return Hardware(tuple(claims), tuple(sorted(devices, key=str)), tuple(actions))

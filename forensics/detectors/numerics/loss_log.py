@@ -334,18 +334,26 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
     onset, outlier, normal, calm, _ = found[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = words.LOSS_ROSE(normal=f"{normal:.4g}", loss=f"{outlier['loss']:.4g}", step=outlier["step"])
+    at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
+    text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
     claims = [Claim(text, "for", (_line_ref(outlier),))]
-    if onset is not outlier:
+    is_shaken = onset is not outlier and onset["step"] is not None
+    if is_shaken:
         claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
                                (_line_ref(onset),)))  # fmt: skip
-    rose = sentence(text, "" if onset is outlier else words.ONSET_IS(step=onset["step"]))
+    rose = sentence(text, words.ONSET_IS(step=onset["step"]) if is_shaken else "")
     if len(found) > 1:
-        last_one = found[-1].onset
-        more = words.MORE_SPIKES(number=len(found), first=onset["step"], last=last_one["step"])
+        first, final, number = onset["step"], found[-1].onset["step"], len(found)
+        is_told = None not in (first, final)
+        more = (
+            words.MORE_SPIKES(number=number, first=first, last=final)
+            if is_told
+            else words.MORE_SPIKES_IN_NO_STEP(number=number)
+        )
         claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in found[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
-    batches = words.DATA_OF_STEPS(first=onset["step"], last=last)
+    known = onset["step"] is not None and last is not None
+    batches = words.DATA_OF_STEPS(first=onset["step"], last=last) if known else words.DATA_BEFORE_IT
     return Finding(
         detector=DETECTOR.name,
         cause=cause,

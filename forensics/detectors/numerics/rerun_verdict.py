@@ -13,7 +13,6 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row
 from forensics.facts.event_rows import detail
-from forensics.model.commands import drain_node
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
@@ -76,7 +75,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, last
     sure = lasting or case.is_data_parallel
     if lasting:
         actions += [
-            Action(kind="drain_node", target=host, command=drain_node(host, "sdc"), reason=reason)
+            Action(kind="drain_node", target=host, command=None, reason=reason)
             for host in hosts
         ]  # fmt: skip
     return Finding(

@@ -17,6 +17,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import slow as words
 
 _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
+_HEAT = ("temperature_c", "memory_temperature_c")
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
 
 
@@ -134,6 +135,13 @@ def measured(case: Case, ranks: Iterable[int]) -> list[Claim]:
     """What was measured of the devices of these ranks that makes them slower: a monitor is another observer."""
     chosen = set(ranks)
     return [Claim(one.text, "for", one.refs) for one in case.apart if one.effect == "slows" and one.rank in chosen]
+
+
+def hot(case: Case, ranks: Iterable[int]) -> list[Claim]:
+    """That the devices of these ranks are hotter than their peers: it proves nothing, and says where to look."""
+    chosen = set(ranks)
+    odd = (one for one in case.apart if one.rank in chosen and one.quantity in _HEAT and one.value > one.centre)
+    return [Claim(one.text, "for", one.refs) for one in odd]
 
 
 def why(claims: Sequence[Claim]) -> str:

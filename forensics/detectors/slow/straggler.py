@@ -1,19 +1,20 @@
 """Which rank takes longer than its peers for the same work, and what of: the device's work, the host's, or uneven load.
 
 Ranks of one stage are compared, phase by phase (facts/outliers.py). A rank that was given more tokens in the measure in
-which it takes longer is not slow: its load is. Who is longer in one phase and shorter in another has divided its time
+which it takes longer is not slow: its load is; nor is one that says that it computes activations a second time, if most of
+its peers do not, by no more than that takes. Who is longer in one phase and shorter in another has divided its time
 otherwise. All ranks of a host whose processors, alone among its peers', have no time left are slow by their host, whatever
 phase shows it. Where ranks may differ by design, they are suspects. That the others wait, by their own figures, is a second
 witness.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.facts.event_rows import detail, refs
+from forensics.facts.event_rows import Row, refs
 from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -22,6 +23,8 @@ from forensics.model.said import Said, joined
 from forensics.words import slow as words
 
 _LOAD = 0.5  # of the excess in time is explained by an excess in tokens of this share
+_MORE = 1.25  # a second forward pass takes as long as the first, and what is written between
+_FORWARD = ("forward", "fwd")
 _NET = 0.5  # of the excess in a phase must be left of it over all phases
 _SITES: tuple[tuple[str, Site], ...] = (
     ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
@@ -34,10 +37,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     slow = [one for one in case.slow_phases.slower if _is_net(case, one)]
     if not slow:
         return ()
-    loaded = {one.rank for one in slow if _load(case, one) is not None}
+    again = _again(case)
+    loaded = {one.rank for one in slow if _load(case, one, again) is not None}
     if left := [one for one in slow if one.rank not in loaded]:
         return (_straggler(case, left),)
-    return (_imbalance(case, slow),)
+    return (_imbalance(case, slow, again),)
 
 
 def _is_net(case: Case, one: Outlier) -> bool:
@@ -53,8 +57,25 @@ def _is_net(case: Case, one: Outlier) -> bool:
     return not one.is_steady or float((own["ms"] - own["centre"]).sum()) >= _NET * one.excess_ms
 
 
-def _load(case: Case, one: Outlier) -> Claim | None:
-    """The excess of tokens that explains an excess of time: by the rows of phases, or by what the rank prints."""
+def _again(case: Case) -> Mapping[int, Row]:
+    """Ranks that say that they compute activations a second time → where; of most ranks that say nothing of the kind."""
+    said = case.events.filter((pl.col("kind") == "recompute") & (pl.col("rank_space") == "global")).sort("file", "line")
+    return {row["rank"]: row for row in said.unique("rank", keep="first", maintain_order=True).iter_rows(named=True)}
+
+
+def _is_by_design(case: Case, one: Outlier, again: Collection[int]) -> bool:
+    """Does a second forward pass, which few of its peers do, take as long as it takes longer?"""
+    if one.rank not in again or one.sort != "work" or 2 * len({*again} & {*one.peers}) > len(one.peers):
+        return False
+    forward = case.phase_times.filter(pl.col("phase").is_in(_FORWARD) & ~pl.col("rank").is_in(sorted(again)))[
+        "ms"
+    ].median()
+    return one.excess_ms <= _MORE * (forward if isinstance(forward, float) else one.level_ms / 2)
+
+
+def _load(case: Case, one: Outlier, again: Mapping[int, Row]) -> Claim | None:
+    """What explains an excess of time: more tokens, by the rows of phases or by what the rank prints, or a second forward
+    pass."""
     rows = case.phase_times.filter(
         (pl.col("phase") == one.phase) & pl.col("tokens").is_not_null() & pl.col("step").is_between(one.begin, one.end)
     )
@@ -68,10 +89,11 @@ def _load(case: Case, one: Outlier) -> Claim | None:
     printed = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == one.rank)).sort("file", "line")
     most = printed["value"].median()
     if isinstance(most, float) and most - 1 >= _LOAD * one.ratio:
-        again = any(detail(row).get("recompute") for row in printed.head(50).iter_rows(named=True))
         text = words.BUSIEST_EXPERT(rank=one.rank, times=f"{most:.3g}")
-        text = words.AND_RECOMPUTES(load=text) if again else text
+        text = words.AND_RECOMPUTES(load=text) if one.rank in again else text
         return Claim(text, "for", refs(printed.iter_rows(named=True), 1))
+    if _is_by_design(case, one, again.keys()):
+        return Claim(words.RECOMPUTES(rank=one.rank), "for", refs([again[one.rank]]))
     return None
 
 
@@ -89,6 +111,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
+    shown = measured or (peers.hot(case, ranks) if sort == "work" else [])
     reason, why = peers.doubt(case, chosen)
     if sort == "work" and not crowded and case.roles.is_tensor_group(ranks):
         slowed = {one.rank for one in case.apart if one.effect == "slows"}
@@ -119,7 +142,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         actions=_actions("host" if crowded else sort, ranks) if not reason else (),
         collect=(words.CLOCKS_LOAD_STAGES,),
         summary=joined(
-            (words.SLOW(what=text), cost_text, peers.why(crowded or measured), besides, peers.nobody(why)), " "
+            (words.SLOW(what=text), cost_text, peers.why(crowded or shown), besides, peers.nobody(why)), " "
         ),
     )
 
@@ -144,15 +167,15 @@ def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
     return (Action(kind="check_data", target=who, command=None, reason=words.HOST_KEEPS_WAITING),)
 
 
-def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
+def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) -> Finding:
     ranks = sorted({one.rank for one in slow})
-    loads = [claim for one in slow if (claim := _load(case, one)) is not None]
-    is_work = slow[0].sort == "work"
+    loads = [claim for one in slow if (claim := _load(case, one, again)) is not None]
+    is_work, is_again = slow[0].sort == "work", slow[0].rank in again and _is_by_design(case, slow[0], again.keys())
     text = words.BY_IMBALANCE(
         who=peers.named(ranks, case),
         phases=_phases(slow),
         course=peers.course(slow[0]),
-        why=words.MORE_TOKENS if is_work else words.MORE_TO_WRITE,
+        why=words.TWICE if is_again else words.MORE_TOKENS if is_work else words.MORE_TO_WRITE,
     )
     return Finding(
         detector=DETECTOR.name,
@@ -165,7 +188,7 @@ def _imbalance(case: Case, slow: Sequence[Outlier]) -> Finding:
                 kind="check_config",
                 target="job",
                 command=None,
-                reason=words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
+                reason=words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
             ),
         ),
         summary=joined((words.SLOW(what=text), peers.price(slow)), " "),

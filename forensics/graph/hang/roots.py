@@ -49,12 +49,14 @@ def walk(neighbours: Callable[[Node], Iterable[Node]], starts: Iterable[Node]) -
     return seen
 
 
-def _hosts_in(graph: Digraph[Any], waits: Waits) -> tuple[dict[str, list[int]], list[Node]]:
+def _hosts_in(graph: Digraph[Any], waits: Waits) -> tuple[dict[str, list[int]], list[Node], list[Node]]:
     """Members without a record whose host stands in communication: their device may be the one that stopped.
 
-    (op → such members, of operations that need nobody else: all hosts have entered; all such members)."""
+    (op → such members, of operations that need nobody else: all hosts have entered; all such members; those of them that may be
+    in another group, of operations that need nobody else)."""
     alone: dict[str, list[int]] = {}
     unsure: set[Node] = set()
+    elsewhere: set[Node] = set()
     for node in graph:
         if node[0] != "op":
             continue
@@ -68,8 +70,12 @@ def _hosts_in(graph: Digraph[Any], waits: Waits) -> tuple[dict[str, list[int]], 
         ]
         unsure |= {("rank", rank) for rank in hosts}
         if hosts and len(hosts) == len(needed):
-            alone[str(node[1])] = hosts
-    return alone, sorted(unsure)
+            here = {graph.nodes[node]["gid"]}
+            if other := [rank for rank in hosts if not waits.possible.get(rank, frozenset()) <= here]:
+                elsewhere |= {("rank", rank) for rank in other}
+            else:
+                alone[str(node[1])] = hosts
+    return alone, sorted(unsure), sorted(elsewhere)
 
 
 def _lonely(graph: Digraph[Any]) -> set[int]:
@@ -83,6 +89,29 @@ def _lonely(graph: Digraph[Any]) -> set[int]:
             if len(inside) == 1 and unknown and not any(unknown):
                 found.add(inside[0][1])
     return found
+
+
+def _closed_by(waits: Waits, ranks: frozenset[int], ops: frozenset[str]) -> frozenset[int]:
+    """The ranks of a cycle with those that it waits for and whose stack stands in a collective, if they wait for the cycle
+    whichever of their groups it is in: some member of each, that is not in there with them, is of the cycle or waits for it.
+
+    Hosts that take part themselves: elsewhere a host in a call says nothing of its device."""
+    graph, status = waits.graph, waits.status
+    around = [("rank", rank) for rank in sorted(ranks)]
+    stuck = {rank for kind, rank in walk(graph.predecessors, around) if kind == "rank"}
+    inside: dict[int, set[int]] = {}
+    for node in graph:
+        if node[0] == "op" and not str(node[1]).startswith("p2p:"):
+            there = inside.setdefault(graph.nodes[node]["gid"], set())
+            there |= {rank for _, rank in graph.predecessors(node)}
+    needed = {rank for op in ops for _, rank in graph.successors(("op", op)) if graph.nodes["op", op]["host_bound"]}
+    found = {
+        rank
+        for rank in needed & waits.possible.keys()
+        if status[rank] == "vague" and waits.possible[rank]
+        and all((waits.members[gid] - inside.get(gid, set()) - {rank}) & stuck for gid in waits.possible[rank])
+    }  # fmt: skip
+    return ranks | found
 
 
 def _held_by_batch(graph: Digraph[Any], message: Node) -> bool:
@@ -101,8 +130,9 @@ def find(waits: Waits) -> Roots:
     cycles = []
     for component in graph.components():
         if len(component) > 1:
+            ops = frozenset(value for kind, value in component if kind == "op")
             ranks = frozenset(value for kind, value in component if kind == "rank")
-            cycles.append((ranks, frozenset(value for kind, value in component if kind == "op")))
+            cycles.append((_closed_by(waits, ranks, ops), ops))
     entered, stuck = [], {}
     for node in graph:
         if node[0] == "op" and not graph.out_degree(node):
@@ -112,12 +142,12 @@ def find(waits: Waits) -> Roots:
             elif inside and not _held_by_batch(graph, node):
                 entered.append(str(node[1]))
     lost = sorted(node for node in needed if status[node[1]] == "lost")
-    alone, unsure = _hosts_in(graph, waits)
+    alone, unsure, elsewhere = _hosts_in(graph, waits)
     outside = frozenset(rank for rank in waits.by_stack if status[rank] == "free" and ("rank", rank) not in needed)
-    outside = outside if alone and not free else frozenset()
+    outside = outside if (alone or elsewhere) and not free else frozenset()
     if not lost and not outside:
         entered += list(alone)
-        unsure = []
+        unsure = elsewhere
     roots = [
         *free,
         *(("op", op) for op in (*entered, *stuck.values())),

@@ -30,12 +30,15 @@ HOST_SITES = frozenset(
 class Waits(msgspec.Struct, frozen=True):
     """graph: node ("rank", r) with attribute status; node ("op", id) with gid, kind, seq. Edges carry `state` and
     `certain` (False where the member's state is unknown). by_stack: ranks whose status rests on their stack alone.
-    loose: free ranks that may wait in an unrecorded send or recv (gloo without a stack)."""
+    loose: free ranks that may wait in an unrecorded send or recv (gloo without a stack). possible: rank that is needed, and whose
+    stack stands in communication without telling the group → the groups (gid) that it may wait in. members: of these groups."""
 
     graph: Digraph[Any]
     status: Mapping[int, Status]
     by_stack: frozenset[int]
     loose: frozenset[int]
+    possible: Mapping[int, frozenset[int]] = msgspec.field(default_factory=dict)
+    members: Mapping[int, frozenset[int]] = msgspec.field(default_factory=dict)
 
 
 def _sites(stacks: pl.DataFrame) -> dict[int, tuple[str, str | None, str]]:
@@ -83,13 +86,34 @@ def _status(
     return status, frozenset(by_stack), frozenset(loose)
 
 
+def _possible(
+    states: States, sites: Mapping[int, tuple[str, str | None, str]], ranks: list[int]
+) -> dict[int, frozenset[int]]:
+    """Rank → groups that it may be a member of and in which somebody recorded a collective of the kind that its stack shows."""
+    kinds = states.entries.filter(~pl.col("is_p2p") & pl.col("gid").is_not_null()).select("gid", "kind").unique()
+    used = kinds.join(states.groups.select("gid", "members", "whole"), on="gid")
+    known = used.select("gid", "kind", rank="members").explode("rank").filter(pl.col("rank").is_in(ranks))
+    may = [
+        (gid, kind, rank)
+        for gid, kind in used.filter(~pl.col("whole")).select("gid", "kind").iter_rows()
+        for rank in ranks
+    ]
+    found: dict[int, set[int]] = {rank: set() for rank in ranks}
+    for gid, kind, rank in (*known.iter_rows(), *may):
+        if sites[rank][1] in (kind, None):
+            found[rank].add(gid)
+    return {rank: frozenset(gids) for rank, gids in found.items()}
+
+
 def _attach_by_stack(
     graph: Digraph[Any],
     status: dict[int, Status],
     sites: Mapping[int, tuple[str, str | None, str]],
     host_bound: frozenset[int],
+    possible: Mapping[int, frozenset[int]],
 ) -> frozenset[int]:
-    """A member without a record whose stack is in the operation's own call is in it, if only one such operation fits.
+    """A member without a record whose stack is in the operation's own call is in it, if only one such operation fits and it
+    calls such a one in no other group.
 
     host_bound: groups whose host takes part itself (gloo). Elsewhere a host in the call says nothing of its device."""
     fits: dict[int, list[OpNode]] = {}
@@ -100,7 +124,7 @@ def _attach_by_stack(
                 fits.setdefault(rank[1], []).append(op)
     attached = set()
     for member, ops in fits.items():
-        if len(ops) == 1:
+        if len(ops) == 1 and possible[member] == {graph.nodes[ops[0]]["gid"]}:
             graph.remove_edge(ops[0], ("rank", member))
             graph.add_edge(("rank", member), ops[0], state="in", certain=False)
             status[member] = "held"
@@ -145,7 +169,15 @@ def build(
         elif state not in ("done", "entered"):
             certain = state != "unknown" or status[rank] in ("dead", "free")
             graph.add_edge(("op", op), ("rank", rank), state=state, certain=certain)
-    by_stack |= _attach_by_stack(graph, status, sites, host_bound)
+    waiting = sorted(rank for rank in by_stack if status[rank] == "vague" and graph.in_degree(("rank", rank)))
+    possible = (
+        _possible(states, {rank: sites.get(rank, ("", None, "")) for rank in waiting}, waiting) if waiting else {}
+    )
+    attached = _attach_by_stack(graph, status, sites, host_bound, possible)
+    by_stack |= attached
     for rank, value in status.items():
         graph.nodes[("rank", rank)]["status"] = value
-    return Waits(graph, status, by_stack, loose)
+    unsure = {rank: gids for rank, gids in possible.items() if rank not in attached}
+    near = states.groups.filter(pl.col("gid").is_in(sorted(frozenset().union(*unsure.values()))))
+    members = {gid: frozenset(ranks) for gid, ranks in near.select("gid", "members").iter_rows()}
+    return Waits(graph, status, by_stack, loose, unsure, members)

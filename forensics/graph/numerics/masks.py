@@ -50,9 +50,9 @@ def _readers(near: pl.DataFrame) -> pl.DataFrame:
         (out & (pl.col("bad") == False)).any().alias("clean"),  # noqa: E712
         (out & pl.col("bad").is_null()).any().alias("dark"),
     )  # fmt: skip
-    named = pl.col("plain").is_in([*MASK_CONSUMERS, *MAXIMA])
+    named = pl.col("plain").is_in([*MASK_CONSUMERS, *MAXIMA]).fill_null(False)
     ops = ops.with_columns(named.alias("named"))
-    takes = pl.when("unsigned").then("named").otherwise(~pl.col("plain").is_in(list(SELECTORS)))
+    takes = pl.when("unsigned").then("named").otherwise(~pl.col("plain").is_in(list(SELECTORS)).fill_null(False))
     absorbs = (
         pl.when(pl.col("broke") | (pl.col("kind").is_not_null() & ~pl.col("again"))).then(False)
         .when("again").then(None)

@@ -1,0 +1,78 @@
+"""What was looked at and found clean: evidence, how much of it, what it shows."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from forensics.model.said import Form, Noun, Said
+
+What = Literal[
+    "tensors",
+    "replicas",
+    "steps",
+    "kernel",
+    "records",
+    "stacks",
+    "phases",
+    "devices",
+    "checks",
+    "checkpoints",
+    "lines",
+    "ras",
+    "scheduler",
+    "counters",
+]
+WHAT: Mapping[What, Said] = {
+    "tensors": Said("tensor statistics", "张量统计"),
+    "replicas": Said("replicas", "副本"),
+    "steps": Said("training log", "训练日志"),
+    "kernel": Said("kernel logs", "内核日志"),
+    "records": Said("records of collectives", "集合通信记录"),
+    "stacks": Said("stacks", "调用栈"),
+    "phases": Said("times of ranks", "各 rank 耗时"),
+    "devices": Said("readings of devices", "设备读数"),
+    "checks": Said("checks of hosts", "节点检查"),
+    "checkpoints": Said("checkpoints", "检查点"),
+    "ras": Said("RAS status", "RAS 状态"),
+    "scheduler": Said("words of the scheduler", "调度器记录"),
+    "counters": Said("counters of groups", "进程组计数"),
+    "lines": Said("all lines", "全部日志行"),
+}
+RANKS, HOSTS, DEVICES, STEPS = (
+    Noun("rank", "ranks", "个 rank"),
+    Noun("host", "hosts", "个节点"),
+    Noun("device", "devices", "个设备"),
+    Noun("step", "steps", "个 step"),
+)
+ENTRIES = Noun("entry", "entries", "条")
+TENSORS, CALLS, PHASES, LINES, FILES = (
+    Noun("tensor", "tensors", "个张量"),
+    Noun("call", "calls", "次调用"),
+    Noun("phase", "phases", "个阶段"),
+    Noun("line", "lines", "行"),
+    Noun("file", "files", "个文件"),
+)
+QUANTITIES = Noun("quantity", "quantities", "种指标")
+TIMES = Form("{one} × {other}", "{one} × {other}")
+WITH = Form("{all}, {more}", "{all}，{more}")
+UP_TO = Form("{who}, up to step {step}", "{who}，到 step {step} 为止")
+UP_TO_STEP = Form("up to step {step}", "到 step {step} 为止")
+OF_HOSTS = Form("{some} of {hosts}", "{hosts}中的 {some} 个")
+
+FINITE = Said("no NaN, no Inf", "无 NaN，无 Inf")
+NONE_PASSED_ON = Form("{number} hold NaN or Inf, and none passed it on", "{number} 个含 NaN 或 Inf，均未扩散")
+EQUAL = Said("equal where they were compared", "已比较的均一致")
+NOTHING_GRAVE = Said(
+    "nothing of a device, a link or memory that is graver than a warning", "没有比警告更严重的设备、链路或内存记录"
+)
+NO_TROUBLE_TOLD = Said("none tells of trouble", "均未报告异常")
+ALL_ALIKE = Said("all stand at the same call, completed", "均停在同一次调用，且已完成")
+NOTHING_OPEN = Said("no operation is open", "没有未完成的操作")
+NOBODY_WAITS = Said("no rank waits for another", "没有 rank 在等待其他 rank")
+NOBODY_STANDS_OUT = Said("no rank stands out", "没有 rank 明显偏离")
+NO_DEVICE_STANDS_OUT = Said("none stands apart from its peers", "没有设备明显偏离")
+PASSED = Said("passed", "通过")
+COMPLETE = Form("{number} complete, none left unfinished", "{number} 个完整，没有未写完的")
+NO_FAILURE_LINE = Said("none is a known line of failure", "没有已知的故障行")
+BUT_UNKNOWN = Form(
+    "none is a known line of failure; {unknown} are of no known form", "没有已知的故障行；{unknown} 行格式未知"
+)

@@ -1,0 +1,224 @@
+"""What libraries, drivers and schedulers print and where their calls wait: rows of data, a file for each printer.
+
+A file `PRINTER.toml` beside this one holds two kinds of rows; `docs/architecture.md` tells their fields. Everything is read and
+compiled at the first question. Rows are asked in the order of files by name and of rows in a file: the first that fits answers.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import polars as pl
+
+from parsers.patterns import ascii_digits, regex
+
+_LONG = 8192  # characters of a text, a name or a path that are looked at
+_NESTED = 8  # template arguments within each other
+_ARGUMENTS = regex(r"<[^<>]*>")
+_SPELT = regex(r"\w+")
+_CLONE = regex(r"(?:\.(?:part|isra|constprop|lto_priv)\.\d+|\.cold)+$")
+
+Waits = Literal["ranks", "service", "device", "wrapper"]
+About = Literal["printer", "peer", "process", "pod", "host", "device", "nobody"]
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    name: str
+    versions: str
+    source: str  # repository and path in which the fact was read
+    example: str
+    printer: str = ""  # the file's name
+
+
+class FrameRow(_Row, frozen=True):
+    """A function that waits, or that hides one that does. `file`: pattern of the end of a path, from the beginning of a name in
+    it; none where native code tells none. `function`: pattern of the whole name (see `plain_name`)."""
+
+    waits: Literal["ranks", "service", "device", "none"]
+    function: str
+    file: str = ""
+
+
+class MessageRow(_Row, frozen=True):
+    """A message. `anchor`: words that stand in it, with their case, or some of which one does; only there `pattern` is asked."""
+
+    anchor: str | tuple[str, ...]
+    claim: str
+    about: About
+    pattern: str = ""  # the anchor itself
+    own: bool | None = None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What a message claims of whom. `own`: True, the row proves the printer to be the origin; False, that it lost others; None, neither."""
+
+    row: str  # PRINTER.NAME
+    claim: str
+    about: About
+    own: bool | None
+    fields: dict[str, str]  # named groups of the pattern that matched
+
+
+_Any = TypeVar("_Any", FrameRow, MessageRow)
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    versions: str = ""  # of rows that tell none
+    source: str = ""
+    frame: list[dict[str, Any]] = []
+    message: list[dict[str, Any]] = []
+
+
+@cache
+def claims() -> Mapping[str, str]:
+    """Name of each claim → its meaning in a line."""
+    return dict(tomllib.loads((files("parsers.knowledge") / "claims.toml").read_text(encoding="utf-8"))["claims"])
+
+
+@cache
+def rows() -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
+    """All rows, in the order in which they are asked."""
+    return read(
+        {
+            path.name.removesuffix(".toml"): path.read_text(encoding="utf-8")
+            for path in files("parsers.knowledge").iterdir()
+            if path.name.endswith(".toml") and path.name != "claims.toml"
+        }
+    )
+
+
+def read(texts: Mapping[str, str]) -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
+    """Printer → text of its file, as rows. ValueError with file and row where one is not as it must be."""
+    frames: list[FrameRow] = []
+    messages: list[MessageRow] = []
+    for printer in sorted(texts):
+        try:
+            found = msgspec.convert(tomllib.loads(texts[printer]), _File)
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise ValueError(f"{printer}.toml: {error}") from error
+        every = {"printer": printer, "versions": found.versions, "source": found.source}
+        frames += [_checked(every | row, number, FrameRow) for number, row in enumerate(found.frame, 1)]
+        messages += [_checked(every | row, number, MessageRow) for number, row in enumerate(found.message, 1)]
+    return tuple(frames), tuple(messages)
+
+
+def _checked(row: dict[str, Any], number: int, kind: type[_Any]) -> _Any:
+    where = (
+        f"{row['printer']}.toml: {kind.__name__.removesuffix('Row').lower()} {number} ({row.get('name', 'no name')})"
+    )
+    try:
+        made = msgspec.convert(row, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{where}: {error}") from error
+    if not (made.name and made.versions and made.source and made.example):
+        raise ValueError(f"{where}: name, versions, source and example must be told")
+    if isinstance(made, MessageRow):
+        if made.claim not in claims():
+            raise ValueError(f"{where}: no such claim: {made.claim}")
+        if not any(anchor and anchor in made.example for anchor in _anchors(made)):
+            raise ValueError(f"{where}: the anchor does not stand in the example")
+    return made
+
+
+def _anchors(row: MessageRow) -> tuple[str, ...]:
+    return (row.anchor,) if isinstance(row.anchor, str) else row.anchor
+
+
+@cache
+def _compiled(row: FrameRow | MessageRow) -> tuple[re.Pattern[str], ...]:
+    """The pattern of a message; those of a frame's function and file. Compiled when a row is first asked: few ever are."""
+    if isinstance(row, MessageRow):
+        patterns = [row.pattern or "|".join(map(re.escape, _anchors(row)))]
+    else:
+        patterns = [row.function, rf"(?:^|/)(?:{row.file})$" if row.file else ""]
+    try:
+        return tuple(re.compile(str(ascii_digits(pattern))) for pattern in patterns)
+    except re.error as error:
+        raise ValueError(f"{row.printer}.toml: {row.name}: {error}") from error
+
+
+@cache
+def _frames() -> tuple[dict[str, list[FrameRow]], list[FrameRow]]:
+    """Rows by each name of a function that they spell out; those whose names are a pattern."""
+    by_name: dict[str, list[FrameRow]] = {}
+    others = []
+    for row in rows()[0]:
+        names = row.function.split("|")
+        if not all(_SPELT.fullmatch(name) for name in names):
+            others.append(row)
+            continue
+        for name in names:
+            by_name.setdefault(name, []).append(row)
+    return by_name, others
+
+
+@cache
+def _messages() -> list[tuple[str, MessageRow]]:
+    return [(anchor, row) for row in rows()[1] for anchor in _anchors(row)]
+
+
+def plain_name(function: str) -> str:
+    """A function's name as rows have it: of Python the last part, of native code without arguments, template arguments,
+    versions of symbols and a compiler's clones."""
+    name = _CLONE.sub("", function.replace("(anonymous namespace)::", "").split("(", 1)[0].split("@", 1)[0].strip())
+    if "::" not in name:
+        return name.rsplit(".", 1)[-1]
+    for _ in range(_NESTED):
+        name = _ARGUMENTS.sub("", name)
+    return name.rsplit(" ", 1)[-1]  # what stands before is the type that it returns
+
+
+@lru_cache(maxsize=1 << 14)  # ranks of a job stand in the same code
+def waits(file: str | None, function: str) -> Waits | None:
+    """What a frame waits for: other ranks, a service outside the job, a device (which may wait for ranks in turn). "wrapper":
+    it is a decorator and the like, and counts as the next frame outward. None: no row knows it to wait."""
+    name, path = plain_name(function[:_LONG]), (file or "")[-_LONG:].replace("\\", "/")
+    by_name, others = _frames()
+    is_python = path.endswith(".py")  # no row without a file is about it
+    for row in (*by_name.get(name, ()), *others):
+        if (row.file or not is_python) and _fits(row, name, path):
+            return "wrapper" if row.waits == "none" else row.waits
+    return None
+
+
+def _fits(row: FrameRow, name: str, path: str) -> bool:
+    is_name, is_file = _compiled(row)
+    return is_file.search(path) is not None and is_name.fullmatch(name) is not None
+
+
+def innermost_waits(frames: Iterable[tuple[str | None, str]]) -> Waits | None:
+    """What the innermost frame that is no wrapper waits for. `frames`: (file, function), innermost first."""
+    found = (waits(file, function) for file, function in frames)
+    return next((kind for kind in found if kind != "wrapper"), None)
+
+
+def meaning(text: str) -> Message | None:
+    """What a message claims, by the first row that fits; None: no row knows it."""
+    text = text[:_LONG]
+    for anchor, row in _messages():
+        if anchor in text and (match := _compiled(row)[0].search(text)) is not None:
+            fields = {name: value for name, value in match.groupdict().items() if value is not None}
+            return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields)
+    return None
+
+
+MEANING = {"row": pl.String(), "claim": pl.String(), "about": pl.String(), "own": pl.Boolean()}
+
+
+def meanings(texts: pl.Series) -> pl.DataFrame:
+    """What each text claims: columns of MEANING, a row for each text in its order, null where no row knows it."""
+    texts = texts.cast(pl.String).alias("text")
+    anchors = [anchor for anchor, _ in _messages()]
+    asked = texts.drop_nulls().unique()
+    known = asked.filter(asked.str.contains_any(anchors)).to_list()
+    found = [(text, one.row, one.claim, one.about, one.own) for text in known if (one := meaning(text)) is not None]
+    said = pl.DataFrame(
+        found,
+        schema={"text": pl.String(), **MEANING},
+        orient="row",
+    )
+    return texts.to_frame().join(said, on="text", how="left", maintain_order="left").select(*MEANING)

@@ -1,0 +1,155 @@
+"""Whose failure it is does not hang on frames around it, on what befell others, on what is quoted, or on files of others."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from forensics import analyze
+from samples.situations import CASES
+from samples.situations.job import Job, s
+from samples.situations.own import BAD_SHARD, MAIN, gave_up, one_host, raised
+from samples.situations.parts import DATASET, others
+from tests.blame_rewrites import FILES, FRAMES, KILLS, QUOTES, Rewrite, wrapped
+
+RAISED = (
+    "exc_srun_nokill",
+    "exc_torchrun_fast",
+    "a05_two_read_one_bad_file",
+    "a09_preempted_after_the_crash",
+    "a49_unread_log_beside",
+)
+BEFALLEN = (
+    "exc_srun_nokill",
+    "sigkill_no_kernel_torchrun",
+    "a28_monitor_with_a_number",
+    "a36_reaped_first",
+    "writer_error_ended_well",
+)
+FLAT = (
+    "exc_cut_log",
+    "a28_monitor_with_a_number",
+    "a36_reaped_first",
+    "a43_collected_early",
+    "writer_error_ended_well",
+)
+BLAME = "blame: whose failure an error is must be judged by where and how a process ended"
+MOST = f"{BLAME}; what most ranks raised names nobody"
+QUOTED = f"{BLAME}; a traceback that a process outlived is a complaint"
+HOST = f"{BLAME}; a kernel's kill counts only on its own host"
+PROCESS = f"{BLAME}; a kernel's kill counts only for its own process"
+BEFORE = f"{BLAME}; a kill before a process began is not of that process"
+OPEN = {
+    **{(name, "another host, named by the file"): HOST for name in BEFALLEN},
+    **{(name, "the day before"): BEFORE for name in BEFALLEN},
+    ("sigkill_no_kernel_torchrun", "another process of the host"): PROCESS,
+    ("sigkill_no_kernel_torchrun", "another program of the host"): PROCESS,
+    ("sigkill_no_kernel_torchrun", "another container, by its cgroup"): PROCESS,
+    ("a36_reaped_first", "group rank"): QUOTED,
+    ("a36_reaped_first", "prose and traceback"): QUOTED,
+}
+
+
+def weighed(job: Job) -> tuple[Any, ...]:
+    """What a job's bundle comes to: kind, cause, status, ranks, hosts, suspects."""
+    with TemporaryDirectory() as folder:
+        job.write(Path(folder) / "bundle")
+        report = analyze(Path(folder) / "bundle")
+    found = report.incidents[report.primary].verdict
+    return found.kind, found.cause, found.status, found.ranks, sorted(found.hosts), found.suspects.ranks
+
+
+def pairs(names: Iterable[str], what: Iterable[str]) -> list[Any]:
+    """Each name with each change; what does not hold yet fails strictly, with the reason."""
+    both = [(name, one) for name in names for one in what]
+    return [
+        pytest.param(*pair, marks=[pytest.mark.xfail(strict=True, reason=OPEN[pair])] if pair in OPEN else [])
+        for pair in both
+    ]
+
+
+def made(name: str) -> Job:
+    return CASES[name].make(name)
+
+
+@cache
+def unchanged(name: str) -> tuple[Any, ...]:
+    return weighed(made(name))
+
+
+def changed(name: str, rewrite: Rewrite) -> tuple[Any, ...]:
+    """What the job comes to after a rewrite that may be mistaken for something of a rank in question."""
+    expect, job = CASES[name].expect, made(name)
+    told = [*(expect.get("told") or expect.get("ranks") or []), job.world - 2]
+    rewrite(job, told[0])
+    return weighed(job)
+
+
+@pytest.mark.parametrize(("name", "around"), pairs(RAISED, FRAMES))
+def test_an_own_exception_keeps_its_name_in_frames_of_a_framework(name: str, around: str) -> None:
+    job = made(name)
+    wrapped(job, FRAMES[around])
+    assert job.files != made(name).files
+    assert weighed(job) == unchanged(name)
+    assert unchanged(name)[3] == CASES[name].expect["ranks"]
+
+
+@pytest.mark.parametrize(("name", "whose"), pairs(BEFALLEN, KILLS))
+def test_a_kill_of_somebody_else_changes_nothing(name: str, whose: str) -> None:
+    assert changed(name, KILLS[whose]) == unchanged(name)
+
+
+@pytest.mark.parametrize(("name", "how"), pairs(BEFALLEN, QUOTES))
+def test_a_caught_exception_that_is_quoted_with_a_rank_changes_nothing(name: str, how: str) -> None:
+    assert changed(name, QUOTES[how]) == unchanged(name)
+
+
+@pytest.mark.parametrize(("name", "what"), pairs(FLAT, FILES))
+def test_a_file_of_no_rank_of_the_job_changes_nothing(name: str, what: str) -> None:
+    assert changed(name, FILES[what]) == unchanged(name)
+
+
+ERRORS = {
+    "raised by own code": (BAD_SHARD, "ValueError: bad record header in /data/c4/shard_00911.bin"),
+    "key of own code": (DATASET, "KeyError: 'shard_00417'"),
+    "full disk": ([*MAIN, ("/workspace/train/checkpointing.py", 233, "write_shard", "stream.write(block)")], "OSError: [Errno 28] No space left on device"),
+}  # fmt: skip
+
+
+def by_srun(job: Job, end: Any, ranks: list[int], error: str) -> None:
+    for r in ranks:
+        raised(job, r, end + s(1 + 0.01 * r), *ERRORS[error])
+    gave_up(job, end, 77, *ranks)
+
+
+def by_torchrun(job: Job, end: Any, ranks: list[int], error: str) -> None:
+    for r in ranks:
+        job.trace(r, end + s(1 + 0.01 * r), *ERRORS[error])
+    ends = [(r, 1, "") for r in ranks] + [(r, -15, "SIGTERM") for r in others(job, *ranks)]
+    job.torchrun_fail(job.hosts[0], end + s(2), ends, ranks[0], closing=others(job, *ranks))
+
+
+LAUNCHERS: dict[str, Callable[[Job, Any, list[int], str], None]] = {"srun_l": by_srun, "torchrun": by_torchrun}
+ALIKE = [(launcher, error, n) for launcher in LAUNCHERS for error in ERRORS for n in (2, 5, 8)]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "error", "n"),
+    [
+        pytest.param(
+            *one, marks=[pytest.mark.xfail(strict=True, reason=MOST)] if one[2] > 4 and one[0] == "torchrun" else []
+        )
+        for one in ALIKE
+    ],
+)
+def test_the_same_exception_names_its_ranks_up_to_half_of_all_and_nobody_beyond(
+    launcher: str, error: str, n: int
+) -> None:
+    job, end = one_host("alike", 20, layout=launcher)
+    ranks = [2, 5, 0, 3, 6, 1, 4, 7][:n]
+    LAUNCHERS[launcher](job, end, sorted(ranks), error)
+    kind, *_, named, _, _ = weighed(job)
+    assert (kind, named) == ("crash", sorted(ranks) if n == 2 else [])
