@@ -136,21 +136,22 @@ class Candidates:
         files, known = files_of(whole), [pl.Series(dtype=pl.Int64)]  # places that somebody has read
         rest = whole[_REST]
         has_rest = rest.count() > 0
-        listed = sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover)
-        first = [number for number in listed if not self.parsers[number].leftover]
-        # What no parser has read with a label before it, is read without.
-        turns = [*((number, False) for number in first), *((number, True) for number in first if has_rest)]
-        for number, is_rest in (*turns, *((number, has_rest) for number in listed[len(first) :])):
+        # What no parser has read with a label before it, is read without; and what none knows, is read by form, either way.
+        ways = (False, True) if has_rest else (False,)
+        numbers = range(len(self.parsers))
+        known_ones = [(number, way) for way in ways for number in numbers if not self.parsers[number].leftover]
+        leftover = [(number, way) for way in reversed(ways) for number in numbers if self.parsers[number].leftover]
+        for number, is_rest in (*known_ones, *leftover):
             parser, own = self.parsers[number], rows[number]
             if 1 not in hits[number]:  # what comes along with others' hits tells nothing alone
                 continue
             chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
-            if is_rest and not parser.leftover:
+            if is_rest:
                 chosen = chosen.filter(rest[chosen["at"]].is_not_null())
             if is_rest or parser.leftover:
                 chosen = chosen.filter(~places(whole, files)[chosen["at"]].is_in(pl.concat(known).implode()))
             frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean))
-            frame = frame.with_columns(pl.coalesce(_REST, "text").alias("text")) if is_rest else frame
+            frame = frame.with_columns(text=pl.col(_REST)) if is_rest else frame
             frame = frame.select(list(LINES))
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost) if frame["hit"].any() else ():

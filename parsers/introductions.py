@@ -15,6 +15,7 @@ from parsers.labels import OF_GROUP
 from parsers.patterns import regex
 from parsers.rank_list import RANKS
 
+PROCESS = ("rank", "process", "proc")  # words before the number of a process of the job
 _WHO = regex(
     r"(?<![A-Za-z0-9])([A-Za-z_]{0,40}_)?(rank|process|proc)(?:[ _]?(?:index|id|idx))?[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})(?![\d.]*[A-Za-z%]|[.]\d)",
     re.I,

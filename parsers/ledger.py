@@ -92,7 +92,7 @@ def read_bundle(
             if progress is not None:
                 progress(done, whole)
         left_out = [*read.left_out()]
-        told = {"unread": table("unread", bundle.unread), "ranks": table("ranks", known.claims)}
+        told: Tables = {"unread": table("unread", bundle.unread), "ranks": table("ranks", known.claims)}
         tables = merge(chain([told], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
         tables = years.settled(tables) if around == NO_YEAR else tables

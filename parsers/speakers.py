@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from parsers import prefixes, stamps
 from parsers.bundle import STREAM_ERRORS
 from parsers.encodings import in_utf8, is_page, is_text, without_prefix
-from parsers.introductions import Introduction, introduction
+from parsers.introductions import PROCESS, Introduction, introduction
 from parsers.labels import NO_LABELS, Form, Labels, labels_of, number_of
 from parsers.parser import Source
 from parsers.patterns import regex
@@ -90,10 +90,10 @@ def speakers(sources: Sequence[Source]) -> Known:
     read = {one.path: found for one, size, most in asked if (found := _beginning(one, size, most))}
     collectors = _collectors(read)
     said = {path: _said(path, found, collectors.get(path, "")) for path, found in read.items()}
-    found = [one.known() for one in _spaces(_Bundle(shapes, said))]
-    ranks = {path: rank for one in found for path, rank in one.ranks.items()}
-    labels = {path: own for one in found for path, own in one.labels.items()}
-    return Known(ranks, labels, [row for one in found for row in one.claims], collectors)
+    learnt = [one.known() for one in _spaces(_Bundle(shapes, said))]
+    ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
+    labels = {path: own for one in learnt for path, own in one.labels.items()}
+    return Known(ranks, labels, [row for one in learnt for row in one.claims], collectors)
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
@@ -297,6 +297,8 @@ class _Bundle:
     ) -> bool:
         counts = Counter(number for number, *_ in rows)
         numbers = set(counts)
+        if self._is_table(form, rows, lines):
+            return True
         if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
             return False
         pairs = {(number, rank) for number, _, one in rows if (rank := self._known(one, ranks)) is not None}
@@ -320,6 +322,12 @@ class _Bundle:
         if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
+
+    def _is_table(self, form: Form, rows: Sequence[tuple[int, str, _Said]], lines: int) -> bool:
+        """Are these the lines of one file, a line of each process of the told world and nothing else (`process 3: exit status -9`)?"""
+        numbers = sorted(number for number, *_ in rows)
+        is_whole = self.world is not None and numbers == list(range(self.world)) and len(rows) == lines
+        return is_whole and form.word.lower() in PROCESS and form.opened == ""
 
     def _are_pids(self, rows: Sequence[tuple[int, str, _Said]], ranks: Mapping[str, int]) -> bool:
         """Are the numbers pids that were introduced, each on two lines, and of nobody else than who speaks there?"""

@@ -152,3 +152,20 @@ def test_what_a_collector_puts_before_every_line_changes_nothing(tmp_path: Path,
         before.ranks,
         before.status,
     )
+
+
+@pytest.mark.parametrize(
+    ("table", "named"), [("process {rank}: exit status {code}", [2]), ("shard {rank}: exit status {code}", [])]
+)
+def test_a_table_of_all_processes_of_the_told_world_is_about_them(tmp_path: Path, table: str, named: list[int]) -> None:
+    files = {f"proc{rank}.log": [INTRODUCED.format(rank=rank, pid=4000 + rank)] for rank in range(4)}
+    files["exits.txt"] = [table.format(rank=rank, code=-9 if rank == 2 else 0) for rank in range(4)]
+    events = read(str(written(tmp_path, files))).tables["events"]
+    killed = events.filter((events["kind"] == "exit") & (events["code"] == "SIGKILL"))
+    assert killed["rank"].drop_nulls().to_list() == named
+
+
+def test_a_controller_that_tells_the_ranks_of_others_is_no_rank_itself(tmp_path: Path) -> None:
+    lines = [f"(Control pid=900) started (pid={4000 + rank}) world_rank={rank}, world_size=4" for rank in range(4)]
+    lines += ["(Control pid=900) context(world_rank=2, world_size=4) of nobody", f"(Control pid=900) {ERROR}"]
+    assert failed_ranks(written(tmp_path, {"driver.log": lines})) == []

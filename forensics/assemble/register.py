@@ -66,7 +66,7 @@ def register(tables: Tables) -> pl.DataFrame:
     named = told.filter(pl.col("rank").is_not_null() | ~pl.col("value").is_in(own.implode()))
     order = {name: at for at, name in enumerate(("file", *NAMES.values()))}
     at = pl.col("name").replace_strict(order, default=len(order), return_dtype=pl.Int64)
-    return named.sort("rank", at, "value", nulls_last=True).select(*SCHEMA).cast(SCHEMA)
+    return named.sort("rank", at, "value", nulls_last=True).select(*SCHEMA)
 
 
 def _claims(ranks: pl.DataFrame) -> pl.DataFrame:
