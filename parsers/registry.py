@@ -49,7 +49,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import failures, field_lines
+from parsers.logs import bad_numbers, failures, field_lines
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -215,6 +215,7 @@ PARSERS: tuple[Parser, ...] = (
     rocm.PARSER,
     field_lines.PARSER,
     failures.PARSER,
+    bad_numbers.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.

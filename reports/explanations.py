@@ -20,6 +20,7 @@ _STATES = {
     "culprit": "it is at fault",
     "suspect": "it cannot be excluded",
     "dead": "its process ended; that came after the fault, or follows from it",
+    "ended": "its process ended, by the launcher's hand or by itself; others are named for what ended the job",
     "no_data": "it left no record: it is neither accused nor excluded",
 }
 

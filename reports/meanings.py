@@ -211,7 +211,7 @@ REASONS: Mapping[Reason, Meaning] = {
         "With counters of transfers, or a record of a GPU, one member can be told.",
         "Collect NCCL's RAS status or proxy dumps, and native stacks.",
     ),
-    "culprit_among_missing": Meaning("Ranks that left no record may be at fault.", "No record is no proof of absence.", "Collect the records of these ranks."),
+    "culprit_among_missing": Meaning("A rank that said nothing of it, or left no record, may be at fault.", "Silence is no proof of absence.", "Collect the records of these ranks."),
     "two_member_mismatch": Meaning("Two members differ: there is no majority.", "With a third member the majority decides.", "Compare their code paths."),
     "ring_buffer_wrapped": Meaning("The Flight Recorder had overwritten the entries that decide.", "A short record without overwriting is complete.", "Set a larger TORCH_FR_BUFFER_SIZE."),
     "clock_error_exceeds_gap": Meaning("The clocks differ by more than the time between the events.", "On one host the order is known.", "Keep clocks in step (chrony, PTP)."),

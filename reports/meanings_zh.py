@@ -58,7 +58,7 @@ STATUSES: Mapping[Status, Meaning] = {
 }
 REASONS: Mapping[Reason, Meaning] = {
     "all_entered_no_counters": Meaning("所有成员均已进入操作，无一完成，也没有计数能表明是谁停下。", "采集 NCCL 的 RAS 状态或 proxy 转储，以及 native 调用栈。"),
-    "culprit_among_missing": Meaning("无记录的 rank 可能是故障 rank。", "收集这些 rank 的记录。"),
+    "culprit_among_missing": Meaning("未打印相关信息或没有记录的 rank 可能是故障 rank。", "收集这些 rank 的记录。"),
     "two_member_mismatch": Meaning("两个成员不一致，无法得知哪个有误。", "比较两者的代码路径。"),
     "ring_buffer_wrapped": Meaning("关键记录已被 Flight Recorder 覆盖。", "增大 TORCH_FR_BUFFER_SIZE。"),
     "clock_error_exceeds_gap": Meaning("时钟误差大于事件间隔。", "同步时钟（chrony、PTP）。"),

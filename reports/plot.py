@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _MISSING = 'charts need Altair, which is not installed: pip install "collective-forensics[plot]"'
 _COLUMNS = 32  # ranks in a row of the grid, where no host is known
 _COLORS = {
-    "ok": "#5b8c5a", "waiting": "#d9a441", "culprit": "#b3261e", "suspect": "#d9682b", "dead": "#5b5b5b", "no_data": "#c8c8c8",
+    "ok": "#5b8c5a", "waiting": "#d9a441", "culprit": "#b3261e", "suspect": "#d9682b", "dead": "#5b5b5b",
+    "ended": "#8f8f9e", "no_data": "#c8c8c8",
 }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ STATUS: Mapping[Status, str] = {
 }
 REASON: Mapping[Reason, str] = {
     "all_entered_no_counters": "all members entered, and no counter shows who stopped",
-    "culprit_among_missing": "ranks that left no record may be at fault",
+    "culprit_among_missing": "a rank that said nothing of it may be at fault",
     "two_member_mismatch": "two members differ, and nothing shows which one is wrong",
     "ring_buffer_wrapped": "the Flight Recorder had overwritten the entries that decide",
     "clock_error_exceeds_gap": "the clocks differ by more than the gap between the events",
@@ -127,6 +127,7 @@ STATE: Mapping[str, str] = {
     "culprit": "at fault",
     "suspect": "suspect",
     "dead": "dead",
+    "ended": "ended afterwards",
     "no_data": "no record",
 }
 LANE: Mapping[str, str] = {"culprit": "named ranks", "peers": "other ranks", "system": "hardware, system"}

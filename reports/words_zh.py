@@ -92,7 +92,7 @@ STATUS: Mapping[Status, str] = {
 }
 REASON: Mapping[Reason, str] = {
     "all_entered_no_counters": "成员均已进入，没有计数能表明是谁停下",
-    "culprit_among_missing": "无记录的 rank 可能是故障 rank",
+    "culprit_among_missing": "未打印相关信息的 rank 可能是故障 rank",
     "two_member_mismatch": "两个成员不一致，无法得知哪个有误",
     "ring_buffer_wrapped": "关键记录已被 Flight Recorder 覆盖",
     "clock_error_exceeds_gap": "时钟误差大于事件间隔",
@@ -154,6 +154,7 @@ STATE: Mapping[str, str] = {
     "culprit": "故障",
     "suspect": "可疑",
     "dead": "已退出",
+    "ended": "随后结束",
     "no_data": "无记录",
 }
 ROLE: Mapping[str, str] = {"root": "首个", "echo": "重现", "infected": "扩散"}

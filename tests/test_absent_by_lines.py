@@ -1,5 +1,6 @@
 """Lines of enqueued collectives: who is one behind all others, who issued another call, and when neither is proof."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,6 +34,18 @@ class Job:
             row = {"host": "n", "pid": 100 + rank, "comm": f"n:{100 + rank}:{comm}", "seq": seq, "kind": "all_reduce"}
             row |= {"is_p2p": False, "input_sizes": "[[64]]", "input_dtypes": '["float32"]', "state": "scheduled"}
             self.operations.append(row | {"file": f"{rank}.log"} | (more if seq == last else {}))
+        return self
+
+    def unnumbered(self) -> "Job":
+        """As NCCL 2.27 and later prints calls on one node: all lines from the first one, and each with number 0."""
+        whole: list[dict[str, Any]] = []
+        begun: set[tuple[Any, ...]] = set()
+        for row in self.operations:
+            if (row["comm"], row["file"]) not in begun:
+                begun.add((row["comm"], row["file"]))
+                whole += [row | {"kind": "all_reduce", "input_sizes": "[[64]]"}] * row["seq"]
+            whole.append(row)
+        self.operations = [row | {"seq": 0} for row in whole]
         return self
 
     def timed_out(self, *ranks: int) -> "Job":
@@ -190,3 +203,60 @@ def test_the_call_that_is_named_is_the_first_that_it_has_not_made(last: int, seq
         job.issue(rank, 32, kind="all_gather")
     (found,) = job.issue(4, last).find()
     assert (found.first_anomaly.seq, found.first_anomaly.op) == (seq, op)
+
+
+SCENES: dict[str, Callable[[], Job]] = {
+    "one behind": lambda: behind().timed_out(0, 1, 2, 3),
+    "no time-out": behind,
+    "all together": lambda: behind(last=32).timed_out(0, 1, 2, 3),
+    "a moving job": lambda: behind().issue(0, 33),
+    "of two": lambda: behind(2).timed_out(0),
+    "who waits for another": lambda: (
+        Job(4, pair=(2, 3))
+        .issue(0, 32)
+        .issue(1, 32)
+        .issue(2, 31)
+        .issue(2, 8, "pair")
+        .issue(3, 31)
+        .issue(3, 7, "pair")
+        .timed_out(0, 1)
+    ),
+    "another size": lambda: behind(last=-1).issue(4, 32, input_sizes="[[63]]").timed_out(0, 1, 2, 3, 4),
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_lines_are_counted_where_they_have_no_number(scene: str) -> None:
+    """The answer is the same as with numbers."""
+
+    def answer(job: Job) -> list[tuple[Any, ...]]:
+        return [(one.cause, one.ranks, one.suspect_ranks, one.undecided) for one in job.find()]
+
+    assert answer(SCENES[scene]().unnumbered()) == answer(SCENES[scene]())
+
+
+def test_a_count_says_that_it_is_one() -> None:
+    (found,) = behind().timed_out(0, 1, 2, 3).unnumbered().find()
+    assert any("opCount 0, line 33" in ref.text for claim in found.claims for ref in claim.refs)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda row: {"file": f"{row['file']}.{row['line'] % 2}"} if row["pid"] == 104 else {},
+        lambda row: {"is_p2p": True, "kind": "send"} if row["line"] == 3 else {},
+    ],
+    ids=["the log of a process in two files", "a message among them"],
+)
+def test_what_cannot_be_counted(spoil: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    job = behind().timed_out(0, 1, 2, 3).unnumbered()
+    numbered = [row | {"line": line} for line, row in enumerate(job.operations, 1)]
+    job.operations = [row | spoil(row) for row in numbered]
+    assert job.find() == ()
+
+
+def test_a_file_that_lost_lines_is_not_counted() -> None:
+    job = behind().timed_out(0, 1, 2, 3).unnumbered()
+    lost = [{"file": "4.log", "reason": "9 lines of nccl beyond the limit of 5 rows were not kept"}]
+    tables = {"operations": job.operations, "groups": job.groups, "ranks": job.ranks, "unread": lost}
+    assert absent.DETECTOR.detect(case(job.events, **tables)) == ()

@@ -36,6 +36,9 @@ DUMPS = [
     {"rank": rank, "pg_id": 0, "group": "0", "seq": 4, "kind": "all_reduce", "state": "completed", "record": 0}
     for rank in RANKS
 ]
+COUNTS = [
+    {"rank": rank, "pg_id": 0, "group": "0", "scope": "all", "last_enqueued": 7, "last_started": 7, "last_completed": 7} for rank in RANKS
+]  # fmt: skip
 SAVED = {"kind": "checkpoint_save", "step": 500, "severity": "info"}
 XID = {"kind": "gpu_error", "code": "xid:79", "severity": "fatal", "host": "n1"}
 CHECK = {"kind": "node_check", "code": "ok", "host": "n1", "severity": "info", "detail": '{"test": "matmul"}'}
@@ -65,6 +68,17 @@ CHECK = {"kind": "node_check", "code": "ok", "host": "n1", "severity": "info", "
         ("devices", {"devices": GPUS}, None),
         ("checks", {"events": [CHECK]}, {"events": [CHECK, CHECK | {"code": "failed", "severity": "error"}]}),
         ("checkpoints", {"events": [SAVED]}, {"events": [SAVED, {"kind": "storage_error", "code": "checkpoint"}]}),
+        (
+            "ras",
+            {"events": [{"kind": "ras_status", "severity": "info"}]},
+            {"events": [{"kind": "ras_status", "severity": "warning"}]},
+        ),
+        (
+            "scheduler",
+            {"events": [{"kind": "scheduler", "severity": "info"}]},
+            {"events": [{"kind": "scheduler", "severity": "error"}]},
+        ),
+        ("counters", {"progress": COUNTS}, {"progress": [*COUNTS[1:], COUNTS[0] | {"last_completed": 6}]}),
         ("lines", {"files": LOGS}, {"files": LOGS, "events": [{"kind": "exception", "rank": 0}]}),
     ],
 )

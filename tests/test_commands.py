@@ -14,8 +14,8 @@ from forensics.facts.surroundings import surroundings
 from forensics.model import commands
 from forensics.model.commands import NOWHERE, Surroundings, drain_node
 from forensics.model.finding import Finding
-from forensics.model.incident import Action, Place
-from forensics.model.names import ActionKind
+from forensics.model.incident import Action, Device, FirstAnomaly, Place
+from forensics.model.names import ActionKind, Status
 from forensics.model.ref import Ref
 from forensics.verdict.actions import Known, actions_of
 from parsers.tables import TableName, table
@@ -235,3 +235,21 @@ def test_a_command_is_for_the_host_that_its_action_names() -> None:
     assert given("inspect_hardware", "rank 0", ranks=(0,)) == "srun -w n0 nvidia-smi -q"
     assert given("inspect_hardware", "n1", ranks=(0,)) is None
     assert given("drain_node", "n1", hosts=("n0",)) == "scontrol update nodename=n1 state=drain reason=network_fault"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "first"),
+    [
+        ("xid:79", "established", "drain_node"),
+        ("xid:79", "hypothesis", "inspect_hardware"),
+        ("xid:94", "established", "inspect_hardware"),
+    ],
+)
+def test_a_device_that_a_restart_does_not_bring_back_is_taken_out_first(code: str, status: Status, first: str) -> None:
+    look = Action(kind="inspect_hardware", target="n1", command=None, reason="x")
+    anomaly = FirstAnomaly(signature=f"device:{code}")
+    gone = Finding(
+        detector="x", cause="gpu_fault", devices=(Device(host="n1"),), actions=(look,), first_anomaly=anomaly
+    )
+    kinds = [action.kind for action in actions_of(gone, status)]
+    assert kinds[0] == first and sorted(kinds) == ["drain_node", "inspect_hardware"]

@@ -101,7 +101,7 @@ def test_the_kernel_ended_it_and_a_rank_of_that_host_ended_by_a_signal() -> None
 def test_the_kernel_ended_a_process_of_another_time() -> None:
     day = 86_400 * 10**9
     at = {"time_basis": "local"}
-    failed = {"kind": "exception", "code": "E", "rank": None, "time_ns": 100 * day, **at}
+    failed = {"kind": "exception", "code": "KeyError", "rank": None, "time_ns": 100 * day, **at}
     killed = {"kind": "segfault", "host": "n1", "severity": "fatal", **at}
     assert [one.cause for one in ended_unplaced(case([killed | {"time_ns": 93 * day}, failed]))] == ["exception"]
     assert [one.cause for one in ended_unplaced(case([killed | {"time_ns": 100 * day}, failed]))] == ["segfault"]

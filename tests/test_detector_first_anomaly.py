@@ -418,3 +418,23 @@ def _each_step(sites: list[str]) -> Job:
 def test_a_fault_that_each_step_shows_is_as_old_as_the_first(sites: list[str], first: int) -> None:
     found = answer(_each_step(sites))
     assert (found.ranks, found.first_anomaly.step, found.first_anomaly.module) == ((1,), first, sites[first])
+
+
+@pytest.mark.parametrize("name", ["grad_weight", "weight.grad", "grad", "main_grad", "hidden", "dX", "param_grad"])
+def test_a_nan_counts_however_its_tensor_is_called(name: str) -> None:
+    job = Job()
+    for step in range(3):
+        for rank in range(3):
+            bad = step == 2 or (step, rank) == (1, 1)
+            job.op(rank, "fc", "nan" if step == 2 else "ok", "nan" if step == 2 else "ok", phase="backward", step=step)
+            job.row(rank, name, "nan" if bad else "ok", module="fc", op="Linear", phase="backward", step=step)
+    found = answer(job)
+    assert (found.ranks, found.first_anomaly.tensor, found.first_anomaly.step) == ((1,), name, 1)
+
+
+def test_an_inf_of_a_tensor_of_unknown_name_may_be_a_mask() -> None:
+    job = Job()
+    for rank in range(3):
+        job.row(rank, "bias", "-inf", module="attn", op="Attention")
+        job.op(rank, "fc", "ok", "ok")
+    assert DETECTOR.detect(job.case()) == ()

@@ -99,3 +99,26 @@ def test_bad_data_is_no_doing_of_weights_behind_it() -> None:
     """Weights of a later stage are NaN in one replica; the data of all others came bad."""
     found = answer(restarted((15,), batch=(0, 1, 2)))
     assert (found.cause, set(found.ranks) <= {15}) == ("bad_input", True)
+
+
+def test_where_only_inputs_are_recorded_a_later_stage_is_not_named_for_what_it_got() -> None:
+    """Stage 1 was bad before it sent: no row shows who got it from whom."""
+    job = Job()
+    for step in range(2):
+        bad = "nan" if step else "ok"
+        for stage in range(3):
+            job.row(stage, "input", bad if stage == 2 else "ok", module=f"{stage}.first", op="Linear", step=step)
+            job.row(stage, "input", bad if stage else "ok", module=f"{stage}.second", op="Linear", step=step)
+            if stage < 2:
+                job.row(
+                    stage,
+                    "input",
+                    bad if stage else "ok",
+                    module="p2p",
+                    op="send",
+                    phase="comm",
+                    peer=stage + 1,
+                    step=step,
+                )
+    found = answer(job, expected=range(3))
+    assert (found.ranks, {1, 2} <= set(found.suspect_ranks)) == ((), True)

@@ -154,3 +154,10 @@ def test_damaged_bytes_are_read_alike_or_not_at_all(data: st.DataObject) -> None
         quick, slow = (tables(bytes(whole), patch, by_forms) for by_forms in (True, False))
     if "unread" not in quick:
         assert quick["operations"].equals(slow["operations"])
+
+
+@pytest.mark.parametrize("suffix", ["", "_coalesced"])
+@pytest.mark.parametrize("backend", ["nccl", "gloo"])
+def test_names_of_torch_2_13_are_the_same_collectives(backend: str, suffix: str) -> None:
+    for new, old in (("all_gather_single", "all_gather"), ("reduce_scatter_single", "reduce_scatter")):
+        assert flight_columns.split_name(f"{backend}:{new}{suffix}") == (backend, old, None)

@@ -297,3 +297,18 @@ def test_places_have_coordinates_by_the_persons_layout() -> None:
     bundle = Path(__file__).resolve().parents[1] / "samples" / "data_loader_stall" / "bundle"
     [place] = analyze(bundle, topology={"tp": 2, "dp": 2, "pp": 2}).verdict.places
     assert (place.rank, place.coordinates.tp, place.coordinates.dp, place.coordinates.pp) == (5, 1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*steps(0, 5, 2.0, 0.5), (4.55, "INFO train: step 44 loss 2.0"), (5.0, ENDED)],
+        [*steps(0, 5, 2.0, 0.5), (4.55, "INFO train: step 44 loss 2.0"), (5.0, DIED)],
+        [*steps(1, 10, 2.0), (21.0, ENDED)],
+    ],
+    ids=["steps in a burst", "and a crash", "even"],
+)
+def test_no_more_was_training_than_time_went_by(tmp_path: Path, lines: list[tuple[float, str]]) -> None:
+    told = analyzed(tmp_path, lines).ledger
+    assert told.wall_s is not None and told.effective_s is not None
+    assert 0 < told.effective_s <= told.wall_s

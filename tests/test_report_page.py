@@ -18,7 +18,8 @@ from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site,
 from forensics.model.ref import Ref
 from forensics.model.texts import SITE
 from reports import html, json, markdown, notebook, summary, words
-from reports.html.drawings import graph, ranks, shapes, timeline
+from reports.html.drawings import graph, labels, place, ranks, shapes, timeline
+from reports.layout import seconds
 from tests.report_checks import EXAMPLES, assert_harmless, every_example, example, page_of
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -344,11 +345,25 @@ def test_an_operation_that_one_class_waits_in_stands_in_its_box() -> None:
 def test_timeline_measures_from_the_first_anomaly_and_takes_any_time() -> None:
     items = EXAMPLES["hang"]().incidents[0].views.timeline
     broken = msgspec.structs.replace(items[0], time_utc="yesterday")
-    drawn = timeline.timeline([*items, broken], [], "2026-11-19T18:42:07.113Z", has_stopped=True)
+    begin = seconds("2026-11-19T18:42:07.113Z")
+    assert begin is not None
+    drawn = timeline.timeline([*items, broken], [], place.Zero(begin, labels.FIRST_ANOMALY), has_stopped=True)
     assert drawn is not None
     assert [moment.relative for moment in drawn.moments][:4] == ["0", "+1.9 s", "+2.8 s", "+30 min 03 s"]
     assert drawn.moments[-1].relative == "" and not drawn.moments[-1].is_drawn
     assert "30 min 00 s" in [gap.text for gap in drawn.breaks]
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_all_times_of_a_page_count_from_one_moment(name: str) -> None:
+    """An event that both the banner and the timeline show is as far from zero in both."""
+    for one in EXAMPLES[name]().incidents:
+        drawn = timeline.timeline(
+            one.views.timeline, one.views.tracks, place.zero(one), has_stopped=place.has_stopped(one)
+        )
+        told = {step.text: step.relative for step in place.stop(one) if not step.is_stop}
+        for moment in drawn.moments if drawn else ():
+            assert told.get(moment.item.label, moment.relative) == moment.relative
 
 
 def test_a_track_shows_operations_until_one_that_never_completed() -> None:

@@ -1,10 +1,14 @@
 """What pages draw: in an order that nothing but the evidence decides."""
 
+from typing import Any
+
 import pytest
 
+from forensics.model.finding import Finding
 from forensics.model.texts import ranges
-from forensics.views.grid import place_lost
+from forensics.views.grid import place_lost, state_of
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call, idle, waiting
+from tests.log_cases import case
 
 
 def test_classes_of_ranks_stand_in_one_order_whoever_counts_them() -> None:
@@ -72,3 +76,23 @@ def test_a_rank_without_a_record_stands_in_the_row_of_its_host(hosts: dict[int, 
         by_host.setdefault(host, []).append(rank)
     place_lost(by_host, range(max(hosts) + 2 if 4 not in hosts else 6))
     assert {host: ranges(ranks) for host, ranks in by_host.items()} == placed
+
+
+@pytest.mark.parametrize(
+    ("event", "state"),
+    [
+        ({"kind": "exit", "code": "SIGTERM"}, "ended"),
+        ({"kind": "exit", "code": "-15"}, "ended"),
+        ({"kind": "exit", "code": "1"}, "ended"),
+        ({"kind": "collective_timeout", "seq": 7}, "waiting"),
+        ({"kind": "exit", "code": "0", "severity": "info"}, "ok"),
+        ({"kind": "job_end", "severity": "info"}, "ok"),
+    ],
+    ids=["stopped", "a number", "by itself", "gave up", "status 0", "says that it ended"],
+)
+def test_a_rank_that_was_ended_is_not_ok(event: dict[str, Any], state: str) -> None:
+    raised = {"kind": "exception", "code": "KeyError", "rank": 0, "text": "KeyError: 'x'"}
+    began = [{"kind": "job_start", "rank": rank, "severity": "info"} for rank in (1, 2)]
+    whole = case([raised, *began, event | {"rank": 1}], expected=3)
+    found = Finding(detector="test", ranks=(0,), summary="")
+    assert [state_of(whole, found, rank) for rank in range(3)] == ["dead", state, "ok"]

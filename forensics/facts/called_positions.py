@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import Row, detail, is_missing, rows
 from parsers.tables import TableName, spelled
 
@@ -45,6 +46,8 @@ def called(
     )
     if issued.is_empty():
         return
+    lost = tables["unread"].filter(pl.col("reason").str.ends_with("were not kept"))["file"]
+    issued = numbered(issued, "name", lost.to_list())
     last = issued.sort("seq", "file", "line").group_by("name", "rank", maintain_order=True).last()
     for row in _compared(issued).iter_rows(named=True):
         yield _of_line(row)
@@ -94,8 +97,13 @@ def _of_line(row: Mapping[str, Any]) -> Position:
     return {
         "rank": row["rank"], "certain": True, "group": row["name"], "label": f"communicator {row['name']}", "size": row["size"],
         "kind": row["kind"], "number": row["seq"], "state": "enqueued", "call": row["call"], "time_ns": row["time_created_ns"],
-        "source": "collective_line", "file": row["file"], "line": row["line"], "text": f"{row['kind']}: opCount {row['seq']:x}",
+        "source": "collective_line", "file": row["file"], "line": row["line"], "text": f"{row['kind']}: {_printed(row)}",
     }  # fmt: skip
+
+
+def _printed(row: Mapping[str, Any]) -> str:
+    """The number of a call as its line has it, else how it was counted."""
+    return f"opCount 0, line {row['seq'] + 1} of its process" if row["is_counted"] else f"opCount {row['seq']:x}"
 
 
 def _without_calls(events: pl.DataFrame, issued: pl.DataFrame, expected: frozenset[int]) -> Iterator[Position]:

@@ -76,8 +76,16 @@ def classify(frames: Sequence[Frame]) -> Site:
     for strength in ("strong", "weak"):
         for frame in frames:
             if (rule := _told(strength, frame.function, frame.file)) is not None:
-                return Site(rule.site, rule.op or None, frame, user)
+                return Site(rule.site, rule.op or _call_around(rule, frames), frame, user)
     return Site("unknown", None, frames[0] if frames else None, user)
+
+
+def _call_around(rule: _Rule, frames: Sequence[Frame]) -> str | None:
+    """The collective that a wait without a name of its own is part of: the innermost one that a frame names."""
+    if rule.site != "communication":
+        return None
+    told = (_told("strong", frame.function, frame.file) for frame in frames)
+    return next((one.op for one in told if one is not None and one.site == rule.site and one.op), None)
 
 
 _KEY = ["rank", "host", "pid"]

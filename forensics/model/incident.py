@@ -157,6 +157,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause | None = None
     status: Status = "unknown"
     status_rule: str = ""  # the rule that gave the status word
+    status_who: Status | None = None  # of who is named or suspected; null where nobody is
+    status_why: Status | None = None  # of the cause; `status` is the weaker of the two
     ranks: list[int] = []
     hosts: list[str] = []
     devices: list[Device] = []

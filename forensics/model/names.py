@@ -95,7 +95,7 @@ Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
 SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
 DecisionKind = Literal["restart", "stop", "evict", "keep_running", "change_first", "wait", "cannot_tell"]
-RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "no_data"]
+RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "ended", "no_data"]
 # What a source says of a rank and a call of its group (facts/positions.py).
 POSITION_STATES = ("unknown", "absent", "entered", "enqueued", "started", "completed", "timed_out")
 POSITION_SOURCES = (

@@ -18,6 +18,7 @@ from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.words import verdict as words
+from parsers.catalogues import is_lasting
 
 _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
@@ -46,8 +47,11 @@ NOTHING = Known()
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
     actions = [_with_command(action, finding, known) for action in finding.actions]
-    actions += _checks(finding) + _drains(finding, known) + _by_halves(finding, known)
-    actions += _shared(finding, known.shared)
+    drains = _drains(finding, known)
+    code = (finding.first_anomaly.signature or "").removeprefix("device:")
+    # A device that only a reset, reboot or repair brings back is taken out first: its own tool may not even see it.
+    actions = drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding) + drains
+    actions += _by_halves(finding, known) + _shared(finding, known.shared)
     has_nothing = not actions and finding.cause is not None
     if finding.collect or finding.undecided or status == "unknown" or has_nothing:
         actions += _collected(finding, known)

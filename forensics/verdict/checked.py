@@ -32,6 +32,7 @@ def checked(case: Case, found: Collection[Kind]) -> list[Checked]:
         *(_numbers(case) if "numerics" not in found else ()),
         *(_times(case) if "slow" not in found else ()),
         *_waits(case),
+        *_told(case),
         *_hardware(case),
         *_checkpoints(case),
         *_lines(case),
@@ -109,6 +110,21 @@ def _waits(case: Case) -> Iterator[Checked]:
     sampled = case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().unique().to_list()
     if len(sampled) > 1 and not {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}:
         yield _row("stacks", ranks_text(sampled), words.NOBODY_WAITS)
+
+
+def _told(case: Case) -> Iterator[Checked]:
+    """What tools, launchers' counters and schedulers say, where none of it is trouble."""
+    counters = case.tables["progress"].drop_nulls("rank")
+    newest = counters.group_by("pg_id", "group", "rank").agg(pl.col("last_enqueued", "last_completed").max())
+    is_even = (newest["last_enqueued"] == newest["last_completed"]).fill_null(False).all()
+    groups = newest.group_by("pg_id", "group").agg(pl.col("last_completed").n_unique())
+    if newest.height and is_even and bool((groups["last_completed"] == 1).all()):
+        yield _row("counters", ranks_text(newest["rank"].to_list()), words.ALL_ALIKE)
+    sources: tuple[tuple[words.What, str], ...] = (("ras", "ras_status"), ("scheduler", "scheduler"))
+    for what, kind in sources:
+        rows = case.tables["events"].filter(pl.col("kind") == kind)
+        if rows.height and bool((rows["severity"].fill_null("warning") == "info").all()):
+            yield _row(what, words.ENTRIES(rows.height), words.NO_TROUBLE_TOLD)
 
 
 def _hardware(case: Case) -> Iterator[Checked]:

@@ -11,13 +11,14 @@ from forensics.model.finding import Claim
 from forensics.model.taxonomy import EVENTS
 
 _SHOWN, _WORDS = 12, 200
-_STANDING = ("stalled", "timed_out")
+_HINTS = ("stalled", "timed_out", "bad_number")
 _GRAVITY = {"fatal": 0, "error": 1}
 
 
 def hints(case: Case) -> list[Claim]:
-    """Warnings in plain words that something stood still or timed out: where no line says error, they are all there is."""
-    rows = case.events.filter((pl.col("kind") == "other") & pl.col("code").is_in(_STANDING))
+    """Warnings in plain words that something stood still or timed out, and figures that are NaN: where no line says error, they are
+    all there is."""
+    rows = case.events.filter((pl.col("kind") == "other") & pl.col("code").is_in(_HINTS))
     ordered = rows.sort("file", "line", nulls_last=True).head(_SHOWN).iter_rows(named=True)
     found = {str(row["text"]): Claim(_short(row), "for", (reference(row),)) for row in ordered}
     return list(found.values())

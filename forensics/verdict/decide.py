@@ -33,7 +33,8 @@ _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "Modu
 _TOO_SMALL: frozenset[Cause] = frozenset({"gpu_oom", "host_oom", "disk_full"})
 _CANNOT_LAST: frozenset[Cause] = frozenset({"preempted", "time_limit"})  # whoever stopped it is done with it
 _MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
-_AGAIN: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"}) | _MAY_LAST
+_ONCE: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"})
+_AGAIN = _ONCE | _MAY_LAST
 _REPLACED: frozenset[Cause] = frozenset({"straggler_compute", "straggler_network"})
 _SECONDS = 3600.0
 

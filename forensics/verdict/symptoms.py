@@ -11,6 +11,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
+from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.storage_waits import live_stacks, storage_waits
@@ -182,12 +183,15 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
 
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
-    calls = case.tables["operations"].select("rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "line")
+    calls = case.tables["operations"].select(
+        "rank", "comm", "group", "seq", "kind", "input_dtypes", "is_p2p", "file", "line"
+    )
     lines = calls.filter(
         pl.col("comm").is_not_null() & pl.col("line").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("is_p2p").fill_null(False)
     )  # fmt: skip
     if not lines.height or case.ends or _held(case):
         return
+    lines = numbered(lines.with_columns(job=True), "job")
     last = lines.group_by("comm", "group", "rank").agg(pl.col("seq").max()).drop_nulls("seq")
     calls = (
         lines.sort("seq")
@@ -222,7 +226,8 @@ def _ended(case: Case) -> Iterator[Symptom]:
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
         follows |= end.code == "SIGABRT" and rank in held
-        if end.how in ("died", "bad_loss") or (end.how == "failed" and not follows):
+        own = ("died", "bad_loss") if case.origins is not None else ("died", "bad_loss", "unclear", "lost", "quoted")
+        if end.how in own or (end.how == "failed" and not follows):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 
 

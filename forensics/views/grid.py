@@ -10,16 +10,17 @@ from forensics.model.texts import ranges
 
 
 def state_of(case: Case, finding: Finding, rank: int) -> RankState:
-    """Named, suspected, silent, waiting, or nothing of these."""
+    """Named, suspected, silent, waiting, ended otherwise than well (whoever or whatever ended it), or nothing of these."""
     if rank in finding.ranks or rank in finding.cycle:
         return "dead" if rank in case.ends and case.ends[rank].how == "died" else "culprit"
     if rank in finding.suspect_ranks:
         return "suspect"
     if rank not in case.seen:
         return "no_data"
-    if case.waits.status.get(rank) in ("held", "vague"):
+    how = case.ends[rank].how if rank in case.ends else None
+    if case.waits.status.get(rank) in ("held", "vague") or how == "gave_up":
         return "waiting"
-    return "ok"
+    return "ok" if how in (None, "ended") else "ended"
 
 
 def everyone(case: Case, finding: Finding) -> list[int]:

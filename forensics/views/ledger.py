@@ -84,7 +84,9 @@ def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
     return Ledger(
         attempts=rows,
         wall_s=wall,
-        effective_s=round(sum(known), 3) if wall is not None and len(known) == len(kept) else None,
+        effective_s=round(sum(known), 3)
+        if wall is not None and len(known) == len(kept) and sum(known) <= wall
+        else None,
         lost_gpu_hours=_by_cause(rows),
         interval=_interval(attempts, rows, wall),
         pace=list(pace),
@@ -198,12 +200,12 @@ def _lost_steps(one: Told, after: Told | None) -> int | None:
 
 
 def _kept_s(one: Told, after: Told | None) -> float | None:
-    """Seconds of steps whose result was kept."""
+    """Seconds of steps whose result was kept: no more than all its steps took, by the clock."""
     first, last, pace = one.spent.first_step, one.spent.last_step, one.spent.step_s
     if first is None or last is None or pace is None:
         return 0.0 if one.incident.verdict.kind == "launch" else None
     kept = last - first + 1 - (_lost_steps(one, after) or 0)
-    return max(0, kept) * pace
+    return min(max(0, kept) * pace, one.spent.phases.get("training", math.inf))
 
 
 def _wall(attempts: Sequence[Told]) -> float | None:

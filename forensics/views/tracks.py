@@ -14,7 +14,7 @@ from forensics.views.grid import everyone, state_of
 from forensics.words import views as words
 
 _TRACKS, _SPANS = 8, 20
-_ORDER: tuple[RankState, ...] = ("culprit", "dead", "suspect", "waiting", "ok")
+_ORDER: tuple[RankState, ...] = ("culprit", "dead", "suspect", "waiting", "ended", "ok")
 
 
 def tracks(case: Case, finding: Finding) -> list[Track]:

@@ -6,7 +6,20 @@ from typing import Literal
 from forensics.model.said import Form, Noun, Said
 
 What = Literal[
-    "tensors", "replicas", "steps", "kernel", "records", "stacks", "phases", "devices", "checks", "checkpoints", "lines"
+    "tensors",
+    "replicas",
+    "steps",
+    "kernel",
+    "records",
+    "stacks",
+    "phases",
+    "devices",
+    "checks",
+    "checkpoints",
+    "lines",
+    "ras",
+    "scheduler",
+    "counters",
 ]
 WHAT: Mapping[What, Said] = {
     "tensors": Said("tensor statistics", "张量统计"),
@@ -19,6 +32,9 @@ WHAT: Mapping[What, Said] = {
     "devices": Said("readings of devices", "设备读数"),
     "checks": Said("checks of hosts", "节点检查"),
     "checkpoints": Said("checkpoints", "检查点"),
+    "ras": Said("RAS status", "RAS 状态"),
+    "scheduler": Said("words of the scheduler", "调度器记录"),
+    "counters": Said("counters of groups", "进程组计数"),
     "lines": Said("all lines", "全部日志行"),
 }
 RANKS, HOSTS, DEVICES, STEPS = (
@@ -27,6 +43,7 @@ RANKS, HOSTS, DEVICES, STEPS = (
     Noun("device", "devices", "个设备"),
     Noun("step", "steps", "个 step"),
 )
+ENTRIES = Noun("entry", "entries", "条")
 TENSORS, CALLS, PHASES, LINES, FILES = (
     Noun("tensor", "tensors", "个张量"),
     Noun("call", "calls", "次调用"),
@@ -47,6 +64,8 @@ EQUAL = Said("equal where they were compared", "已比较的均一致")
 NOTHING_GRAVE = Said(
     "nothing of a device, a link or memory that is graver than a warning", "没有比警告更严重的设备、链路或内存记录"
 )
+NO_TROUBLE_TOLD = Said("none tells of trouble", "均未报告异常")
+ALL_ALIKE = Said("all stand at the same call, completed", "均停在同一次调用，且已完成")
 NOTHING_OPEN = Said("no operation is open", "没有未完成的操作")
 NOBODY_WAITS = Said("no rank waits for another", "没有 rank 在等待其他 rank")
 NOBODY_STANDS_OUT = Said("no rank stands out", "没有 rank 明显偏离")

@@ -64,6 +64,7 @@ ORIGIN_NOT_SHOWN = Form(
 STEP = Form("step {step}", "step {step}")
 BATCH = Form("{step}, micro-batch {microbatch}", "{step}，micro-batch {microbatch}")
 DATA_OF = Form("the data of {batch}", "{batch}")
+DATA_BEFORE_IT = Said("the data of the steps before it", "此前若干 step 的数据")
 DATA_OF_STEPS = Form("the data of steps {first}-{last}", "step {first}-{last}")
 FINITE_AFTER_IT = Said("the parameters were finite after it", "此后参数正常")
 LATER_MAY_HOLD_IT = Said("later parameters may hold the bad value", "之后的参数可能含异常值")

@@ -39,8 +39,8 @@ from parsers.tables import Tables, conform, table
 
 _N = r"\d{1,18}"
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
-_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
-_CUT_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
+_WORK = regex(r"Work[A-Z]{2,8}\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
+_CUT_WORK = regex(r"Work[A-Z]{2,8}\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
 _WORK_FIELD = regex(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
 _RAN = regex(rf"ran for ({_N}) milliseconds")
 _COUNTERS = regex(

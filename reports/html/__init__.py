@@ -98,7 +98,7 @@ def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
         "timeline": timeline.timeline(
             views.timeline,
             views.tracks,
-            incident.verdict.first_anomaly.time_utc,
+            place.zero(incident),
             has_stopped=place.has_stopped(incident),
         ),
         "grid": ranks.by_host(views.grid, views.hosts),

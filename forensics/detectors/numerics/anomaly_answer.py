@@ -57,6 +57,8 @@ def answer_of(births: Births, roots: Sequence[Root]) -> Answer:
     if states:  # a bad input of a later pipeline stage may be their doing
         arrived = [root for root in arrived if _same_entrance(births, root, states)]
     alike = len(set(entrances(births).values())) == 1 and not births.silent
+    if not states and any(_is_first(births, root, arrived) for root in roots if root.birth == "window"):
+        arrived = []  # who sent them that input was bad before
     if arrived and (states or alike or births.history["kind"].is_in(["send", "recv"]).any()):
         return _named(births, arrived, roots)
     if clear.doubtful:
@@ -68,6 +70,12 @@ def order(births: Births, root: Root) -> tuple[int, int, int, int]:
     """By step, then by how many calls happened before; never by time."""
     micro = births.ops["microbatch"][root.at]
     return births.ops["step"][root.at], root.order, -1 if micro is None else micro, births.ops["rank"][root.at]
+
+
+def _is_first(births: Births, root: Root, arrived: Sequence[Root]) -> bool:
+    """Whether another rank was bad at least as early in the same step, so that its value may have come to all of these."""
+    step = births.ops["step"][root.at]
+    return bool(arrived) and all(births.ops["step"][one.at] >= step and one.rank != root.rank for one in arrived)
 
 
 # --- the same on many ranks ------------------------------------------------------------------------------------------

@@ -345,7 +345,8 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
         more = words.MORE_SPIKES(number=len(found), first=onset["step"], last=last_one["step"])
         claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in found[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
-    batches = words.DATA_OF_STEPS(first=onset["step"], last=last)
+    known = onset["step"] is not None and last is not None
+    batches = words.DATA_OF_STEPS(first=onset["step"], last=last) if known else words.DATA_BEFORE_IT
     return Finding(
         detector=DETECTOR.name,
         cause=cause,

@@ -101,6 +101,7 @@ def _clean_boundaries(frame: pl.DataFrame) -> Clean:
     steps = frame.select("rank", "step").unique().sort("rank", "step")
     steps = steps.with_columns(pl.col("step").shift(1).over("rank").alias("before"))
     told = arrived.filter("ok").join(_unseen_updates(frame, steps), on=["rank", "step"], how="anti")
+    told = told.join(_bad_on_arrival(frame), on=["rank", "step"], how="anti")
     proven = pl.concat([told, _sound_steps(frame)]).unique()
     spoiled = arrived.filter(~pl.col("ok")).select("rank", "step")
     proven = proven.join(spoiled, on=["rank", "step"], how="anti").join(steps, on=["rank", "step"])
@@ -126,6 +127,16 @@ def _unseen_updates(frame: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     seen = frame.filter((pl.col("base") == "param") & (pl.col("bad") == False)).select("rank", "step", name).unique()  # noqa: E712
     due = bad.join(steps, on=["rank", "before"])
     return due.join(seen, on=["rank", "step", "module"], how="anti", nulls_equal=True).select("rank", "step").unique()
+
+
+def _bad_on_arrival(frame: pl.DataFrame) -> pl.DataFrame:
+    """(rank, step) whose first bad row is what a communication sends, before anything was computed in the step: it was made
+    of parameters that no row shows."""
+    rows = frame.filter(pl.col("role").is_not_null() & pl.col("bad"))
+    first = rows.unique(["rank", "step"], keep="first", maintain_order=True)
+    begun = frame.filter(pl.col("role").is_not_null()).unique(["rank", "step"], keep="first", maintain_order=True)
+    sent = (pl.col("role") == "in") & pl.col("kind").is_not_null()
+    return first.filter(sent).join(begun.select("place"), on="place", how="semi").select("rank", "step")
 
 
 def _sound_steps(frame: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from forensics.graph.numerics.tensor_rules import (
     INPUTS,
     LOCAL_TOO,
     OUTPUTS,
+    PARAM_GRADS,
     REGIONS,
     STATES,
     UNINITIALISED,
@@ -34,6 +35,7 @@ from parsers.rank_list import rank_list
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their output may be a stage's input
 _REPEATS = 1 << 24  # more often than this no tensor comes within one run
+_NAMED = INPUTS | OUTPUTS | STATES
 _FIGURES = ("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum")
 _AFTER_NAME = r"(?:\.\d+|\.forward|\.backward|\.default)+$"  # number of the call, direction, overload
 _WORDS = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
@@ -45,7 +47,8 @@ _KEY = ("rank", "attempt", "step", "microbatch", "chunk", "phase", "module", "op
 
 class Rows(msgspec.Struct, frozen=True):
     """`frame`: rows in program order per rank with the columns `launch` (attempt, a restart begins the next), `place`
-    (order within the rank), `kind` (of communication), `role` (in, state, out; null = says nothing), `nan`, `inf`,
+    (order within the rank), `kind` (of communication), `role` (in, state, out; any = a NaN in a tensor of another name, made or
+    brought; null = says nothing), `nan`, `inf`,
     `bad`. `warnings`: what was ambiguous about the files."""
 
     frame: pl.DataFrame
@@ -149,7 +152,10 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     )
     kind = pl.col("op").map_elements(kind_of, return_dtype=pl.String)
     tensors = frame.select(pl.col("tensor").unique()).with_columns(
-        pl.col("tensor").str.extract(r"^([^.]+)", 1).alias("base")
+        pl.when(pl.col("tensor").str.contains(PARAM_GRADS))
+        .then(pl.lit("param_grad"))
+        .otherwise(pl.col("tensor").str.extract(r"^([^.]+)", 1))
+        .alias("base")
     )
     frame = frame.join(
         ops.with_columns(kind.alias("kind")), on="op", how="left", nulls_equal=True, maintain_order="left"
@@ -179,7 +185,7 @@ def kind_of(op: str) -> str | None:
 
 def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
     frame = _named(frame).with_columns(
-        pl.when((pl.col("phase") == "comm") & pl.col("kind").is_null()).then(pl.lit("other")).otherwise(pl.col("kind"))
+        pl.when(pl.col("kind").is_null() & _communicates()).then(pl.lit("other")).otherwise(pl.col("kind"))
         .alias("kind")
     )  # fmt: skip
     frame = _with_operations(frame)
@@ -193,6 +199,13 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
         .then(pl.when((pl.col("phase") == "optimizer") & kind.is_null()).then(pl.lit("out")).otherwise(pl.lit("state")))
     )  # fmt: skip
     return _without_destinations(frame.with_columns(role.alias("role")))
+
+
+def _communicates() -> pl.Expr:
+    """By its phase, or by what only communications state, where no operator is named."""
+    stated = pl.any_horizontal(pl.col(name).is_not_null() for name in ("group", "group_ranks", "call", "peer"))
+    exchanges = pl.col("base").is_in(["grad_in", "grad_out"]) & (pl.col("phase") == "grad_sync")
+    return (pl.col("phase") == "comm") | (pl.col("op").is_null() & (stated | exchanges.fill_null(False)))
 
 
 def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:
@@ -256,7 +269,12 @@ def _judged(frame: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("nan").is_null() & pl.col("inf").is_null()).then(None)
         .otherwise(pl.col("nan").fill_null(False) | pl.col("inf").fill_null(False))
     )  # fmt: skip
-    return without_masks(without_removed(frame.with_columns(bad.alias("bad"))))
+    unnamed = (
+        pl.col("role").is_null() & pl.col("bad") & pl.col("nan") & ~pl.col("base").is_in(list(_NAMED)).fill_null(False)
+    )
+    frame = frame.with_columns(bad.alias("bad"))
+    frame = frame.with_columns(pl.when(unnamed).then(pl.lit("any")).otherwise(pl.col("role")).alias("role"))
+    return without_masks(without_removed(frame))
 
 
 def operations(frame: pl.DataFrame, some: pl.Series | None = None) -> pl.DataFrame:

@@ -63,6 +63,10 @@ SUMS = frozenset({"all_reduce", "reduce_scatter", "reduce"})
 INPUTS = frozenset({"input", "grad_output", "grad_in"})
 OUTPUTS = frozenset({"output", "grad_input", "param_grad", "grad_out"})
 STATES = frozenset({"param", "optimizer_state"})
+# How programs call the gradient of a parameter: grad_weight, weight.grad, main_grad.
+PARAM_GRADS = (
+    r"(?i)^(?:(?:main|param|parameter|weight|bias)[._])?(?:grads?|gradient)(?:[._](?:weight|bias|param|parameter))?$"
+)
 FOUND_INF = r"(?i)(?:^|[._])found_?inf(?:$|[._])"  # a flag: 0 = nothing found; also the sum of flags
 
 # Largest finite value of a number format.

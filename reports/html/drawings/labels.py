@@ -8,6 +8,7 @@ STATE: Mapping[str, Said] = {  # of a class of ranks, or of an operation
     "culprit": Said("at fault", "故障"),
     "suspect": Said("suspect", "可疑"),
     "dead": Said("dead", "已退出"),
+    "ended": Said("ended afterwards", "随后结束"),
     "waiting": Said("waiting", "等待"),
     "no_data": Said("no record", "无记录"),
     "ok": Said("ok", "正常"),

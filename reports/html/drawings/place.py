@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from forensics.model.drawn import TimelineItem
 from forensics.model.incident import Incident, Place
-from forensics.model.said import capital, joined
+from forensics.model.said import Said, capital, joined
 from reports.html.drawings import labels
 from reports.html.drawings.axis import is_coarse, relative
 from reports.html.drawings.ranks import short
@@ -108,26 +108,49 @@ def _cells(size: int, at: Iterable[int]) -> str:
     return "".join(f"M{left + min(width * index // size, width - 3)} 0h3v13h-3z" for index in at)
 
 
+class Zero(NamedTuple):
+    """A moment in seconds since 1970, what it is, and what happened then, empty where that is no event."""
+
+    at: float
+    label: Said
+    text: str = ""
+
+
 def has_stopped(incident: Incident) -> bool:
     """Does the verdict say that the job stood still or ended?"""
     return incident.verdict.kind in ("hang", "crash")
 
 
-def stop(incident: Incident) -> list[Step]:
-    """When it stopped: what came just before, the stop itself, and what came of it; at most five, in order of time.
+def zero(incident: Incident) -> Zero | None:
+    """The moment from which all times of the page count: when it stopped, else the first anomaly, else the first event.
 
     Of a crash the stop is what happened to the named rank; else its last step or completed operation."""
-    items = [(at, item) for item in _telling(incident) if (at := seconds(item.time_utc)) is not None]
+    items = _timed(incident)
     own = next(((at, _told(item)) for at, item in items if item.lane == "culprit"), None)
     if own is None or incident.verdict.kind != "crash":
         own = _last_sign(incident)
-    if own is None:
-        return [_step(at, item, items[0][0]) for at, item in items[-4:]] if len(items) > 1 else []
-    zero, text = own
-    others = [(at, item) for at, item in items if (at, _told(item)) != own]
-    before = [_step(at, item, zero) for at, item in others if at < zero][-2:]
-    after = [_step(at, item, zero) for at, item in others if at >= zero][:2]
-    return [*before, Step("0", text, True), *after]
+    if own is not None:
+        return Zero(own[0], labels.STOP, own[1])
+    if (first := seconds(incident.verdict.first_anomaly.time_utc)) is not None:
+        return Zero(first, labels.FIRST_ANOMALY)
+    return Zero(items[0][0], labels.FIRST_EVENT) if items else None
+
+
+def stop(incident: Incident) -> list[Step]:
+    """What came just before zero, the stop itself where it is known, and what came of it; at most five, in order of time."""
+    items, at_zero = _timed(incident), zero(incident)
+    if at_zero is None or (not at_zero.text and len(items) < 2):
+        return []
+    if not at_zero.text:
+        return [_step(at, item, at_zero.at) for at, item in items[-4:]]
+    others = [(at, item) for at, item in items if (at, _told(item)) != (at_zero.at, at_zero.text)]
+    before = [_step(at, item, at_zero.at) for at, item in others if at < at_zero.at][-2:]
+    after = [_step(at, item, at_zero.at) for at, item in others if at >= at_zero.at][:2]
+    return [*before, Step("0", at_zero.text, True), *after]
+
+
+def _timed(incident: Incident) -> list[tuple[float, TimelineItem]]:
+    return [(at, item) for item in _telling(incident) if (at := seconds(item.time_utc)) is not None]
 
 
 def _last_sign(incident: Incident) -> tuple[float, str] | None:

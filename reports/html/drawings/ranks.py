@@ -67,7 +67,9 @@ class _Block(NamedTuple):
 
 def states_of(cells: Sequence[GridCell]) -> dict[int, str]:
     """Rank → state; where a text names one twice, the graver."""
-    order = {state: index for index, state in enumerate(("no_data", "ok", "waiting", "suspect", "dead", "culprit"))}
+    order = {
+        state: index for index, state in enumerate(("no_data", "ok", "ended", "waiting", "suspect", "dead", "culprit"))
+    }
     out: dict[int, str] = {}
     for one in sorted(cells, key=lambda one: order[one.state]):
         for first, last in spans(one.ranks):

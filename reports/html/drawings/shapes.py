@@ -1,6 +1,6 @@
 """A shape of its own for each state of a rank: drawings must read without colour."""
 
-STATES = ("ok", "waiting", "suspect", "dead", "culprit", "no_data")  # as painted, the telling ones last
+STATES = ("ok", "ended", "waiting", "suspect", "dead", "culprit", "no_data")  # as painted, the telling ones last
 
 
 def shape(state: str) -> str:
@@ -23,6 +23,8 @@ def cell(state: str, x: int, y: int, size: int) -> str:
             return f"{falling}M{x + size} {y}v2l-{arm} {arm}h-2v-2l{arm}-{arm}z"
         case "waiting":  # the lower part
             return f"M{x} {y + third}h{size}v{size - third}h-{size}z"
+        case "ended":  # the lower left half
+            return f"M{x} {y}v{size}h{size}z"
         case "no_data":  # hollow
             inner = size - 2
             return f"M{x} {y}h{size}v{size}h-{size}zm1 1v{inner}h{inner}v-{inner}z"

@@ -9,6 +9,7 @@ from forensics.model.drawn import Span, TimelineItem, Track
 from forensics.model.said import joined
 from reports.html.drawings import labels
 from reports.html.drawings.axis import Axis, Break, Tick, is_coarse, relative
+from reports.html.drawings.place import Zero
 from reports.layout import count, cut, plain, ranks_phrase, seconds
 
 ITEMS = 40
@@ -61,21 +62,21 @@ class Timeline(NamedTuple):
 
 
 def timeline(
-    items: Sequence[TimelineItem], tracks: Sequence[Track], zero: str | None, *, has_stopped: bool
+    items: Sequence[TimelineItem], tracks: Sequence[Track], zero: Zero | None, *, has_stopped: bool
 ) -> Timeline | None:
-    """Ticks count from `zero`, the first anomaly; else, where the job stopped, from when the first of who is named did;
-    else from the first event."""
+    """Ticks count from `zero`, as all times of the page do; without it, where the job stopped, from when the first of who is
+    named did; else from the first event."""
     shown = list(items[:ITEMS])
     drawn = [track if has_stopped else msgspec.structs.replace(track, stopped_utc=None) for track in tracks[:_TRACKS]]
     stops = [stop for track in drawn if (stop := seconds(track.stopped_utc)) is not None]
     told = [at for item in shown if (at := seconds(item.time_utc)) is not None]
-    origin = next((at for at in (seconds(zero), *stops[:1], *told[:1]) if at is not None), None)
+    origin = next(iter((*([zero.at] if zero else []), *stops[:1], *told[:1])), None)
     if origin is None:
         return None
     axis = Axis([*told, *stops, *_moments(drawn), origin], origin, _LEFT + 12, _RIGHT - 12)
     lanes, rows = _lanes(drawn, shown, axis)
     numbered = _numbered(shown, axis, rows, origin)
-    label = labels.FIRST_ANOMALY if seconds(zero) is not None else labels.STOP if stops else labels.FIRST_EVENT
+    label = zero.label if zero else labels.STOP if stops else labels.FIRST_EVENT
     height = _TOP + _LANE * len(lanes) + 4
     days = {item.time_utc.partition("T")[0] for item in shown}
     day = days.pop() if len(days) == 1 else ""
