@@ -168,7 +168,7 @@ def _cells(text: str, mark: str) -> list[str]:
     if mark == " ":
         return text.split()
     if '"' not in text:
-        return [cell.strip() for cell in text.split(mark)]
+        return text.split(mark)
     try:
         return [cell.strip() for cell in next(csv.reader([text[:_CELL]], delimiter=mark), [])]
     except csv.Error:
@@ -192,7 +192,8 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
 
 
 def _header(line: str, mark: str) -> list[str]:
-    return _cells(line.strip().removeprefix("#").strip() if mark != "|" else line, mark)
+    cells = _cells(line.strip().removeprefix("#").strip() if mark != "|" else line, mark)
+    return [cell.strip() for cell in cells]
 
 
 def _is_rule(line: str, mark: str) -> bool:
@@ -202,26 +203,28 @@ def _is_rule(line: str, mark: str) -> bool:
 def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
     def read(source: Source) -> Iterator[Row]:
         named: list[str] = []
+        has_rules = mark in "| "
         for number, text in text_lines(source):
-            if not text.strip():
+            start = text.lstrip()
+            if not start:
                 continue
-            if text.lstrip().startswith("{"):
+            if start[0] == "{":
                 yield number, text, json_object(text)
-            elif _is_rule(text, mark):
-                yield number, text, HEADER
-            elif not named:
-                named = _header(text.lstrip("\ufeff"), mark)
+            elif not named or (has_rules and _is_rule(text, mark)):
+                if not _is_rule(text, mark):
+                    named = _header(text.lstrip("\ufeff"), mark)
                 yield number, text, HEADER
             else:
                 cells = _cells(text, mark)
-                if (
+                if len(cells) == len(named):
+                    is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
+                    yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))
+                elif (
                     mark == " " and len(cells) == len(named) + 1 and cells[0].isdigit()
                 ):  # pandas counts the rows before them
-                    cells = cells[1:]
-                if cells == named:  # who began again wrote the names again
-                    yield number, text, HEADER
+                    yield number, text, dict(zip(named, cells[1:], strict=True))
                 else:
-                    yield number, text, dict(zip(named, cells, strict=True)) if len(cells) == len(named) else None
+                    yield number, text, None
 
     return read
 

@@ -24,7 +24,7 @@ from parsers.patterns import regex
 
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = regex(r"[^a-z0-9]+")
-_EMPTY = (None, "", "-", "null", "None", "N/A", "n/a")
+_EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
 
 
@@ -140,9 +140,13 @@ def meanings(names: Iterable[str]) -> frozenset[str]:
 def told(said: Mapping[str, Any]) -> dict[str, Any]:
     """Meaning → the first cell with it that holds anything."""
     found: dict[str, Any] = {}
-    for meaning, names in columns(tuple(said)).items():
-        for name in names:
-            if (cell := said[name]) not in _EMPTY:
-                found[meaning] = cell
-                break
+    for meaning, name in _pairs(tuple(said)):
+        cell = said[name]
+        if meaning not in found and cell is not None and (not isinstance(cell, str) or cell not in _EMPTY):
+            found[meaning] = cell
     return found
+
+
+@lru_cache(maxsize=2048)
+def _pairs(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((meaning, name) for meaning, many in columns(names).items() for name in many)

@@ -21,6 +21,7 @@ Versions: 1 of this table.
 Source: MetaX' public talks on MCTX; this project's own definition of the columns.
 """
 
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -68,14 +69,12 @@ def parse(source: Source) -> Tables:
 
 def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
     told = vocabulary.told(said)
-    name_of = vocabulary.columns(tuple(said)).get("duration", ("",))[0]
     measured, rank, phase = real(told.get("duration")), whole(told.get("rank")), told.get("phase")
     rank = source.rank if rank is None else rank
     if measured is None or not isfinite(measured) or not phase or rank is None:
         return None
-    unit = vocabulary.meaning_of(name_of)
-    name = str(told["name"]).strip() if told.get("name") else None
-    level = whole(told.get("level"))
+    name = str(told["name"]).strip() if "name" in told else None
+    level = whole(told["level"]) if "level" in told else None
     return {
         "rank": rank,
         "host": str(told["host"]) if told.get("host") else source.host,
@@ -83,10 +82,17 @@ def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
         "phase": str(phase).strip(),
         "name": name,
         "level": level if level is not None else int(name is not None),
-        "value_ms": measured * UNITS[unit.unit if unit is not None else "ms"],
-        "tokens": whole(told.get("tokens")),
-        "time_ns": time_of(told.get("time"))[0],
+        "value_ms": measured * _factor(tuple(said)),
+        "tokens": whole(told["tokens"]) if "tokens" in told else None,
+        "time_ns": time_of(told["time"])[0] if "time" in told else None,
     }
+
+
+@lru_cache(maxsize=64)
+def _factor(names: tuple[str, ...]) -> float:
+    """To milliseconds, of what the column of durations holds."""
+    meant = vocabulary.meaning_of(vocabulary.columns(names)["duration"][0])
+    return UNITS[meant.unit] if meant is not None else 1.0
 
 
 PARSER = FileParser(name="phases", accepts=accepts, parse=parse)

@@ -5,7 +5,8 @@ time where its name says so, in seconds where it shows no unit; a phase without 
 longer than that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from parsers import vocabulary
@@ -13,8 +14,12 @@ from parsers.reading import real, utc_ns, whole
 from parsers.stamps import parse_time
 from parsers.timing import words
 
-_WHOLE_FIGURES = ("skipped", "nan_iterations", "samples", "tokens")
-_REAL_FIGURES = ("grad_norm", "loss_scale", "tflops", "per_s")
+_WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
+_FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
+    *((name, real) for name in ("loss_scale", "tflops", "per_s")),
+)
+_RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
 
 
@@ -32,28 +37,27 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
     flat = _flat(said)
     told = vocabulary.told(flat)
     step = whole(told.get("step"))
-    if step is None or "phase" in told or "tensor" in told or "module" in told:
+    if step is None or not _WITHIN.isdisjoint(told):
         return None
-    is_evaluation = vocabulary.is_of_evaluation(str(told.get("split", ""))[:64])
-    times = [] if is_evaluation else list(_times(flat, said))
-    loss = None if is_evaluation else real(told.get("loss"))
-    norm = None if is_evaluation else real(told.get("grad_norm"))
+    is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
+    times = [] if is_evaluation else _times(flat, said)
+    loss, norm = (None if is_evaluation or name not in told else real(told[name]) for name in ("loss", "grad_norm"))
     if not times and loss is None and norm is None:
         return None
-    own = dict(who) | who_of(told, who) | {"step": step}
-    row: dict[str, Any] = {"phase": "train", "loss": loss, "loss_seen": None if loss is None else True}
-    row |= {name: whole(told.get(name)) for name in _WHOLE_FIGURES} | {
-        name: real(told.get(name)) for name in _REAL_FIGURES
-    }
-    row["elapsed_ms"] = next((one["value_ms"] for one in times if words.sort_of(one["phase"]) == "whole"), None)
-    host = own.pop("host", None)
+    own = {**who, **who_of(told, who), "step": step}
+    host = own.pop("host")
+    row = {**own, "phase": "train", "loss": loss, "loss_seen": None if loss is None else True, "grad_norm": norm}
+    for name, read in _FIGURES:
+        if name in told:
+            row[name] = read(told[name])
     place = {name: own[name] for name in ("rank", "step", "time_ns", "file", "line")}
-    timings = [place | {"host": host, "level": 0, "tokens": row["tokens"]} | one for one in times]
-    runs = {name: own.get(name) for name in ("rank", "local_rank", "file", "line")} | {
-        "host": host,
-        "how": "step record",
-    }
-    return Figures([own | row], timings, [runs] if own["rank"] is not None and host is not None else [])
+    place |= {"host": host, "level": 0, "tokens": row.get("tokens")}
+    for one in times:
+        if words.sort_of(one["phase"]) == "whole":
+            row.setdefault("elapsed_ms", one["value_ms"])
+    is_placed = own["rank"] is not None and host is not None
+    runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
+    return Figures([row], [place | one for one in times], runs)
 
 
 def who_of(told: Mapping[str, Any], who: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,25 +107,31 @@ def _durations(names: frozenset[str]) -> Iterator[str]:
             yield name
 
 
-def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+@lru_cache(maxsize=4096)
+def _timed(path: str) -> tuple[words.Figure, str | None] | None:
+    """What a name times, and of what sort that is."""
+    one = words.figure(path)
+    return None if one is None else (one, words.sort_of(one.phase))
+
+
+def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """phase, name, value_ms of what a record times."""
-    found = [
-        (path if path in said else path.rpartition("/")[2], number, one, words.sort_of(one.phase))
-        for path, cell in flat.items()
-        if (one := words.figure(path)) is not None
-        and (number := None if isinstance(cell, list) else real(cell)) is not None
-        and 0 <= number < _MOST
-    ]
-    timed = [
-        (name, number * (one.factor or 1e3), one, sort) for name, number, one, sort in found if one.is_time and sort
-    ]
-    step_ms = max((ms for _, ms, _, sort in timed if sort == "whole"), default=0.0)
-    units = {one.factor for _, _, one, _ in timed}
-    unit = (units.pop() if len(units) == 1 else None) or 1e3
-    timed += [
-        (name, number * unit, one, sort)
-        for name, number, one, sort in found
-        if sort not in (None, "whole") and not one.is_time and 0 < number * unit <= step_ms
-    ]
-    for name, ms, one, _ in timed:
-        yield {"phase": one.phase, "name": name, "value_ms": ms}
+    found: list[tuple[str, float, words.Figure, str]] = []
+    for path, cell in flat.items():
+        one = _timed(path)
+        if one is None or one[1] is None or isinstance(cell, list):
+            continue
+        number = real(cell)
+        if number is not None and 0 <= number < _MOST:
+            found.append((path if path in said else path.rpartition("/")[2], number, one[0], one[1]))
+    timed = [(name, number * (one.factor or 1e3), one, sort) for name, number, one, sort in found if one.is_time]
+    if len(timed) < len(found):
+        step_ms = max((ms for _, ms, _, sort in timed if sort == "whole"), default=0.0)
+        units = {one.factor for _, _, one, _ in timed}
+        unit = (units.pop() if len(units) == 1 else None) or 1e3
+        timed += [
+            (name, number * unit, one, sort)
+            for name, number, one, sort in found
+            if sort != "whole" and not one.is_time and 0 < number * unit <= step_ms
+        ]
+    return [{"phase": one.phase, "name": name, "value_ms": ms} for name, ms, one, _ in timed]
