@@ -23,6 +23,7 @@ from forensics.assemble.identity import (
 )
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
@@ -364,7 +365,7 @@ def case_of(
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
-    tables = with_dump_ranks(with_told_arguments(tables))
+    tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
     identity = identify(tables)
     whole = with_closings(globalise(tables, identity))
     job, learnt = world(whole, identity, expected)
