@@ -58,7 +58,9 @@ def test_top_tells_states_too() -> None:
     assert rows.select("pid", "status", "line").rows() == [(4711, "running", 6), (4712, "stopped", 7)]
 
 
-@pytest.mark.parametrize("text", ["", "PID COMMAND\n", "a log\nPID of the worker: 4711\n", "Rank PID Loss\n0 4711 0.1\n"])
+@pytest.mark.parametrize(
+    "text", ["", "PID COMMAND\n", "a log\nPID of the worker: 4711\n", "Rank PID Loss\n0 4711 0.1\n"]
+)
 def test_other_tables_are_left_alone(text: str) -> None:
     assert not PS.accepts("ps.txt", text.encode())
 
@@ -115,7 +117,9 @@ WAITS = "    ArrayImpl._value (jax/_src/array.py:623)\n    <module> (train.py:48
 READS = "    next_one (train.py:24)\n    <module> (train.py:45)"
 
 
-def verdict(folder: Path, wchan: dict[int, str], option: str = "--process-id", ranks: tuple[int, ...] = (0, 1, 2, 3)) -> Verdict:
+def verdict(
+    folder: Path, wchan: dict[int, str], option: str = "--process-id", ranks: tuple[int, ...] = (0, 1, 2, 3)
+) -> Verdict:
     for at, rank in enumerate(ranks):
         (folder / f"dump_of_{4711 + at}.txt").write_text(dump(4711 + at, rank, READS if at == 2 else WAITS, option))
     rows = "".join(f"{4711 + at} {state}\n" for at, state in wchan.items())
@@ -136,7 +140,10 @@ def test_who_sleeps_in_the_opening_of_a_file_is_not_waiting_for_others(tmp_path:
     ("given", "why"),
     [
         ({"wchan": ASLEEP}, "a futex may be anything"),
-        ({"wchan": ASLEEP | {2: "S wait_for_partner python"}, "option": "--rank", "ranks": (16, 16, 16, 16)}, "no ranks"),
+        (
+            {"wchan": ASLEEP | {2: "S wait_for_partner python"}, "option": "--rank", "ranks": (16, 16, 16, 16)},
+            "no ranks",
+        ),
     ],
     ids=["asleep like the others", "the rank of an adapter"],
 )
@@ -147,7 +154,9 @@ def test_what_names_nobody(tmp_path: Path, given: dict[str, Any], why: str) -> N
 def test_a_dump_by_pid_is_that_of_the_rank_whose_log_has_the_pid_in_its_name(tmp_path: Path) -> None:
     for rank in range(4):
         log = tmp_path / f"rank_{rank}.worker-{4711 + rank}.err"
-        log.write_text(f"[rank{rank}]: [Gloo] Rank {rank} is connected to 3 peer ranks.\n[rank{rank}]: step 1 loss 2.5\n")
+        log.write_text(
+            f"[rank{rank}]: [Gloo] Rank {rank} is connected to 3 peer ranks.\n[rank{rank}]: step 1 loss 2.5\n"
+        )
         frames = READS.replace("next_one", "fetch_batch") if rank == 2 else WAITS
         (tmp_path / f"dump_of_{4711 + rank}.txt").write_text(dump(4711 + rank, 16, frames, "--lora-rank"))
     document = forensics.analyze(tmp_path, hung=True)

@@ -31,6 +31,8 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     pairs = {pid: min(said) for pid, said in sorted(named.items()) if len({rank for rank, _ in said}) == 1}
     one = [rank for rank, _ in pairs.values()]
     rows = [
-        {"rank": rank, "pid": pid, "how": HOW, "file": file} for pid, (rank, file) in pairs.items() if one.count(rank) == 1
+        {"rank": rank, "pid": pid, "how": HOW, "file": file}
+        for pid, (rank, file) in pairs.items()
+        if one.count(rank) == 1
     ]
     return {**tables, "ranks": pl.concat([tables["ranks"], table("ranks", rows)])}

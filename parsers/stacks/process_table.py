@@ -29,7 +29,9 @@ _NAME = regex(r"[A-Z%][A-Z%+_-]{0,15}")
 # Columns whose cells may hold spaces: a date.
 _DATE = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}|[A-Z][a-z]{2} [ \d]\d|\S+)"
 _NUMBER = regex(r"\d{1,10}")
-_SHELL = regex(r"(?:[|\\_ ]{0,40})(?:/\S{0,200}/)?(?:sh|bash|dash|zsh|tini|sudo|timeout|srun|mpirun|mpiexec|tee|script)\s")
+_SHELL = regex(
+    r"(?:[|\\_ ]{0,40})(?:/\S{0,200}/)?(?:sh|bash|dash|zsh|tini|sudo|timeout|srun|mpirun|mpiexec|tee|script)\s"
+)
 
 
 class Form(msgspec.Struct, frozen=True):

@@ -249,7 +249,9 @@ def _heading(
         problems.append({"line": number, "reason": f"no stack of rank {stream.section['rank']}: {line}"})
     elif found := _PARENT.match(line):
         stream.parent_pid = stream.parent_pid or int(found["pid"])
-        claims[:] = [claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid]  # its parent's arguments
+        claims[:] = [
+            claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid
+        ]  # its parent's arguments
     elif found := _NODE.match(line) or _LISTED.match(line):
         stream.host, stream.pid, stream.parent_pid = found["host"], None, None
         stream.is_listing = line.startswith("trace-")
