@@ -23,6 +23,9 @@ from forensics.assemble.identity import (
 )
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.named_pids import with_named_pids
+from forensics.assemble.numbered_ends import with_numbered_ends
+from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
@@ -390,14 +393,14 @@ def case_of(
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
-    tables = with_dump_ranks(tables)
+    tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
     identity = identify(tables)
     whole = with_closings(globalise(tables, identity))
     job, learnt = world(whole, identity, expected)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    whole = with_logged_errors(with_aborted(whole))
     told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = with_logged_errors(with_aborted(with_numbered_ends(whole, told, identity)))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

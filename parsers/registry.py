@@ -82,7 +82,17 @@ from parsers.scheduling import (
     shell,
     slurm,
 )
-from parsers.stacks import faulthandler, native, pasted, proc_stack, proc_status, py_spy, torch_cpp, xpu_timer_stack
+from parsers.stacks import (
+    faulthandler,
+    native,
+    pasted,
+    proc_stack,
+    proc_status,
+    ps,
+    py_spy,
+    torch_cpp,
+    xpu_timer_stack,
+)
 from parsers.timing import (
     checkpoint_times,
     kineto,
@@ -132,6 +142,7 @@ PARSERS: tuple[Parser, ...] = (
     ib_fabric.PARSER,
     lspci.PARSER,
     top.PARSER,
+    ps.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,
