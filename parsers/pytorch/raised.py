@@ -15,6 +15,7 @@ import signal
 from typing import Any
 
 from parsers.lines import Row, event, reporter
+from parsers.numerics import bad_values
 from parsers.patterns import regex
 
 _CONSEQUENCE = regex(
@@ -99,6 +100,9 @@ def raised(
     found = [event(row, kind, code=code, detail=json.dumps(detail), **same)]
     if kind == "exception" and (meaning := derived(whole)):
         found.append(event(row, **{**same, **meaning}))
+    if kind == "exception" and "thread" not in detail and (bad := bad_values.raised(code, message or "")):
+        bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
+        found.append(event(row, **{"detail": "{}"} | same | bad))
     return found
 
 
