@@ -174,18 +174,21 @@ def _asserts(events: pl.DataFrame) -> Sequence[Row]:
     """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
     anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
     kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
-    return events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
+    caught = pl.col("detail").str.contains('"went_on"').fill_null(False)
+    found = events.filter((kinds | anomaly) & ~caught)
+    return found.sort("step", "file", "line", nulls_last=True).to_dicts()
 
 
 def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
     """Rank → what its check looked at (forward_loss, grad_norm, …), of the earliest step with a report."""
     steps = [row["step"] for row in asserts if row["step"] is not None]
+    first = [row for row in asserts if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps)))]
+    born = [row for row in first if detail(row).get("input") != "bad"]
     found: dict[int, str] = {}
-    for row in asserts:
-        if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps))):
-            named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
-            for rank in named or ([row["rank"]] if row["rank"] is not None else []):
-                found.setdefault(rank, row["code"] or "")
+    for row in born or first:
+        named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
+        for rank in named or ([row["rank"]] if row["rank"] is not None else []):
+            found.setdefault(rank, row["code"] or "")
     return found
 
 
@@ -236,7 +239,8 @@ def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
     bare = row["kind"] == "nan_assert" and not row["names_ranks"]
-    return bare and (row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0))
+    reduced = row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0)
+    return bare and (reduced or detail(row).get("scope") == "global")
 
 
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
