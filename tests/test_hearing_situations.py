@@ -42,8 +42,6 @@ OPEN = {
 }
 UNSEEN = {
     "a13_leftover_file": f"{SPEAKERS}; a number beyond the told world is no rank",
-    "a25_seven_unread": f"{SPEAKERS}; a file of a rank is its record, whatever its words",
-    "a49_unread_log_beside": f"{SPEAKERS}; a file of a rank is its record, whatever its words",
 }
 
 
