@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.aborted import with_aborted
+from forensics.assemble.beyond_world import within_world
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -397,9 +398,10 @@ def case_of(
     identity = identify(tables)
     whole = with_closings(globalise(tables, identity))
     job, learnt = world(whole, identity, expected)
+    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = within_world(whole, told)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    told = job if learnt != HIGHEST_RANK else frozenset()
     whole = with_logged_errors(with_aborted(with_numbered_ends(whole, told, identity)))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)

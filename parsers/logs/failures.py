@@ -122,8 +122,6 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     return None
 
 
-
-
 _BARE = tuple(
     f"{before}{value}".encode()
     for value in ("nan", "NaN", "NAN", "Nan", "inf", "Inf", "INF")
@@ -132,8 +130,36 @@ _BARE = tuple(
 )  # fmt: skip
 _OF_MODULE = tuple(
     f"{value} {word}".encode()
-    for value in ("nan", "NaN", "NAN", "nans", "NaNs", "inf", "Inf", "INF", "infs", "finite", "finite values", "nan values", "NaN values")
-    for word in ("in ", "at ", "from ", "after ", "inside ", "by ", "found ", "detected ", "was ", "were ", "seen ", "appeared ", "produced ")
+    for value in (
+        "nan",
+        "NaN",
+        "NAN",
+        "nans",
+        "NaNs",
+        "inf",
+        "Inf",
+        "INF",
+        "infs",
+        "finite",
+        "finite values",
+        "nan values",
+        "NaN values",
+    )
+    for word in (
+        "in ",
+        "at ",
+        "from ",
+        "after ",
+        "inside ",
+        "by ",
+        "found ",
+        "detected ",
+        "was ",
+        "were ",
+        "seen ",
+        "appeared ",
+        "produced ",
+    )
 ) + tuple(
     f"{word}{value}".encode()
     for value in ("nan", "NaN", "inf", "Inf", "non")

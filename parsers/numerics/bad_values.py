@@ -57,10 +57,28 @@ _NEAR = regex(
     rf"|(?<![a-z])(?P<before>loss|grad\w{{0,30}}|norm)(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
 )
 _OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>[\w.-]{1,80})(?P<compiled>\()?")
-_OF_ALL = regex(r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)")
+_OF_ALL = regex(
+    r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
+)
 _SCALE = regex(r"(?i)\bloss scale\b")
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
-_SPACES = ("tp", "pp", "dp", "ep", "cp", "sp", "local", "node", "group", "stage", "expert", "tensor", "pipeline", "data", "parallel")
+_SPACES = (
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "cp",
+    "sp",
+    "local",
+    "node",
+    "group",
+    "stage",
+    "expert",
+    "tensor",
+    "pipeline",
+    "data",
+    "parallel",
+)
 
 
 def printed(text: str) -> dict[str, Any] | None:
