@@ -121,6 +121,7 @@ class _Block(msgspec.Struct):
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
+    at: tuple[int | None, str | None] = (None, None)  # its stamp
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
 
@@ -141,7 +142,7 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
-        self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
+        self._record: tuple[Row, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
@@ -153,7 +154,7 @@ class _Reader:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
-                self._logged(row["line"], level)
+                self._logged(row, level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -194,12 +195,12 @@ class _Reader:
             return False
         return True
 
-    def _logged(self, line: int, level: str) -> None:
+    def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
-        self._record = (line, level)
+        self._record = (row, level)
         if level in _QUIET and self._block is None:
             for made in self._raised:
-                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
+                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": row["line"]}, sort_keys=True)
             self._raised = []
 
     def _begin(self, row: Row, head: re.Match[str]) -> None:
@@ -213,8 +214,9 @@ class _Reader:
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
         if (level := _level(head["before"])) is not None:
             self._block.introduced = level
-        elif self._record is not None and self._record[0] == row["line"] - 1:
-            self._block.introduced = self._record[1]
+        elif self._record is not None and self._record[0]["line"] == row["line"] - 1:
+            record, self._block.introduced = self._record
+            self._block.at = record["time_ns"], record["time_basis"]
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
@@ -282,6 +284,9 @@ class _Reader:
         made = raised(said, code, message, detail, said["text"], severity, kind)
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
+        for one in made if block.at[0] is not None else ():
+            if one["time_ns"] is None:  # a record and its traceback are printed as one
+                one["time_ns"], one["time_basis"] = block.at
         self.events += made
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)

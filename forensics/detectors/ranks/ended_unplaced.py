@@ -64,18 +64,17 @@ def _role(row: Row) -> State:
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
-    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, it is none
-    of them, and another program than they run, or none of them ended by a signal; or where all of them waited until a time-out.
-    A container counts its processes anew: its kernel knows them by other numbers, and by their program's name."""
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it is none
+    of them: in a container they may count otherwise, which neither proves nor excludes it. Or another program, or where all of
+    them waited until a time-out."""
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
     ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
     known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
-    if known and not may_be_rank(detail(one.row).get("task")):
-        return True
-    if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
-        return False
+    killed = any(end.cause in ("killed", "segfault", "host_oom") for end in ends)
+    if killed and not known:
+        return not may_be_rank(detail(one.row).get("task"))
     waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
     return known or waited
 
