@@ -38,6 +38,7 @@ Source: the traceback module of CPython, std::terminate of libstdc++.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -98,7 +99,7 @@ _BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error enc
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
-    reader = _Reader()
+    reader = _Reader(_above_heads(lines))
     for stream in streams(lines):
         reader.read(stream)
     return {
@@ -106,6 +107,15 @@ def parse(lines: pl.DataFrame) -> Tables:
         "stacks": table("stacks", reader.stacks),
         "claimed": claimed(reader.claimed),
     }
+
+
+def _above_heads(lines: pl.DataFrame) -> dict[tuple[str, int], Row]:
+    """The line above each head in files of one process, by its place: a record may say a rank that its traceback does not."""
+    below = pl.col("text").shift(-1).str.contains("Traceback (most recent call last)", literal=True)
+    beside = (pl.col("file").shift(-1) == pl.col("file")) & (pl.col("line").shift(-1) == pl.col("line") + 1)
+    is_one = pl.any_horizontal(pl.col("path_rank", "path_local_rank").is_not_null())
+    found = lines.filter(below & beside & is_one)
+    return {(row["file"], row["line"]): row for row in found.iter_rows(named=True)}
 
 
 class _Block(msgspec.Struct):
@@ -132,7 +142,8 @@ class _Block(msgspec.Struct):
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, above: Mapping[tuple[str, int], Row]) -> None:
+        self._above = above
         self.events: list[dict[str, Any]] = []
         self.stacks: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
@@ -214,10 +225,17 @@ class _Reader:
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
         if (level := _level(head["before"])) is not None:
             self._block.introduced = level
-        elif self._record is not None and self._record[0]["line"] == row["line"] - 1:
-            record, self._block.introduced = self._record
+        elif (record := self._record_above(row)) is not None:
+            self._block.introduced = _level(record["text"])
             self._block.at = record["time_ns"], record["time_basis"]
         self._thread, self._linked, self._last_head = None, False, row["line"]
+
+    def _record_above(self, row: Row) -> Row | None:
+        """The record of a logger right above a line, of the same process."""
+        if self._record is not None and self._record[0]["line"] == row["line"] - 1:
+            return self._record[0]
+        above = self._above.get((row["file"], row["line"] - 1))
+        return above if above is not None and _level(above["text"]) is not None else None
 
     def _in_block(self, block: _Block, row: Row) -> bool:
         text = block.bare(row["text"])
