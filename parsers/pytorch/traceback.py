@@ -38,7 +38,6 @@ Source: the traceback module of CPython, std::terminate of libstdc++.
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -99,7 +98,7 @@ _BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error enc
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
-    reader = _Reader(_above_heads(lines))
+    reader = _Reader()
     for stream in streams(lines):
         reader.read(stream)
     return {
@@ -107,15 +106,6 @@ def parse(lines: pl.DataFrame) -> Tables:
         "stacks": table("stacks", reader.stacks),
         "claimed": claimed(reader.claimed),
     }
-
-
-def _above_heads(lines: pl.DataFrame) -> dict[tuple[str, int], Row]:
-    """The line above each head in files of one process, by its place: a record may say a rank that its traceback does not."""
-    below = pl.col("text").shift(-1).str.contains("Traceback (most recent call last)", literal=True)
-    beside = (pl.col("file").shift(-1) == pl.col("file")) & (pl.col("line").shift(-1) == pl.col("line") + 1)
-    is_one = pl.any_horizontal(pl.col("path_rank", "path_local_rank").is_not_null())
-    found = lines.filter(below & beside & is_one)
-    return {(row["file"], row["line"]): row for row in found.iter_rows(named=True)}
 
 
 class _Block(msgspec.Struct):
@@ -131,7 +121,6 @@ class _Block(msgspec.Struct):
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
-    at: tuple[int | None, str | None] = (None, None)  # its stamp
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
 
@@ -142,8 +131,7 @@ class _Block(msgspec.Struct):
 
 
 class _Reader:
-    def __init__(self, above: Mapping[tuple[str, int], Row]) -> None:
-        self._above = above
+    def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.stacks: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
@@ -153,7 +141,7 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
-        self._record: tuple[Row, str] | None = None  # line and level of the last record of a logger
+        self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
@@ -165,7 +153,7 @@ class _Reader:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
-                self._logged(row, level)
+                self._logged(row["line"], level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -206,12 +194,12 @@ class _Reader:
             return False
         return True
 
-    def _logged(self, row: Row, level: str) -> None:
+    def _logged(self, line: int, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
-        self._record = (row, level)
+        self._record = (line, level)
         if level in _QUIET and self._block is None:
             for made in self._raised:
-                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": row["line"]}, sort_keys=True)
+                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
             self._raised = []
 
     def _begin(self, row: Row, head: re.Match[str]) -> None:
@@ -225,17 +213,9 @@ class _Reader:
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
         if (level := _level(head["before"])) is not None:
             self._block.introduced = level
-        elif (record := self._record_above(row)) is not None:
-            self._block.introduced = _level(record["text"])
-            self._block.at = record["time_ns"], record["time_basis"]
+        elif self._record is not None and self._record[0] == row["line"] - 1:
+            self._block.introduced = self._record[1]
         self._thread, self._linked, self._last_head = None, False, row["line"]
-
-    def _record_above(self, row: Row) -> Row | None:
-        """The record of a logger right above a line, of the same process."""
-        if self._record is not None and self._record[0]["line"] == row["line"] - 1:
-            return self._record[0]
-        above = self._above.get((row["file"], row["line"] - 1))
-        return above if above is not None and _level(above["text"]) is not None else None
 
     def _in_block(self, block: _Block, row: Row) -> bool:
         text = block.bare(row["text"])
@@ -302,9 +282,6 @@ class _Reader:
         made = raised(said, code, message, detail, said["text"], severity, kind)
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
-        for one in made if block.at[0] is not None else ():
-            if one["time_ns"] is None:  # a record and its traceback are printed as one
-                one["time_ns"], one["time_basis"] = block.at
         self.events += made
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
