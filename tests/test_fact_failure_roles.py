@@ -169,7 +169,7 @@ def test_what_several_devices_report_is_one_failure_of_any_of_them_unless_a_reco
 )
 def test_a_quoted_failure_is_that_of_the_quoted(printers: Any, ranks: list[int], suspects: list[int]) -> None:
     job = Rows(8).placed()
-    quoted = raised("OSError: [Errno 28] No space left on device", LIBRARY, quoted=1)
+    quoted = raised("OSError: [Errno 28] No space left on device", LIBRARY, quoted=1) | {"names_ranks": [1]}
     for rank in printers:
         job.event(rank=rank, line=5, **quoted)
         job.event("disk_full", rank=rank, line=5, text=quoted["text"])

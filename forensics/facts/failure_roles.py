@@ -107,7 +107,7 @@ def failure_roles(
         for rank, end in asked.items()
     }
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
-    most = {template for template, count in unclear.items() if 2 * count > len(job)}
+    most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
     return {
         rank: replace(role, state="lost", by_form=True, reason=words.MOST_RAISED_IT)
         if role.state == "unclear" and role.template in most
