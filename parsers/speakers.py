@@ -40,6 +40,7 @@ WINDOW, LINES, LEAST = 128 << 10, 8_000, 160  # bytes at most, lines of all toge
 FILES = 512  # so many at most, and as many others, by as much of their beginnings
 BEGINNING, HEAD_LINES = 4096, 24  # bytes, lines; so many tell a file's habits, too
 LINE = 2000  # characters of a line
+DEVICES = 16  # of a host, hardly more
 PID = 1000  # from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -83,8 +84,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
     listed = [[one for one in own if one.seen is None and one.size] for own in shapes.values()]
-    sampled = [source for own in listed for source in own[:SIBLINGS]][:FILES]
-    others = [source for own in listed for source in own[SIBLINGS:] if source.rank is None][:FILES]
+    sampled = [source for own in listed for source in own[:: len(own) // SIBLINGS + 1]][:FILES]
+    paths = {source.path for source in sampled}
+    others = [source for own in listed for source in own if source.rank is None and source.path not in paths][:FILES]
     share = max(LEAST, LINES // max(1, len(sampled)))
     asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, HEAD_LINES) for one in others)]
     read = {one.path: found for one, size, most in asked if (found := _beginning(one, size, most))}
@@ -308,15 +310,17 @@ class _Bundle:
         told_apart = {kind: found for kind, found in marks.items() if len(found) > 1}
         if any(len(own) > 1 for found in told_apart.values() for own in found.values()):
             return False
+        is_whole = numbers == set(range(self.world)) if self.world is not None else False
+        word = form.word.lower()
+        # Of the first ranks of a larger world it may be a device or a local rank: on the first host these are the same.
+        is_theirs = is_whole or word in _RANK or form.total or self.world is None or max(numbers) >= DEVICES
         if len({number for number, _ in pairs}) > 1:
-            return True
+            return bool(is_theirs)
         files = _marks(rows, "file")
         is_file = len(files) > 1 and all(len(own) == 1 for own in files.values())
-        is_whole = numbers == set(range(self.world)) if self.world is not None else False
         if is_whole and any(_is_one_to_one(found) for found in (*told_apart.values(), files if is_file else {})):
             return True
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
-        word = form.word.lower()
         if form.total or not _share(rows):
             return False
         if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):

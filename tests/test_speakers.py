@@ -169,3 +169,16 @@ def test_a_controller_that_tells_the_ranks_of_others_is_no_rank_itself(tmp_path:
     lines = [f"(Control pid=900) started (pid={4000 + rank}) world_rank={rank}, world_size=4" for rank in range(4)]
     lines += ["(Control pid=900) context(world_rank=2, world_size=4) of nobody", f"(Control pid=900) {ERROR}"]
     assert failed_ranks(written(tmp_path, {"driver.log": lines})) == []
+
+
+def test_a_device_that_on_the_first_host_has_the_number_of_its_rank_is_no_rank(tmp_path: Path) -> None:
+    """Two hosts of eight, of whose logs the first have the numbers of their ranks before each line."""
+    files = {
+        f"node{rank // 8}_r{rank}.log": [
+            f"rank {rank} of 16 is up, pid {4000 + rank}",
+            *[f"[{rank % 8}] phase {step} done" for step in range(4)],
+        ]
+        for rank in range(8)
+    }
+    files["all.log"] = [f"[{device}] phase {step} done" for step in range(4) for device in range(8)] + [f"[3] {ERROR}"]
+    assert failed_ranks(written(tmp_path, files)) == []
