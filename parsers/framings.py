@@ -39,6 +39,7 @@ _ONE_NAME = regex(_NAME)
 _PAIR = regex(
     rf"(?:^|(?<=[\s,;|(\[{{]))(?P<name>{_NAME})=(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\[(][^\])]{{0,4096}}[\])]|[^\s,;|]*)"
 )
+_MARK = regex(r"\S[\s,;|=:]|[{\[|]|\+-")  # without one a line holds no two cells
 _APART = regex(r"\s*\|\s*|[,;]\s+|\t|\s{2,}")
 _SAYS = regex(
     rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
@@ -117,7 +118,7 @@ def read_table(
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
     text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
-    if not lines or "\x00" in text[:64]:
+    if not lines or "\x00" in text[:64] or _MARK.search(lines[0]) is None:
         return None
     told = Head(path, text, lines)
     return next(((one, found) for one in FRAMINGS if (found := one.names(told))), None)

@@ -82,6 +82,8 @@ def _items(text: str, at: int, mark: str, depth: int) -> tuple[Any, int]:
         token = _TOKEN.match(text, at)
         if token is None:
             raise ValueError("it does not end")
+        if pairs and items:
+            raise ValueError("neither a dict nor a set")
         if token["mark"] == _CLOSE[mark]:
             return (pairs if mark == "{" and not items else items), token.end()
         if token["mark"] == ",":

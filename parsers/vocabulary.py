@@ -78,6 +78,8 @@ def meaning_of(name: str) -> Meaning | None:
         term = terms.get("_".join(words[at:]))
         if term is None:
             continue
+        if term.meaning == "other":
+            return None
         sorts = [before[word].meaning if word in before else "named" for word in words[:at]]
         if "of_evaluation" in sorts or "derived" in sorts:
             return None

@@ -67,7 +67,7 @@ PARSER = LineParser(
     name="field_lines",
     anchors=(
         *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"', b'oss"', b'norm"',
-        b"oss=", b"oss:", b"oss ", b"norm=", b"norm:", b"norm ", b"oss'", b"norm'", b'oss\\"', b'norm\\"',
+        b"oss=", b"oss:", b"norm=", b"norm:", b"oss'", b"norm'", b'oss\\"', b'norm\\"', b"oss nan", b"oss NaN", b"norm nan", b"norm NaN",
         b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status',
     ),
     parse=parse,
