@@ -227,6 +227,21 @@ BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自�
 IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
 DIFFER_SILENTLY = Said("replicas differ silently", "副本不一致且没有报错")
 
+# --- replica_figures: what logs of replicas print --------------------------------------------------------------------
+LOG_LEFT = Form(
+    "from step {step} on the {name} of {who} is not that of {others}, which had been equal",
+    "自 step {step} 起，{who} 的 {name} 与 {others} 不同，此前一致",
+)
+LOG_PARTED = Form(
+    "at step {step} the {name} of {who}, which had been equal, are not, and no majority tells which are right",
+    "在 step {step}，{who} 的 {name} 不再一致，没有多数可判断谁正确",
+)
+RATE_AFTER_RESTART = Form(
+    "after the restart, at step {step}, the learning rate of {who} is {rate} and that of the others {others}",
+    "重启后在 step {step}，{who} 的学习率为 {rate}，其他 rank 为 {others}",
+)
+RATES_DIFFER = Said("the learning rate differs between ranks", "各 rank 的学习率不一致")
+
 # --- rerun_verdict: the same step once more --------------------------------------------------------------------------
 REPEATS_THERE_ALONE = Said("repeats on its device and not on another one", "在原设备上复现，在其他设备上不复现")
 DID_NOT_REPEAT = Said("did not repeat on the same device: a transient fault", "在同一设备上未复现：瞬时故障")

@@ -16,6 +16,7 @@ from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import detail, refs
 from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before, spikes
+from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -27,6 +28,7 @@ from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
+_OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
 
@@ -63,10 +65,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return earlier  # these say more
     owners = _owners(case, nans)
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
+    if not finding.ranks and _fell_before(case, finding):
+        return earlier
     heads = [rows[0] for rows in streams]
     if first is None or asserts or first.row not in heads or (saved := _bad_before(case, first.row)) is None:
         return (finding, *earlier)
     return (_inherited(case, finding, first.row, saved),)
+
+
+def _fell_before(case: Case, found: Finding) -> bool:
+    """Whether the loss scale fell to the end from that step or an earlier one: then it says more than the lines that went bad."""
+    fall = collapse(case.tables["steps"], case.events)
+    at = found.first_anomaly.step if found.first_anomaly else None
+    return fall is not None and (at is None or fall.start["step"] is None or fall.start["step"] <= at)
 
 
 def _is_the_end(streams: Sequence[Sequence[Row]], first: _Bad | None, asserts: Sequence[Row]) -> bool:
@@ -243,6 +254,14 @@ def _is_of_all(row: Row) -> bool:
     return bare and (reduced or detail(row).get("scope") == "global")
 
 
+def _is_of_operator(row: Row) -> bool:
+    """JAX checks what each operator gives, one after the other: the first that is bad was given good values. A program compiled
+    as a whole may hold what others sent, and so may a collective."""
+    said = detail(row)
+    name = said.get("function")
+    return said.get("compiled") is False and isinstance(name, str) and not name.startswith(_OF_OTHERS)
+
+
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
@@ -252,7 +271,7 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     )
     if local and case.is_data_parallel:
         return tuple(reporters)
-    local &= set(reporters.values()) <= set(_LOCAL)
+    local &= set(reporters.values()) <= set(_LOCAL) or (bool(asserts) and all(_is_of_operator(row) for row in asserts))
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
@@ -292,7 +311,10 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], owners:
         cause="nan_birth" if value == "nan" else "overflow",
         ranks=alone,
         suspect_ranks=() if alone else tuple(sorted(suspects)),
-        first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=step, value=value, op=_operator(asserts) if first is None else None),
+        first_anomaly=FirstAnomaly(
+            rank=alone[0] if alone else None, step=step, value=value, op=_operator(asserts) if first is None else None,
+            module=_module(asserts, step),
+        ),
         undecided=() if passed else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
@@ -313,6 +335,13 @@ def _operator(asserts: Sequence[Row]) -> str | None:
         if isinstance(function := detail(row).get("function"), str):
             return function
     return None
+
+
+def _module(asserts: Sequence[Row], step: int | None) -> str | None:
+    """Of the rows of the step, the first module that one rank alone printed before others did, as it is printed."""
+    said = [(row["rank"], detail(row)) for row in asserts if row["step"] in (None, step)]
+    born = [(rank, told["module"]) for rank, told in said if "module" in told and told.get("input") != "bad"]
+    return str(born[0][1]) if born and len({rank for rank, _ in born}) == 1 else None
 
 
 # --- spikes ----------------------------------------------------------------------------------------------------------
