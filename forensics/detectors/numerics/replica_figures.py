@@ -64,6 +64,7 @@ def _drifted(rate: Left) -> Finding:
         undecided=("tied_explanations",),
         first_anomaly=FirstAnomaly(step=rate.step, value="finite", signature="config:lr"),
         claims=(claim,),
+        severity="severe",
         actions=(
             Action(kind="check_config", target=ranks_text(rate.few), command=None, reason=words.RATES_DIFFER),
             Action(kind="rollback", target=before_step(rate.step), command=None, reason=words.DIVERGED),
