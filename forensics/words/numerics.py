@@ -297,6 +297,11 @@ OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",
 )
+FAR_FROM_OTHERS = Form(
+    "{who} printed {loss} as its own loss at step {step}, a million times that of the others",
+    "{who} 在 step {step} 打印的自身 loss 为 {loss}，是其他 rank 的一百万倍以上",
+)
+FAR = Said("no training comes to such a value", "正常训练不会出现这样的数值")
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
 NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
 STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
