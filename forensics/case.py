@@ -320,6 +320,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return is_data_parallel(self.tables, self.job_told_of)
 
     @cached_property
+    def loss_mates(self) -> tuple[frozenset[int], ...]:
+        """The ranks in parts that each print one loss (facts/own_values.py); none where they do not."""
+        from forensics.facts.own_values import mates
+
+        return mates(self.tables, self.job_told_of)
+
+    @cached_property
     def phase_times(self) -> pl.DataFrame:
         """How long each rank took for what in each step (facts/phase_times.py)."""
         from forensics.facts.phase_times import phase_times

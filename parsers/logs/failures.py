@@ -58,15 +58,22 @@ _LIKELY = (
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert."""
+    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert; ranks: of
+    the local rank before a line, which rank the line says it is."""
     rows: list[dict[str, Any]] = []
+    claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     for row in lines.filter(is_likely).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
         if made := _events(row, found or Record("", row["text"][:2000])):
             rows += [_by(one, found) for one in made]
-    return {"events": table("events", rows)}
+            claims |= {
+                (row["file"], one["rank"], one["local_rank"]): reporter(row) | {"rank": one["rank"], "how": "bad value line"}
+                for one in made
+                if one["kind"] == "nan_assert" and one["rank"] is not None and row["rank"] is None and row["local_rank"] is not None
+            }
+    return {"events": table("events", rows), "ranks": table("ranks", list(claims.values()))}
 
 
 def _events(row: Row, found: Record) -> list[dict[str, Any]]:
