@@ -81,7 +81,9 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     rows = _train(steps).filter(pl.col("checksum").is_not_null())
     pairs = rows.select(*_COLUMNS, pl.col("checksum").str.split(" ")).explode("checksum")
     apart = pl.col("checksum").str.splitn("=", 2)
-    return pairs.select(*_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value"))
+    return pairs.select(
+        *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
+    )
 
 
 def _rates(steps: pl.DataFrame) -> pl.DataFrame:

@@ -268,7 +268,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
 def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
-    bare = row["kind"] == "nan_assert" and not row["names_ranks"]
+    bare = row["kind"] == "nan_assert"
     reduced = row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0)
     return bare and (reduced or detail(row).get("scope") == "global")
 
@@ -285,9 +285,11 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = (
-        len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
-    )
+    told = {
+        (row["file"], row["line"]) for row in asserts if row["names_ranks"]
+    }  # one line may be read as two statements
+    bare = (row for row in asserts if row["rank"] in reporters and (row["file"], row["line"]) not in told)
+    local = len(reporters) == 1 and not received and not any(map(_is_of_all, bare))
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= set(reporters.values()) <= set(_LOCAL) or (bool(asserts) and all(_is_of_operator(row) for row in asserts))
