@@ -83,7 +83,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     found = _failures(case)
     if not found:
         return ()
-    cause = next((cause for cause, row in _in_time(found) if cause != "exception"), "exception")
+    cause: Cause = next((cause for cause, _ in _in_time(found) if cause != "exception"), "exception")
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
