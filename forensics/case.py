@@ -389,7 +389,13 @@ def case_of(
     hung: bool = False,
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
-    """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
+    """Evidence tables of one attempt → Case: who is who, and whose rows are whose.
+
+    The order: a dump's rank is a claim, so it comes before the claims are put to a vote; what a row lacks is filled by that vote,
+    so before anything that counts rows of ranks (the world, who is seen). What srun says of tasks, and a line of a device, are about
+    ranks only once the size of the job and the place of each rank are known; and what was outlived, or quoted from a
+    group, is told by rows that already have their ranks. Files without an understood word come last: they are those of ranks that
+    nothing else shows."""
     tables = with_dump_ranks(tables)
     identity = identify(tables)
     whole = with_closings(globalise(tables, identity))
