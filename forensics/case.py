@@ -401,7 +401,13 @@ def case_of(
     hung: bool = False,
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
-    """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
+    """Evidence tables of one attempt → Case: who is who, and whose rows are whose.
+
+    The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to
+    a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). What
+    srun says of tasks, a list of ends, and a line of a device are about ranks only once the size of the job and the place of each rank
+    are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files
+    without an understood word come last: they are those of ranks that nothing else shows."""
     tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
     identity = identify(tables)
     whole = with_service_words(with_closings(globalise(tables, identity)))
