@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.aborted import with_aborted
+from forensics.assemble.beyond_world import within_world
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -23,6 +24,10 @@ from forensics.assemble.identity import (
 )
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.named_pids import with_named_pids
+from forensics.assemble.numbered_ends import with_numbered_ends
+from forensics.assemble.service_words import with_service_words
+from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
@@ -315,6 +320,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return is_data_parallel(self.tables, self.job_told_of)
 
     @cached_property
+    def loss_mates(self) -> tuple[frozenset[int], ...]:
+        """The ranks in parts that each print one loss (facts/own_values.py); none where they do not."""
+        from forensics.facts.own_values import mates
+
+        return mates(self.tables, self.job_told_of)
+
+    @cached_property
     def phase_times(self) -> pl.DataFrame:
         """How long each rank took for what in each step (facts/phase_times.py)."""
         from forensics.facts.phase_times import phase_times
@@ -390,14 +402,15 @@ def case_of(
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
-    tables = with_dump_ranks(tables)
+    tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
     identity = identify(tables)
-    whole = with_closings(globalise(tables, identity))
+    whole = with_service_words(with_closings(globalise(tables, identity)))
     job, learnt = world(whole, identity, expected)
+    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = within_world(whole, told)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    whole = with_logged_errors(with_aborted(whole))
-    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = with_logged_errors(with_aborted(with_numbered_ends(whole, told, identity)))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

@@ -58,6 +58,7 @@ from parsers.numerics import (
     nan_asserts,
     overflow,
     replica_hashes,
+    replica_lines,
     rerun_tracker,
     te_stats,
     tensor_stats,
@@ -82,7 +83,17 @@ from parsers.scheduling import (
     shell,
     slurm,
 )
-from parsers.stacks import faulthandler, native, pasted, proc_stack, proc_status, py_spy, torch_cpp, xpu_timer_stack
+from parsers.stacks import (
+    faulthandler,
+    native,
+    pasted,
+    proc_stack,
+    proc_status,
+    ps,
+    py_spy,
+    torch_cpp,
+    xpu_timer_stack,
+)
 from parsers.timing import (
     checkpoint_times,
     kineto,
@@ -132,6 +143,7 @@ PARSERS: tuple[Parser, ...] = (
     ib_fabric.PARSER,
     lspci.PARSER,
     top.PARSER,
+    ps.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,
@@ -182,6 +194,7 @@ PARSERS: tuple[Parser, ...] = (
     overflow.PARSER,
     nan_asserts.PARSER,
     replica_hashes.PARSER,
+    replica_lines.PARSER,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
     hf_underflow.PARSER,

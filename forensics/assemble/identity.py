@@ -89,7 +89,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return result.select(SCHEMA.keys()).sort("rank")
 
 
-def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's. Both
     streams of a process, that torchrun keeps in one folder, speak for it.
 
@@ -177,7 +177,7 @@ def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame
 
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
-    by_file = _rank_of_file(tables)
+    by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")

@@ -25,6 +25,7 @@ from forensics.detectors.numerics import (
     loss_log,
     loss_scale,
     replica_divergence,
+    replica_figures,
     rerun_verdict,
 )
 from forensics.detectors.ranks import (
@@ -65,6 +66,7 @@ DETECTORS: tuple[Detector, ...] = (
     bad_scale.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
+    replica_figures.DETECTOR,
     process_ended.DETECTOR,
     mismatch.DETECTOR,
     deadlock_cycle.DETECTOR,

@@ -56,7 +56,6 @@ _BETWEEN_PROCESSES = frozenset(
 _RAISES = regex(r"^(?:raise|assert)\b")
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
 _BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
-_PAIR = 2
 _OF_DEVICE = ("device_error", "device_fault", "link_fault")  # claims of knowledge
 _HOW: Mapping[State, How] = {"unclear": "unclear", "quoted": "quoted"}
 
@@ -98,7 +97,7 @@ def failure_roles(
         return {}
     raised = _raised(asked, events)
     left = _left_stacks(stacks) if any(not _frames(detail(row)) for row in raised.values()) else {}
-    pair = len(job) <= _PAIR
+    pair = len(job) <= 2
     is_shown = any(rank not in asked for rank in ends) or any(map(_has_traceback, raised.values()))
     bare = {rank for rank, end in asked.items() if is_shown and _is_bare(end, raised.get(rank), rank in left)}
     found = {
@@ -108,7 +107,7 @@ def failure_roles(
         for rank, end in asked.items()
     }
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
-    most = {template for template, count in unclear.items() if 2 * count > len(job)}
+    most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
     return {
         rank: replace(role, state="lost", by_form=True, reason=words.MOST_RAISED_IT)
         if role.state == "unclear" and role.template in most

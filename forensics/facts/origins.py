@@ -49,6 +49,7 @@ class Around(msgspec.Struct, frozen=True):
 def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     """Ends by rank → who failed by itself first; None: nobody."""
     died = [end for end in ends.values() if end.how == "died"]
+    died = [end for end in died if not end.was_stopped] or died  # alive until then: what it printed had not ended it
     told = [end for end in died if end.cause is not None] or died
     if not told:
         return None
@@ -69,11 +70,12 @@ def few(ranks: Collection[int], job: Collection[int]) -> tuple[int, ...]:
 def _first(told: Sequence[ProcessEnd], around: Around) -> Origins:
     alike = {_template(end, around.roles) for end in told}
     devices = [end for end in told if (role := around.roles.get(end.rank)) is not None and role.is_device]
-    if len(devices) == len(told) > 1:
+    is_most = len(alike) == 1 and len(told) > 1 and 2 * len(told) > len(around.job)
+    if len(devices) == len(told) > 1 and not is_most:
         singled = tuple(end for end in told if end.rank in around.singled)
         return Origins(singled) if singled else Origins(tuple(told), why_not="tied_explanations")
     if len(alike) == 1:
-        return Origins(tuple(told), is_most=len(told) > 1 and 2 * len(told) > len(around.job))
+        return Origins(tuple(told), is_most=is_most)
     if all(end.rank not in around.roles for end in told):
         return Origins(tuple(told))
     if any(end.time_ns is None or end.by == "launcher" for end in told):

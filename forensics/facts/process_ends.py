@@ -64,7 +64,8 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
     bad_loss (stopped because a check found a bad value), failed (non-zero exit, reason unknown), followed (after others had given up their
     wait). Of what its own words do not tell (facts/failure_roles.py): lost (most failed alike: it lost others), unclear, quoted (its
-    words are another's failure). cause: for died and quoted."""
+    words are another's failure). cause: for died and quoted. `was_stopped`: by its launcher, whatever its own lines
+    say."""
 
     rank: int
     how: How
@@ -74,6 +75,7 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     refs: tuple[Ref, ...]
     time_basis: str | None
     by: Literal["launcher", "process"]
+    was_stopped: bool = False
 
 
 def is_stop(code: str | None) -> bool:
@@ -182,7 +184,7 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
         if (end := _from_lines(rank, list(rows))) is not None:
-            said[end.rank].append(end)
+            said[end.rank].append(replace(end, was_stopped=end.rank in stopped))
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
         place = (reference(row),)
         said[row["rank"]].append(
@@ -223,7 +225,7 @@ def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
     killed_for_memory = before.cause == "killed" and own.cause == "host_oom"
     unsaid = before.how == "died" and before.cause is None  # gone without a word, as far as the launcher knows
     if before.how in ("failed", "stopped") or killed_for_memory or unsaid:
-        return replace(own, refs=own.refs + before.refs)
+        return replace(own, refs=own.refs + before.refs, was_stopped=own.was_stopped or before.how == "stopped")
     return replace(before, refs=before.refs + own.refs) if before.cause == own.cause else before
 
 

@@ -112,6 +112,8 @@ def kind_of(case: Case, finding: Finding, explained: frozenset[Symptom], about: 
         return "hang"
     if about == "never_started" and "launch" in possible and "ended" not in kinds:
         return "launch"
+    if about == "bad_value" and "numerics" in possible:
+        return "numerics"
     return "crash" if "crash" in possible else possible[0]
 
 

@@ -16,6 +16,7 @@ import signal
 from typing import Any
 
 from parsers.lines import Row, event, reporter
+from parsers.numerics import bad_values
 from parsers.patterns import regex
 
 _CONSEQUENCE = regex(
@@ -47,8 +48,6 @@ _COLLECTIVE = regex(
 )
 _STORE = regex(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
 _PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
-_SCALE = regex(r"(?i)\bloss.scale\b")  # of a scaler that gives up: read elsewhere
-_STEP = regex(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
 _LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
 _DIED = regex(
     r"(?:died with <Signals\.|terminated with signal |killed by signal:? ?)(?P<name>SIG\w+)|exit (?:status|code):? (?P<code>-?\d{1,5})"
@@ -103,9 +102,9 @@ def raised(
     found = [event(row, kind, code=code, detail=json.dumps(detail), **same)]
     if kind == "exception" and (meaning := derived(whole)):
         found.append(event(row, **{**same, **meaning}))
-    if kind == "exception" and (code or "").rsplit(".", 1)[-1] == "FloatingPointError" and not _SCALE.search(whole):
-        step = _STEP.search(message or "")
-        found.append(event(row, "nan_assert", code="nan", step=int(step[1]) if step else None, **same))
+    if kind == "exception" and "thread" not in detail and (bad := bad_values.raised(code, message or "")):
+        bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
+        found.append(event(row, **{"detail": "{}"} | same | bad))
     return found
 
 

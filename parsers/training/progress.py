@@ -4,6 +4,7 @@ import polars as pl
 
 from parsers.stamps import EARLIEST_NS, LATEST_NS
 from parsers.tables import conform, empty
+from parsers.training.replica_values import checksum, learning_rate
 
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
 BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar
@@ -48,5 +49,6 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
         return empty("steps")  # most frameworks have no line in a bundle: compiling their patterns would cost the most
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
-    columns = {"phase": pl.lit("train"), "framework": by, **columns}
+    agreed = {"learning_rate": learning_rate(), "checksum": checksum()}
+    columns = {"phase": pl.lit("train"), "framework": by, **agreed, **columns}
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))

@@ -7,7 +7,6 @@ own record shows the failure (then facts/origins.py names it).
 """
 
 from forensics.case import Case
-from forensics.facts.event_rows import detail
 from forensics.facts.origins import few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
@@ -66,8 +65,8 @@ def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
     causes = {end.cause for end in printers.values()}
     place = first.refs[0]
     at = (case.events["file"] == place.file) & (case.events["line"] == place.line)
-    told = {detail(row).get("quoted") for row in case.events.filter(at).iter_rows(named=True)} - {None}
-    number = int(min(told)) if len(told) == 1 else None
+    told = {rank for row in case.events.filter(at).iter_rows(named=True) for rank in row["names_ranks"] or ()}
+    number = told.pop() if len(told) == 1 else None
     is_whole = bool(case.job_told_of) and case.job_told_of <= printers.keys()
     named = (number,) if is_whole and number in printers else ()
     text = words.QUOTE(who=ranks_text(printers), number="?" if number is None else number, line=place.text)

@@ -27,7 +27,6 @@ from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
 from forensics.words import ended as words
 
-_ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
 _BY_KERNEL = ("host_oom", "segfault")
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | (
@@ -64,28 +63,27 @@ def _role(row: Row) -> State:
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
-    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, it is none
-    of them, and another program than they run, or none of them ended by a signal; or where all of them waited until a time-out.
-    A container counts its processes anew: its kernel knows them by other numbers, and by their program's name."""
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it is none
+    of them: in a container they may count otherwise, which neither proves nor excludes it. Or another program, or where all of
+    them waited until a time-out."""
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
     ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
     known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
-    if known and not may_be_rank(detail(one.row).get("task")):
-        return True
-    if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
-        return False
+    killed = any(end.cause in ("killed", "segfault", "host_oom") for end in ends)
+    if killed and not known:
+        return not may_be_rank(detail(one.row).get("task"))
     waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
     return known or waited
 
 
 def ended_unplaced(case: Case) -> tuple[Finding, ...]:
-    """Case → at most one finding: the gravest cause among failures that no rank accounts for."""
+    """Case → at most one finding: the first cause among failures that no rank accounts for; an exception repeats what its words say."""
     found = _failures(case)
     if not found:
         return ()
-    cause = min((cause for cause, _ in found), key=_ORDER.index)
+    cause = next((cause for cause, row in _in_time(found) if cause != "exception"), "exception")
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
@@ -127,6 +125,15 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             actions=(_action(cause, joined(hosts, ", "), storage),),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
+    )
+
+
+def _in_time(found: list[tuple[Cause, dict[str, Any]]]) -> list[tuple[Cause, dict[str, Any]]]:
+    """The first first, where all have stamps of one kind; else by place."""
+    bases = {row["time_basis"] if row["time_ns"] is not None else None for _, row in found}
+    is_timed = len(bases) == 1 and None not in bases
+    return sorted(
+        found, key=lambda one: (one[1]["time_ns"] if is_timed else 0, str(one[1]["file"]), one[1]["line"] or 0)
     )
 
 
