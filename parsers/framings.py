@@ -15,13 +15,14 @@ parsers/vocabulary.py to say.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from parsers import lenient, vocabulary
-from parsers.curves import HEADER, NUMBER, column_kinds, curve_rows
+from parsers.curves import HEADER as HEADER
+from parsers.curves import NUMBER, column_kinds, curve_rows
 from parsers.documents import document_rows, first_names
 from parsers.parser import Source
 from parsers.patterns import regex
@@ -95,14 +96,12 @@ def record(text: str) -> Said | None:
     return _object(start) if start.startswith("{") else logfmt(text) or prose(text) or mentions(text)
 
 
-def read_table(
-    source: Source, name: TableName, made: Callable[[Said, str], Iterable[Mapping[str, Any]]], otherwise: str
-) -> Tables:
+def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:
     """The rows of a file → what is made of each (row, text) in the table `name`, lines of names `claimed`, and `unread`, with
     `otherwise` as reason, where nothing is made."""
-    found: list[Mapping[str, Any]] = []
-    claimed: list[Mapping[str, Any]] = []
-    unread: list[Mapping[str, Any]] = []
+    found: list[Said] = []
+    claimed: list[Said] = []
+    unread: list[Said] = []
     for number, text, said in rows(source):
         place = {"file": source.path, "line": number}
         if said is HEADER:

@@ -83,7 +83,14 @@ FORMS: dict[str, Callable[[Records], str]] = {
 }  # fmt: skip
 
 LOSSES = [
-    {"rank": rank, "step": step, "train/loss": nan if (rank, step) == (3, 9) else 2.5 - step / 16, "grad_norm": 0.5}
+    {
+        "rank": rank,
+        "step": step,
+        "train/loss": nan if (rank, step) == (3, 9) else 2.5 - step / 16,
+        "grad_norm": 0.5,
+        "lr": 0.25,
+        "param_hash": f"9f86d{step:03}",
+    }
     for step in (7, 8, 9)
     for rank in (2, 3)
 ]
@@ -108,7 +115,7 @@ EXITS = [
     for rank, code in enumerate((1, -9, 0))
 ]
 KINDS: dict[str, tuple[Records, TableName, tuple[str, ...]]] = {
-    "loss": (LOSSES, "steps", ("rank", "step", "phase", "loss", "loss_seen", "grad_norm")),
+    "loss": (LOSSES, "steps", ("rank", "step", "phase", "loss", "loss_seen", "grad_norm", "learning_rate", "checksum")),
     "tensors": (
         TENSORS,
         "tensors",
