@@ -18,7 +18,7 @@ import msgspec
 
 from parsers import lenient, vocabulary
 from parsers.parser import Source
-from parsers.reading import Row, Said, all_bytes
+from parsers.reading import HEADER, Row, Said, all_bytes
 
 DOCUMENT_BYTES = 64 << 20
 _HEAD_CHARACTERS = 8192  # in which the first record of a document that goes on must begin
@@ -83,6 +83,7 @@ def document_rows(source: Source) -> Iterator[Row]:
         return
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     at, line, counted = 0, 1, 0
+    own: set[int] = set()
     while (begin := _next(text, at)) >= 0:
         line, counted = line + text.count("\n", counted, begin), begin
         try:
@@ -90,15 +91,19 @@ def document_rows(source: Source) -> Iterator[Row]:
         except ValueError:
             yield line, text[begin : begin + _SHOWN], None
             return
+        first = line
         for place, one in _placed(text, begin, found):
             line, counted = line + text.count("\n", counted, place), place
+            own.add(line)
             yield line, text[place : place + _SHOWN].split("\n", 1)[0], one
+        line, counted = line + text.count("\n", counted, at), max(counted, at)
+        yield from ((number, "", HEADER) for number in range(first, line + 1) if number not in own)
 
 
 def _whole(text: str, begin: int) -> tuple[Any, int]:
     if begin == 0:
         try:
-            return msgspec.json.decode(text), len(text)
+            return msgspec.json.decode(text), len(text.rstrip())
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             pass
     return lenient.value_at(text, begin)

@@ -21,11 +21,11 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from parsers import lenient, vocabulary
-from parsers.curves import HEADER as HEADER
 from parsers.curves import NUMBER, column_kinds, curve_rows
 from parsers.documents import document_rows, first_names
 from parsers.parser import Source
 from parsers.patterns import regex
+from parsers.reading import HEADER as HEADER
 from parsers.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.tables import TableName, Tables, table
 
@@ -311,7 +311,10 @@ def _block_rows(source: Source) -> Iterator[Row]:
             yield begin, first, said
             said = {}
         if match is not None:
-            begin, first = (number, text) if not said else (begin, first)
+            if said:
+                yield number, text, HEADER  # of a record that has its row
+            else:
+                begin, first = number, text
             said[match["name"]] = _cell(match["value"])
         elif text.strip() and not _BLOCK_ENDS.fullmatch(text):
             yield number, text, None

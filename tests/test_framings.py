@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import parsers
@@ -149,6 +150,14 @@ def test_each_record_has_its_place(form: str, tmp_path: Path) -> None:
     lines = parsers.read(str(tmp_path)).tables["steps"]["line"].to_list()
     begins = {at for at, line in enumerate(text.splitlines(), 1) if line.strip() and "---" not in line}
     assert set(lines) <= begins and len(set(lines)) == (1 if form == "json columns" else len(LOSSES))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_line_of_a_record_is_anybody_elses(form: str, tmp_path: Path) -> None:
+    (tmp_path / "table").write_text(FORMS[form](LOSSES))
+    tables = parsers.read(str(tmp_path)).tables
+    assert tables["events"].is_empty() and tables["unread"].is_empty()
+    assert tables["files"].select(pl.col("recognised") == pl.col("lines")).item()
 
 
 @pytest.mark.parametrize("form", FORMS)
