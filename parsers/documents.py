@@ -21,7 +21,7 @@ from parsers.parser import Source
 from parsers.reading import HEADER, Row, Said, all_bytes
 
 DOCUMENT_BYTES = 64 << 20
-_HEAD_CHARACTERS = 8192  # in which the first record of a document that goes on must begin
+_TRIED = 8  # braces at the beginning of a document that goes on, of which one must be that of its first record
 _SHOWN = 200
 _IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
 
@@ -40,12 +40,14 @@ def first_names(text: str, alone: Said | None) -> list[str]:
 
 def _cut(text: str) -> Any:
     """The first object in a document that goes on."""
-    at = text.find("{", 1)
-    while 0 < at < _HEAD_CHARACTERS:
+    at = 0
+    for _ in range(_TRIED):
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
         try:
             found = lenient.value_at(text, at)[0]
         except ValueError:
-            at = text.find("{", at + 1)
             continue
         return found if isinstance(found, dict) else None
     return None
