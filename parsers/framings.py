@@ -16,7 +16,8 @@ parsers/vocabulary.py to say.
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from io import BytesIO
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -80,6 +81,12 @@ def framing(path: str, head: bytes) -> str | None:
     """The name of a file's form."""
     found = _found(path, head)
     return found[0].name if found else None
+
+
+def first(path: str, head: bytes) -> Said:
+    """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
+    told = rows(Source(path, len(head), partial(BytesIO, head)))
+    return next((said or {} for _, _, said in told if said is not HEADER), {})
 
 
 def rows(source: Source) -> Iterator[Row]:
