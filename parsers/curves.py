@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from parsers import lenient, vocabulary
 from parsers.parser import Source
 from parsers.patterns import regex
-from parsers.reading import Row, Said, text_lines
+from parsers.reading import HEADER, Row, text_lines
 
 NUMBER = regex(r"[+-]?(?:\d{1,30}\.?\d{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?))")
-HEADER: Said = {}  # the row of a line of names
 _FIRST = 6  # rows that tell which column is what
 _SPLIT = regex(r"[\s,;]+")
 _NAMED = {"Step": "step", "Wall time": "time", "Value": "value"}

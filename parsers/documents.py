@@ -18,10 +18,10 @@ import msgspec
 
 from parsers import lenient, vocabulary
 from parsers.parser import Source
-from parsers.reading import Row, Said, all_bytes
+from parsers.reading import HEADER, Row, Said, all_bytes
 
 DOCUMENT_BYTES = 64 << 20
-_HEAD_CHARACTERS = 8192  # in which the first record of a document that goes on must begin
+_TRIED = 8  # braces at the beginning of a document that goes on, of which one must be that of its first record
 _SHOWN = 200
 _IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
 
@@ -40,12 +40,14 @@ def first_names(text: str, alone: Said | None) -> list[str]:
 
 def _cut(text: str) -> Any:
     """The first object in a document that goes on."""
-    at = text.find("{", 1)
-    while 0 < at < _HEAD_CHARACTERS:
+    at = 0
+    for _ in range(_TRIED):
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
         try:
             found = lenient.value_at(text, at)[0]
         except ValueError:
-            at = text.find("{", at + 1)
             continue
         return found if isinstance(found, dict) else None
     return None
@@ -83,6 +85,7 @@ def document_rows(source: Source) -> Iterator[Row]:
         return
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     at, line, counted = 0, 1, 0
+    own: set[int] = set()
     while (begin := _next(text, at)) >= 0:
         line, counted = line + text.count("\n", counted, begin), begin
         try:
@@ -90,15 +93,19 @@ def document_rows(source: Source) -> Iterator[Row]:
         except ValueError:
             yield line, text[begin : begin + _SHOWN], None
             return
+        first = line
         for place, one in _placed(text, begin, found):
             line, counted = line + text.count("\n", counted, place), place
+            own.add(line)
             yield line, text[place : place + _SHOWN].split("\n", 1)[0], one
+        line, counted = line + text.count("\n", counted, at), max(counted, at)
+        yield from ((number, "", HEADER) for number in range(first, line + 1) if number not in own)
 
 
 def _whole(text: str, begin: int) -> tuple[Any, int]:
     if begin == 0:
         try:
-            return msgspec.json.decode(text), len(text)
+            return msgspec.json.decode(text), len(text.rstrip())
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             pass
     return lenient.value_at(text, begin)

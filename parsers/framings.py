@@ -15,16 +15,18 @@ parsers/vocabulary.py to say.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from io import BytesIO
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from parsers import lenient, vocabulary
-from parsers.curves import HEADER, NUMBER, column_kinds, curve_rows
+from parsers.curves import NUMBER, column_kinds, curve_rows
 from parsers.documents import document_rows, first_names
 from parsers.parser import Source
 from parsers.patterns import regex
+from parsers.reading import HEADER as HEADER
 from parsers.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.tables import TableName, Tables, table
 
@@ -81,6 +83,12 @@ def framing(path: str, head: bytes) -> str | None:
     return found[0].name if found else None
 
 
+def first(path: str, head: bytes) -> Said:
+    """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
+    told = rows(Source(path, len(head), partial(BytesIO, head)))
+    return next((said or {} for _, _, said in told if said is not HEADER), {})
+
+
 def rows(source: Source) -> Iterator[Row]:
     """(1-based line, text, row) of each record of a file whose first one tells its form. The row of a line of names is
     HEADER itself, of what does not fit it is None."""
@@ -95,14 +103,12 @@ def record(text: str) -> Said | None:
     return _object(start) if start.startswith("{") else logfmt(text) or prose(text) or mentions(text)
 
 
-def read_table(
-    source: Source, name: TableName, made: Callable[[Said, str], Iterable[Mapping[str, Any]]], otherwise: str
-) -> Tables:
+def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:
     """The rows of a file → what is made of each (row, text) in the table `name`, lines of names `claimed`, and `unread`, with
     `otherwise` as reason, where nothing is made."""
-    found: list[Mapping[str, Any]] = []
-    claimed: list[Mapping[str, Any]] = []
-    unread: list[Mapping[str, Any]] = []
+    found: list[Said] = []
+    claimed: list[Said] = []
+    unread: list[Said] = []
     for number, text, said in rows(source):
         place = {"file": source.path, "line": number}
         if said is HEADER:
@@ -312,7 +318,10 @@ def _block_rows(source: Source) -> Iterator[Row]:
             yield begin, first, said
             said = {}
         if match is not None:
-            begin, first = (number, text) if not said else (begin, first)
+            if said:
+                yield number, text, HEADER  # of a record that has its row
+            else:
+                begin, first = number, text
             said[match["name"]] = _cell(match["value"])
         elif text.strip() and not _BLOCK_ENDS.fullmatch(text):
             yield number, text, None

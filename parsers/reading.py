@@ -19,6 +19,7 @@ LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
 FILE_BYTES = 1 << 30  # of one member, unfolded: a bomb ends
 _CHUNK = 1 << 16
 Said = dict[str, Any]  # a record: name → cell
+HEADER: Said = {}  # the row of a line of names, and of what else belongs to the records
 Row = tuple[int, str, Said | None]  # 1-based line, its text, the record, none where it does not fit
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import parsers
@@ -83,7 +84,14 @@ FORMS: dict[str, Callable[[Records], str]] = {
 }  # fmt: skip
 
 LOSSES = [
-    {"rank": rank, "step": step, "train/loss": nan if (rank, step) == (3, 9) else 2.5 - step / 16, "grad_norm": 0.5}
+    {
+        "rank": rank,
+        "step": step,
+        "train/loss": nan if (rank, step) == (3, 9) else 2.5 - step / 16,
+        "grad_norm": 0.5,
+        "lr": 0.25,
+        "param_hash": f"9f86d{step:03}",
+    }
     for step in (7, 8, 9)
     for rank in (2, 3)
 ]
@@ -108,7 +116,7 @@ EXITS = [
     for rank, code in enumerate((1, -9, 0))
 ]
 KINDS: dict[str, tuple[Records, TableName, tuple[str, ...]]] = {
-    "loss": (LOSSES, "steps", ("rank", "step", "phase", "loss", "loss_seen", "grad_norm")),
+    "loss": (LOSSES, "steps", ("rank", "step", "phase", "loss", "loss_seen", "grad_norm", "learning_rate", "checksum")),
     "tensors": (
         TENSORS,
         "tensors",
@@ -142,6 +150,14 @@ def test_each_record_has_its_place(form: str, tmp_path: Path) -> None:
     lines = parsers.read(str(tmp_path)).tables["steps"]["line"].to_list()
     begins = {at for at, line in enumerate(text.splitlines(), 1) if line.strip() and "---" not in line}
     assert set(lines) <= begins and len(set(lines)) == (1 if form == "json columns" else len(LOSSES))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_line_of_a_record_is_anybody_elses(form: str, tmp_path: Path) -> None:
+    (tmp_path / "table").write_text(FORMS[form](LOSSES))
+    tables = parsers.read(str(tmp_path)).tables
+    assert tables["events"].is_empty() and tables["unread"].is_empty()
+    assert tables["files"].select(pl.col("recognised") == pl.col("lines")).item()
 
 
 @pytest.mark.parametrize("form", FORMS)

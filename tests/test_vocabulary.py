@@ -129,3 +129,9 @@ def test_an_end_in_a_line_of_a_log(line: str, code: str | None, tmp_path: Path) 
     (tmp_path / "wrapper.log").write_text(f"begin of it\n{line}\nwords\n")
     events = parsers.read(str(tmp_path)).tables["events"].filter(kind="exit")
     assert events.select("rank", "code").rows() == ([(3, code)] if code else [])
+
+
+def test_a_report_of_failures_with_more_in_a_cell_is_left_to_its_reader(tmp_path: Path) -> None:
+    report = "  time      : 2026-01-31_10:11:12\n  host      : n1\n  rank      : 3 (local_rank: 3)\n  exitcode  : -11 (pid: 4711)\n"
+    (tmp_path / "train.log").write_text(report + "  error_file: <N/A>\n")
+    assert "exit_table" not in parsers.read(str(tmp_path)).tables["files"]["parsers"].item().to_list()

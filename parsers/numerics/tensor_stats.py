@@ -22,7 +22,7 @@ Source: this project's own definition of the format.
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from operator import attrgetter
 from typing import Any, BinaryIO
 
@@ -134,7 +134,7 @@ def _header(line: bytes) -> set[str]:
     return {cell.strip() for cell in csv_cells(text)} if "," in text and "\x00" not in text else set()
 
 
-def _telling(keys: set[str]) -> bool:
+def _telling(keys: Set[str]) -> bool:
     return "step" in keys and bool(keys & {"tensor", "module"}) and bool(keys & _STATISTICS)
 
 

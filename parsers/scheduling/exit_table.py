@@ -21,8 +21,8 @@ from parsers.tables import Tables
 
 
 def accepts(path: str, head: bytes) -> bool:
-    """By its names."""
-    return tells_exits(framings.names(path, head))
+    """By its names, and an end in its first record: an agent's report of failures, which has more in a cell, is another's."""
+    return tells_exits(framings.names(path, head)) and exit_row(framings.first(path, head), "") is not None
 
 
 def parse(source: Source) -> Tables:

@@ -38,6 +38,8 @@ def accepts(path: str, head: bytes) -> bool:
     form, names = framings.framing(path, head), framings.names(path, head)
     if form in (None, "objects") or not has_figures(frozenset(_names(names).values())):
         return False
+    if form == "blocks":  # its lines are nobody else's then: they must be what they look like
+        return figures(framings.first(path, head), {"file": path, "line": None, "time_ns": None}) is not None
     return form not in ("logfmt", "prose") or "rank" in vocabulary.meanings(sorted(names))
 
 

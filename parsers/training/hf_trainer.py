@@ -33,7 +33,8 @@ _EVAL = rf"""['"]eval_(?:[A-Za-z0-9_]+_)?loss['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _GRAD = rf"""['"]grad_norm['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _EPOCH = rf"""['"]epoch['"]: ['"]?{NUMBER}['"]?[,}}]"""
 _DICT = r"""[{,]\s?['"](?:loss|eval_loss|eval_[A-Za-z0-9_]{1,100}_loss|grad_norm)['"]: ['"]?[+-]?(?i:nan|inf|[0-9.])"""
-_RATE = r"""['"](?:learning_rate|lr|epoch|eval_runtime)['"]: """
+_RATE = r"""['"]epoch['"]: """  # in each of its dicts
+_RANK = r"""['"](?:global_|local_|world_)?rank['"]: """  # and this in none: a record of somebody else's
 _PRINTER = ["file", "rank", "local_rank", "task"]
 
 
@@ -41,7 +42,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """steps: a row per dict and, in files with dicts, per step of the bar; claimed: other pieces of the bar."""
     text = pl.col("text")
     known = with_reporter(lines).with_columns(
-        is_dict=text.str.contains(_DICT) & text.str.contains(_RATE),
+        is_dict=text.str.contains(_DICT) & text.str.contains(_RATE) & ~text.str.contains(_RANK),
         count=text.str.extract(_BAR, 1).cast(pl.Int64, strict=False),
         total=text.str.extract(_BAR, 2).cast(pl.Int64, strict=False),
         pace=text.str.extract(_PACE, 1).cast(pl.Float64, strict=False),

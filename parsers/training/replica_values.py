@@ -9,17 +9,26 @@ fewer may be equal by chance. What names data, files or versions is none.
 
 import polars as pl
 
+from parsers.patterns import regex
+
 _HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
 _PAIR = rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?)\b"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
-_ELSE = r"(?i)^[^=]*(?:data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed)"  # not of the replica
+_OTHER = "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed"
+_ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
+_OTHERS = regex(rf"(?i){_OTHER}")
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
 
 
 def learning_rate() -> pl.Expr:
     """Of lines with a column `text`."""
     return pl.col("text").str.extract(_LR, 1).cast(pl.Float64, strict=False)
+
+
+def of_replica(name: str) -> bool:
+    """May the checksum of that name be one that replicas agree on?"""
+    return _OTHERS.search(name) is None
 
 
 def checksum() -> pl.Expr:

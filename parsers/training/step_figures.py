@@ -13,11 +13,12 @@ from parsers import vocabulary
 from parsers.reading import real, utc_ns, whole
 from parsers.stamps import parse_time
 from parsers.timing import words
+from parsers.training.replica_values import of_replica
 
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
 _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
-    *((name, real) for name in ("loss_scale", "tflops", "per_s")),
+    *((name, real) for name in ("loss_scale", "learning_rate", "tflops", "per_s")),
 )
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
@@ -42,11 +43,19 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said)
     loss, norm = (None if is_evaluation or name not in told else real(told[name]) for name in ("loss", "grad_norm"))
-    if not times and loss is None and norm is None:
+    sums = _checksum(flat)
+    if not times and loss is None and norm is None and sums is None:
         return None
     own = {**who, **who_of(told, who), "step": step}
     host = own.pop("host")
-    row = {**own, "phase": "train", "loss": loss, "loss_seen": None if loss is None else True, "grad_norm": norm}
+    row = {
+        **own,
+        "phase": "train",
+        "loss": loss,
+        "loss_seen": None if loss is None else True,
+        "grad_norm": norm,
+        "checksum": sums,
+    }
     for name, read in _FIGURES:
         if name in told:
             row[name] = read(told[name])
@@ -93,12 +102,23 @@ def _flat(said: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _checksum(flat: Mapping[str, Any]) -> str | None:
+    """Of what replicas must agree on, as `checksum` of `steps` has it: pairs name=value."""
+    names = vocabulary.columns(tuple(flat)).get("checksum", ())
+    pairs = [
+        f"{name}={cell}"
+        for name in names
+        if of_replica(name) and (cell := flat[name]) not in (None, "") and " " not in str(cell)
+    ]
+    return " ".join(pair.replace(" ", "_") for pair in pairs) or None
+
+
 def has_figures(names: frozenset[str]) -> bool:
     """Do the columns of a table tell of steps: a count, and a loss, a norm or two durations?"""
     meant = vocabulary.meanings(sorted(names))
     if "step" not in meant or meant & {"phase", "tensor", "module", "metric", "name", "operation"}:
         return False
-    return bool(meant & {"loss", "grad_norm"}) or sum(1 for _ in _durations(names)) > 1
+    return bool(meant & {"loss", "grad_norm", "checksum"}) or sum(1 for _ in _durations(names)) > 1
 
 
 def _durations(names: frozenset[str]) -> Iterator[str]:
