@@ -165,10 +165,16 @@ def test_a_dump_by_pid_is_that_of_the_rank_whose_log_has_the_pid_in_its_name(tmp
 
 @pytest.mark.parametrize(
     ("innermost", "named"),
-    [("main_loop (ray/_private/worker.py:1069)", [2]), ("turn (train.py:12)", []), ("tick (ray/_private/worker.py:1069)", [])],
+    [
+        ("main_loop (ray/_private/worker.py:1069)", [2]),
+        ("turn (train.py:12)", []),
+        ("tick (ray/_private/worker.py:1069)", []),
+    ],
     ids=["it has no task", "code that nobody knows", "another function there"],
 )
-def test_an_actor_without_a_task_is_not_in_the_call_of_the_others(tmp_path: Path, innermost: str, named: list[int]) -> None:
+def test_an_actor_without_a_task_is_not_in_the_call_of_the_others(
+    tmp_path: Path, innermost: str, named: list[int]
+) -> None:
     waits = "    all_reduce (torch/distributed/distributed_c10d.py:3252)\n    Trainer.fit (actors.py:17)"
     for rank in range(4):
         frames = f"    {innermost}" if rank == 2 else waits
