@@ -49,7 +49,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import bad_numbers, failures
+from parsers.logs import bad_numbers, failures, field_lines
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -58,6 +58,7 @@ from parsers.numerics import (
     nan_asserts,
     overflow,
     replica_hashes,
+    replica_lines,
     rerun_tracker,
     te_stats,
     tensor_stats,
@@ -68,6 +69,7 @@ from parsers.scheduling import (
     checkpoint,
     deepspeed_launcher,
     dlrover,
+    exit_table,
     heartbeat,
     kubernetes,
     lightning_launcher,
@@ -100,7 +102,6 @@ from parsers.timing import (
     nccl_tests,
     nvrx,
     phases,
-    step_json,
     step_records,
     step_times,
 )
@@ -110,7 +111,6 @@ from parsers.training import (
     expert_load,
     hf_trainer,
     lightning,
-    metric_exports,
     process_line,
     recompute,
     steps,
@@ -155,9 +155,9 @@ PARSERS: tuple[Parser, ...] = (
     msprof.PARSER,
     phases.PARSER,
     step_records.PARSER,
-    metric_exports.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
+    exit_table.PARSER,
     telemetry_table.PARSER,
     rack_map.PARSER,
     msprobe.PARSER,
@@ -194,6 +194,7 @@ PARSERS: tuple[Parser, ...] = (
     overflow.PARSER,
     nan_asserts.PARSER,
     replica_hashes.PARSER,
+    replica_lines.PARSER,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
     hf_underflow.PARSER,
@@ -202,7 +203,6 @@ PARSERS: tuple[Parser, ...] = (
     nvrx.PARSER,
     step_times.PARSER,
     checkpoint_times.PARSER,
-    step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
@@ -226,6 +226,7 @@ PARSERS: tuple[Parser, ...] = (
     metax.PARSER,
     amdgpu.PARSER,
     rocm.PARSER,
+    field_lines.PARSER,
     failures.PARSER,
     bad_numbers.PARSER,
 )

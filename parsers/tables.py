@@ -248,6 +248,8 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss
         "grad_norm": _FLOAT,
         "loss_scale": _FLOAT,
+        "learning_rate": _FLOAT,
+        "checksum": _TEXT,  # name=value of what replicas hold in common, apart by spaces
         "skipped": _INT,
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,

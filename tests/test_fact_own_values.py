@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.facts.own_values import is_data_parallel
+from forensics.facts.own_values import is_data_parallel, mates, own_loss
 from parsers.tables import TableName, Tables, empty, table
 
 JOB = frozenset(range(8))
@@ -19,7 +19,7 @@ def _tables(loss: Loss, *, ranks: frozenset[int] = JOB, settings: tuple[tuple[st
         for step in range(1, 9)
         if (value := loss(rank, step)) is not None
     ]
-    names: dict[TableName, Any] = {"steps": table("steps", rows)}
+    names: dict[TableName, Any] = {"steps": table("steps", rows), "events": empty("events")}
     names["settings"] = table(
         "settings", [{"name": name, "value": value, "file": "a", "line": 1} for name, value in settings]
     )
@@ -61,4 +61,56 @@ def test_a_lost_log_leaves_the_proof_and_half_of_the_logs_do_not() -> None:
     ],
 )
 def test_arguments_tell_the_layout(settings: tuple[tuple[str, str], ...], expected: bool) -> None:
-    assert is_data_parallel(_tables(lambda *_: None, settings=settings) | {"events": empty("events")}, JOB) is expected
+    assert is_data_parallel(_tables(lambda *_: None, settings=settings), JOB) is expected
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"settings": table("settings", [{"name": "expert_model_parallel_size", "value": "8", "file": "a", "line": 1}])},
+        {
+            "events": table(
+                "events", [{"kind": "nan_assert", "detail": '{"module": "moe.experts.6"}', "file": "a", "line": 1}]
+            )
+        },
+    ],
+    ids=["arguments", "a module that was checked"],
+)
+def test_experts_take_what_others_send_though_losses_differ(told: Tables) -> None:
+    tables = _tables(lambda rank, step: 2 + 0.01 * rank + 0.1 * step)
+    assert is_data_parallel(tables, JOB) and not is_data_parallel({**tables, **told}, JOB)
+
+
+def test_ranks_in_pairs_print_the_loss_of_a_replica() -> None:
+    pairs = _tables(lambda rank, step: 2 + 0.01 * (rank // 2) + 0.1 * step)
+    assert sorted(sorted(part) for part in mates(pairs, JOB)) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert mates(_tables(lambda rank, step: 2 + 0.01 * min(rank, 4) + 0.1 * step), JOB) == ()  # 1 1 1 1 4
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("loss", "size", "ranks", "is_finite"),
+    [
+        (lambda rank, step: NAN if (rank, step) == (3, 7) else 2 + rank / 100, 1, [3], False),
+        (lambda rank, step: 3e9 if (rank, step) == (3, 7) else 2 + rank / 100, 1, [3], True),
+        (lambda rank, step: 3e-9 * 10 ** (9 * (rank == 3)), 1, None, False),
+        (lambda rank, step: NAN if (rank // 2, step) == (1, 7) else 2 + rank // 2 / 100, 2, [2, 3], False),
+        (lambda rank, step: NAN if (rank, step) == (3, 7) else 2 + rank // 2 / 100, 2, None, False),
+        (lambda rank, step: NAN if rank > 3 and step > 6 else 2 + rank / 100, 1, None, False),
+    ],
+    ids=[
+        "nan",
+        "far from all",
+        "far, and as small as a loss may be",
+        "both of a pair",
+        "one of a pair",
+        "half of the job",
+    ],
+)
+def test_the_first_bad_loss_is_of_few(loss: Loss, size: int, ranks: list[int] | None, is_finite: bool) -> None:
+    parts = [frozenset(range(first, first + size)) for first in range(0, 8, size)]
+    own = own_loss(_tables(loss), JOB, parts)
+    assert (None if own is None else [row["rank"] for row in own.rows]) == ranks
+    assert own is None or (own.step, own.is_finite) == (7, is_finite)

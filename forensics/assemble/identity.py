@@ -215,7 +215,8 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
             if name == "events":
-                is_other |= pl.col("kind").is_in(_OF_KERNELS) & pl.col("host").is_not_null()
+                elsewhere = pl.col("host").is_not_null() | _names_a_place("file")
+                is_other |= pl.col("kind").is_in(_OF_KERNELS) & elsewhere
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
@@ -245,6 +246,15 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.with_columns(rank.alias("rank"))
         result[name] = frame.drop("_own", *fills)
     return result
+
+
+def _names_a_place(column: str) -> pl.Expr:
+    """Does a file's name hold a word with a number at its end, as names of hosts do (`login-07.dmesg`)? No record of the job prints it,
+    else the rows would have that host: nothing ties them to the job's."""
+    name = pl.col(column).cast(pl.String).str.extract(r"([^/]+)$", 1)
+    return name.str.contains(r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b").fill_null(False) & ~name.str.contains(
+        r"^(?i:rank|attempt)"
+    )
 
 
 HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have

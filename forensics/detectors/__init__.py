@@ -25,6 +25,7 @@ from forensics.detectors.numerics import (
     loss_log,
     loss_scale,
     replica_divergence,
+    replica_figures,
     rerun_verdict,
 )
 from forensics.detectors.ranks import (
@@ -34,6 +35,7 @@ from forensics.detectors.ranks import (
     did_not_give_up,
     lost_heartbeat,
     mismatch,
+    named_as_lost,
     never_entered,
     no_answer,
     no_heartbeat,
@@ -64,6 +66,7 @@ DETECTORS: tuple[Detector, ...] = (
     bad_scale.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
+    replica_figures.DETECTOR,
     process_ended.DETECTOR,
     mismatch.DETECTOR,
     deadlock_cycle.DETECTOR,
@@ -72,6 +75,7 @@ DETECTORS: tuple[Detector, ...] = (
     odd_stack.DETECTOR,
     silent_process.DETECTOR,
     did_not_give_up.DETECTOR,
+    named_as_lost.DETECTOR,
     lost_heartbeat.DETECTOR,
     failed_node_check.DETECTOR,
     failed_check_of_host.DETECTOR,

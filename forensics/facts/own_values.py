@@ -1,23 +1,81 @@
-"""Whether each rank computes from data of its own and shares nothing with others before gradients are averaged.
+"""Which ranks compute from data of their own and share nothing with others before gradients are averaged, and whose loss went bad.
 
 Tensor-parallel mates print the same loss, and stages of a pipeline but the last print none. So where most ranks of the
-job print a loss that is no other rank's, over several steps, the layout is plain data parallel; arguments may say so, too. Then a bad value that a rank made before the averaging is that rank's alone.
+job print a loss that is no other rank's, over several steps, the layout is plain data parallel; arguments may say so, too. Then a
+bad value that a rank made before the averaging is that rank's alone. Where ranks print the loss of others in parts of one size, a
+part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.tables import TableName
 
 _STEPS = 5  # with a finite loss of most ranks
 _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits are few
+_OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
+_EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
+
+
+class OwnLoss(msgspec.Struct, frozen=True):
+    """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN."""
+
+    step: int
+    rows: Sequence[Mapping[str, Any]]
+    is_finite: bool
 
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
-    return len(job) > 2 and (_is_told(tables["settings"]) or _losses_differ(tables["steps"], max(job) + 1))
+    if len(job) <= 2 or _has_experts(tables):
+        return False
+    return _is_told(tables["settings"]) or _losses_differ(tables["steps"], max(job) + 1)
+
+
+def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
+    """The ranks in parts that each print one loss over several steps, all of one size and three or more, where every rank of the
+    job prints it; else none."""
+    own = _own(tables["steps"], max(job, default=0) + 1)
+    own = own.filter(pl.len().over("step") == len(job))
+    told = own.group_by("rank").agg(pl.col("step"), pl.col("loss")).filter(pl.col("step").list.len() >= _STEPS)
+    parts = told.group_by("step", "loss").agg("rank")["rank"].to_list()
+    sizes = {len(part) for part in parts}
+    is_whole = len(sizes) == 1 and sum(len(part) for part in parts) == len(job)
+    return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not _has_experts(tables) else ()
+
+
+def own_loss(
+    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], parts: Sequence[frozenset[int]]
+) -> OwnLoss | None:
+    """Tables, ranks, the parts that share a loss → whose loss went bad first, where that of more than half of the job was fine in
+    that step and, with parts of more than one, all of a part went bad and all others were fine."""
+    train = pl.col("phase").fill_null("train") == "train"
+    told = tables["steps"].filter(
+        train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
+    )
+    told = told.sort("file", "line").unique(["rank", "step"], keep="first", maintain_order=True)
+    size = pl.when(pl.col("loss").is_finite()).then(pl.col("loss").abs())
+    usual = pl.max_horizontal(size.median().over("step"), pl.lit(1.0))
+    told = told.with_columns(
+        (~pl.col("loss").is_finite()).alias("_lost"), (size > _OUTLIER * usual).fill_null(False).alias("_far")
+    )
+    bad = pl.col("_lost") | pl.col("_far")
+    step = told.filter(bad)["step"].min()
+    if not isinstance(step, int):
+        return None
+    rows = told.filter(pl.col("step") == step)
+    if 2 * rows.filter(~bad).height <= len(job):
+        return None
+    found = rows.filter(bad).sort("rank")
+    ranks = frozenset(found["rank"].to_list())
+    is_of_parts = all(part <= ranks or not part & ranks for part in parts)
+    if any(len(part) > 1 for part in parts) and not (is_of_parts and rows.height == len(job)):
+        return None
+    return OwnLoss(step, found.drop("_lost", "_far").to_dicts(), not found["_lost"].any())
 
 
 def _is_told(settings: pl.DataFrame) -> bool:
@@ -29,16 +87,30 @@ def _is_told(settings: pl.DataFrame) -> bool:
     return all(said[name] == {"1"} for name in _ONES) or (len(alone) == 1 and alone == said["world_size"])
 
 
-def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
-    """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout."""
+def _has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
+    told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
+    events = tables["events"]
+    checked = events.filter(
+        (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains(r'"module": "[^"]*(?i:expert|moe)')
+    )
+    return bool(told.height or checked.height or events.filter(pl.col("kind") == "expert_load").height)
+
+
+def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
+    """The finite losses of ranks in steps in which most tell one."""
     own = steps.filter(
         (pl.col("phase").fill_null("train") == "train")
         & pl.col("rank").is_between(0, world - 1)
         & pl.col("loss").is_finite()
         & pl.col("step").is_not_null()
     ).unique(["rank", "step"], keep="first", maintain_order=True)
-    most = own.filter(2 * pl.len().over("step") > world)
-    most = most.with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    return own.filter(2 * pl.len().over("step") > world).sort("step")
+
+
+def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
+    """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout."""
+    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
     ranks = ranks.filter(pl.col("steps") >= _STEPS)
     return 2 * ranks.height > world and bool((ranks["shared"] <= _BY_CHANCE).all())

@@ -101,7 +101,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "version_mismatch": CauseRow(("launch",), "job", (), "workload"),
     "missing_ranks": CauseRow(("launch",), "process", ("store_timeout",), "unknown"),
-    "config_drift": CauseRow(("launch",), "job", (), "workload"),
+    "config_drift": CauseRow(("launch", "numerics"), "job", (), "workload"),
 }
 
 # An end of a process → what it follows from, when that came first in the same process or by the launcher's word.

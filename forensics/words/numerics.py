@@ -227,6 +227,21 @@ BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自�
 IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
 DIFFER_SILENTLY = Said("replicas differ silently", "副本不一致且没有报错")
 
+# --- replica_figures: what logs of replicas print --------------------------------------------------------------------
+LOG_LEFT = Form(
+    "from step {step} on the {name} of {who} is not that of {others}, which had been equal",
+    "自 step {step} 起，{who} 的 {name} 与 {others} 不同，此前一致",
+)
+LOG_PARTED = Form(
+    "at step {step} the {name} of {who}, which had been equal, are not, and no majority tells which are right",
+    "在 step {step}，{who} 的 {name} 不再一致，没有多数可判断谁正确",
+)
+RATE_AFTER_RESTART = Form(
+    "after the restart, at step {step}, the learning rate of {who} is {rate} and that of the others {others}",
+    "重启后在 step {step}，{who} 的学习率为 {rate}，其他 rank 为 {others}",
+)
+RATES_DIFFER = Said("the learning rate differs between ranks", "各 rank 的学习率不一致")
+
 # --- rerun_verdict: the same step once more --------------------------------------------------------------------------
 REPEATS_THERE_ALONE = Said("repeats on its device and not on another one", "在原设备上复现，在其他设备上不复现")
 DID_NOT_REPEAT = Said("did not repeat on the same device: a transient fault", "在同一设备上未复现：瞬时故障")
@@ -282,6 +297,11 @@ OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",
 )
+FAR_FROM_OTHERS = Form(
+    "{who} printed {loss} as its own loss at step {step}, a million times that of the others",
+    "{who} 在 step {step} 打印的自身 loss 为 {loss}，是其他 rank 的一百万倍以上",
+)
+FAR = Said("no training comes to such a value", "正常训练不会出现这样的数值")
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
 NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
 STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
@@ -310,6 +330,8 @@ AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
 LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
+LOSS_ROSE_IN_NO_STEP = Form("the loss rose from about {normal} to {loss}", "loss 从约 {normal} 升至 {loss}")
+MORE_SPIKES_IN_NO_STEP = Form("{number} such spikes", "共 {number} 次突增")
 MORE_SPIKES = Form(
     "{number} such spikes between step {first} and step {last}", "step {first} 到 step {last} 之间共 {number} 次突增"
 )

@@ -27,6 +27,7 @@ import polars as pl
 
 from parsers.lines import Row, event, is_of_kernel, reporter
 from parsers.logs.ends import end
+from parsers.numerics import bad_values
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pytorch.raised import derived, raised
@@ -34,7 +35,6 @@ from parsers.records import Record, record
 from parsers.tables import Tables, table
 
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
-_STEP = regex(r"(?i)\b(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
 _COLLECTIVE = regex(
@@ -47,39 +47,37 @@ _HEARTBEAT = regex(
     r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
 )
-_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
-_NAMED = r"(?:loss|grad\w{0,30}|norm)"
-_THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*(?:tensor\()?"
-_SEEN = (
-    rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w{{0,30}}|norm)"
-    rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w{{0,30}}|norm)\w{{0,30}}\b.{{0,30}}?\b(?:found|detected|encountered)\b"
-)
-_VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
-_VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
-_NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
-_QUOTATION = regex(
-    r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
-)  # words after a quote that is still open
 
 
 # What a line must hold to be looked at closely: a level that may be a field, or one of the words.
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:\b|inity)"
+    r"|(?i)exit|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
 )
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert."""
+    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert; ranks: of
+    the local rank before a line, which rank the line says it is."""
     rows: list[dict[str, Any]] = []
+    claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     for row in lines.filter(is_likely).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
         if made := _events(row, found or Record("", row["text"][:2000])):
             rows += [_by(one, found) for one in made]
-    return {"events": table("events", rows)}
+            claims |= {
+                (row["file"], one["rank"], one["local_rank"]): reporter(row)
+                | {"rank": one["rank"], "how": "bad value line"}
+                for one in made
+                if one["kind"] == "nan_assert"
+                and one["rank"] is not None
+                and row["rank"] is None
+                and row["local_rank"] is not None
+            }
+    return {"events": table("events", rows), "ranks": table("ranks", list(claims.values()))}
 
 
 def _events(row: Row, found: Record) -> list[dict[str, Any]]:
@@ -109,8 +107,8 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     text = found.message
     if ended := end(row, text):
         return ended
-    if bad := _value(text):
-        return bad
+    if bad := bad_values.printed(text):
+        return bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
     severity = "error" if is_error else "warning"
     if found.severity == "info":
         return None
@@ -135,26 +133,49 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     return None
 
 
-def _value(text: str) -> dict[str, Any] | None:
-    match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
-    if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
-        return None
-    value = (match["value"] or match["found"] or match["seen"]).lower()
-    what = (match["what"] or match["where"] or match["there"]).lower()
-    code = "loss" if "loss" in what else "grad_norm"
-    step = _STEP.search(text)
-    same = {"code": code, "step": int(step[1]) if step else None}
-    if "inf" in value and code == "grad_norm":
-        return {"kind": "other", "severity": "warning", **same}
-    return {"kind": "nan_assert", "severity": "error", **same}
-
-
 _BARE = tuple(
     f"{before}{value}".encode()
     for value in ("nan", "NaN", "NAN", "Nan", "inf", "Inf", "INF")
     for before in ("loss ", "loss: ", "loss=", "loss = ", "loss:", "norm ", "norm: ", "norm=", "norm = ", "norm:", " is ", "(",
                    "ound ", "etected ", "ncountered ", "ot ")
 )  # fmt: skip
+_OF_MODULE = tuple(
+    f"{value} {word}".encode()
+    for value in (
+        "nan",
+        "NaN",
+        "NAN",
+        "nans",
+        "NaNs",
+        "inf",
+        "Inf",
+        "INF",
+        "infs",
+        "finite",
+        "finite values",
+        "nan values",
+        "NaN values",
+    )
+    for word in (
+        "in ",
+        "at ",
+        "from ",
+        "after ",
+        "inside ",
+        "by ",
+        "found ",
+        "detected ",
+        "was ",
+        "were ",
+        "seen ",
+        "appeared ",
+        "produced ",
+    )
+) + tuple(
+    f"{word}{value}".encode()
+    for value in ("nan", "NaN", "inf", "Inf", "non")
+    for word in ("has ", "contains ", "produced ", "returned ", "became ", "gave ", "a ", "an ")
+)
 PARSER = LineParser(
     name="failures",
     anchors=(
@@ -165,7 +186,7 @@ PARSER = LineParser(
         b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
-        b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE,
+        b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE,
     ),
     parse=parse,
     leftover=True,

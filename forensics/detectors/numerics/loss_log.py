@@ -16,6 +16,8 @@ from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import detail, refs
 from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before, spikes
+from forensics.facts.own_values import OwnLoss, own_loss
+from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -27,6 +29,7 @@ from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
 _SPIKES = 10  # that are shown
+_OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
 
@@ -47,6 +50,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (_resumed_finding(case, min(leaps, key=lambda leap: _when(leap.onset))),)
     first = min(nans, key=lambda bad: _when(bad.row), default=None)
     asserts = _asserts(case.events)
+    own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
+    ahead = min((_when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
+    if own is not None and own.is_finite and (ahead is None or own.step <= ahead):
+        return (_outlier(case, own),)
     risen = min(found, key=lambda listed: _when(listed[0].onset), default=None)
     if risen is not None and first is not None and _when(first.row) <= _when(risen[0].onset):
         risen = None
@@ -61,12 +68,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
         return earlier  # these say more
-    owners = _owners(case, nans)
+    owners = _owners(case, nans, own)
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
+    if not finding.ranks and _fell_before(case, finding):
+        return earlier
     heads = [rows[0] for rows in streams]
     if first is None or asserts or first.row not in heads or (saved := _bad_before(case, first.row)) is None:
         return (finding, *earlier)
     return (_inherited(case, finding, first.row, saved),)
+
+
+def _fell_before(case: Case, found: Finding) -> bool:
+    """Whether the loss scale fell to the end from that step or an earlier one: then it says more than the lines that went bad."""
+    fall = collapse(case.tables["steps"], case.events)
+    at = found.first_anomaly.step if found.first_anomaly else None
+    return fall is not None and (at is None or fall.start["step"] is None or fall.start["step"] <= at)
 
 
 def _is_the_end(streams: Sequence[Sequence[Row]], first: _Bad | None, asserts: Sequence[Row]) -> bool:
@@ -174,18 +190,21 @@ def _asserts(events: pl.DataFrame) -> Sequence[Row]:
     """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
     anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
     kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
-    return events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
+    caught = pl.col("detail").str.contains('"went_on"').fill_null(False)
+    found = events.filter((kinds | anomaly) & ~caught)
+    return found.sort("step", "file", "line", nulls_last=True).to_dicts()
 
 
 def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
     """Rank → what its check looked at (forward_loss, grad_norm, …), of the earliest step with a report."""
     steps = [row["step"] for row in asserts if row["step"] is not None]
+    first = [row for row in asserts if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps)))]
+    born = [row for row in first if detail(row).get("input") != "bad"]
     found: dict[int, str] = {}
-    for row in asserts:
-        if row["kind"] == "nan_assert" and (not steps or row["step"] in (None, min(steps))):
-            named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
-            for rank in named or ([row["rank"]] if row["rank"] is not None else []):
-                found.setdefault(rank, row["code"] or "")
+    for row in born or first:
+        named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
+        for rank in named or ([row["rank"]] if row["rank"] is not None else []):
+            found.setdefault(rank, row["code"] or "")
     return found
 
 
@@ -213,42 +232,67 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     return held, words.STAGE_CAME_FIRST(stage=max(last.values()))
 
 
-def _owners(case: Case, nans: Sequence[_Bad]) -> list[_Bad]:
+def _owners(case: Case, nans: Sequence[_Bad], own: OwnLoss | None) -> list[_Bad]:
     """The bad lines of the ranks whose own loss was bad in the first bad step, where most others' was finite there; none where
-    ranks share values. A gradient norm is no rank's own: it may be of what all have summed, or of the part that the rank
+    ranks share values with all. A gradient norm is no rank's own: it may be of what all have summed, or of the part that the rank
     keeps of that."""
     step = min((bad.row["step"] for bad in nans if bad.row["step"] is not None), default=None)
-    if step is None or not case.is_data_parallel:
+    if own is None or own.step != step:
         return []
-    train = pl.col("phase").fill_null("train") == "train"
-    told = case.tables["steps"].filter(train & (pl.col("step") == step) & pl.col("rank").is_not_null())
-    if 2 * told.filter(pl.col("loss").is_finite())["rank"].n_unique() <= len(case.job_told_of):
-        return []
-    own = (
-        told.filter(~pl.col("loss").is_finite())
-        .sort("rank", "file", "line")
-        .unique("rank", keep="first", maintain_order=True)
+    return [bad for row in own.rows if (bad := _first_nan([row])) is not None]
+
+
+def _outlier(case: Case, own: OwnLoss) -> Finding:
+    """A loss that is finite and beyond all others: what made it is a value no training comes to."""
+    ranks = tuple(row["rank"] for row in own.rows)
+    alone = ranks if case.is_data_parallel else ()
+    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), loss=f"{own.rows[0]['loss']:.4g}", step=own.step)
+    claims = [Claim(text, "for", tuple(_line_ref(row) for row in own.rows[:10]))]
+    claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
+    return Finding(
+        detector=DETECTOR.name,
+        cause="bad_state",
+        ranks=alone,
+        suspect_ranks=() if alone else ranks,
+        first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=own.step, value="finite"),
+        undecided=() if alone else ("tied_explanations",),
+        claims=tuple(claims),
+        severity="fatal",
+        actions=(Action(kind="rollback", target=before_step(own.step), command=None, reason=words.FAR),),
+        collect=(words.STATISTICS_AROUND_STEP,),
+        time_ns=own.rows[0]["time_ns"],
+        summary=sentence(text),
     )
-    return [bad for row in own.iter_rows(named=True) if (bad := _first_nan([row])) is not None]
 
 
 def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
-    bare = row["kind"] == "nan_assert" and not row["names_ranks"]
-    return bare and (row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0))
+    bare = row["kind"] == "nan_assert"
+    reduced = row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0)
+    return bare and (reduced or detail(row).get("scope") == "global")
+
+
+def _is_of_operator(row: Row) -> bool:
+    """JAX checks what each operator gives, one after the other: the first that is bad was given good values. A program compiled
+    as a whole may hold what others sent, and so may a collective."""
+    said = detail(row)
+    name = said.get("function")
+    return said.get("compiled") is False and isinstance(name, str) and not name.startswith(_OF_OTHERS)
 
 
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = (
-        len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
-    )
+    told = {
+        (row["file"], row["line"]) for row in asserts if row["names_ranks"]
+    }  # one line may be read as two statements
+    bare = (row for row in asserts if row["rank"] in reporters and (row["file"], row["line"]) not in told)
+    local = len(reporters) == 1 and not received and not any(map(_is_of_all, bare))
     if local and case.is_data_parallel:
         return tuple(reporters)
-    local &= set(reporters.values()) <= set(_LOCAL)
+    local &= set(reporters.values()) <= set(_LOCAL) or (bool(asserts) and all(_is_of_operator(row) for row in asserts))
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
@@ -258,7 +302,7 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], owners:
     ahead = tuple(bad.row["rank"] for bad in owners)
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
-    alone = ahead or _lone(case, asserts, reporters, suspects)
+    alone = (ahead if case.is_data_parallel else ()) or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     for row in asserts[:20]:
         claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (_ref(row, row["text"]),)))
@@ -288,7 +332,10 @@ def _nan_finding(case: Case, first: _Bad | None, asserts: Sequence[Row], owners:
         cause="nan_birth" if value == "nan" else "overflow",
         ranks=alone,
         suspect_ranks=() if alone else tuple(sorted(suspects)),
-        first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=step, value=value, op=_operator(asserts) if first is None else None),
+        first_anomaly=FirstAnomaly(
+            rank=alone[0] if alone else None, step=step, value=value, op=_operator(asserts) if first is None else None,
+            module=_module(asserts, step),
+        ),
         undecided=() if passed else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
@@ -309,6 +356,13 @@ def _operator(asserts: Sequence[Row]) -> str | None:
         if isinstance(function := detail(row).get("function"), str):
             return function
     return None
+
+
+def _module(asserts: Sequence[Row], step: int | None) -> str | None:
+    """Of the rows of the step, the first module that one rank alone printed before others did, as it is printed."""
+    said = [(row["rank"], detail(row)) for row in asserts if row["step"] in (None, step)]
+    born = [(rank, told["module"]) for rank, told in said if "module" in told and told.get("input") != "bad"]
+    return str(born[0][1]) if born and len({rank for rank, _ in born}) == 1 else None
 
 
 # --- spikes ----------------------------------------------------------------------------------------------------------
@@ -334,15 +388,22 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
     onset, outlier, normal, calm, _ = found[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = words.LOSS_ROSE(normal=f"{normal:.4g}", loss=f"{outlier['loss']:.4g}", step=outlier["step"])
+    at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
+    text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
     claims = [Claim(text, "for", (_line_ref(outlier),))]
-    if onset is not outlier:
+    is_shaken = onset is not outlier and onset["step"] is not None
+    if is_shaken:
         claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
                                (_line_ref(onset),)))  # fmt: skip
-    rose = sentence(text, "" if onset is outlier else words.ONSET_IS(step=onset["step"]))
+    rose = sentence(text, words.ONSET_IS(step=onset["step"]) if is_shaken else "")
     if len(found) > 1:
-        last_one = found[-1].onset
-        more = words.MORE_SPIKES(number=len(found), first=onset["step"], last=last_one["step"])
+        first, final, number = onset["step"], found[-1].onset["step"], len(found)
+        is_told = None not in (first, final)
+        more = (
+            words.MORE_SPIKES(number=number, first=first, last=final)
+            if is_told
+            else words.MORE_SPIKES_IN_NO_STEP(number=number)
+        )
         claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in found[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     known = onset["step"] is not None and last is not None

@@ -1,0 +1,88 @@
+"""Do the logs of replicas show that they hold different parameters, or train at different rates?
+
+Hashes of parameters and figures of many digits are equal on replicas, bit by bit. Who printed what most print in every step before,
+and then something else, holds other parameters from then on. Of two nobody can be told. A learning rate that some print after a
+restart, and that none had before, is how their configuration differs; what else it changed is not known, so they are suspects.
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.checkpoints import before_step
+from forensics.facts.left_replicas import Left, left_replicas, odd_rate
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.ref import Ref
+from forensics.model.said import sentence
+from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
+    steps = case.tables["steps"]
+    left = left_replicas(steps, case.steps_before)
+    rate = odd_rate(steps, case.steps_before)
+    if left is not None:
+        return (_parted(left, rate),)
+    return (_drifted(rate),) if rate is not None else ()
+
+
+def _parted(left: Left, rate: Left | None) -> Finding:
+    who = left.few or left.members
+    named = who if left.is_sure else ()
+    form = words.LOG_LEFT if left.few else words.LOG_PARTED
+    text = form(who=ranks_text(who), name=left.name, step=left.step, others=ranks_text(left.sides[0]))
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        ranks=named,
+        suspect_ranks=() if named else who,
+        undecided=() if named else ("replica_tie",),
+        first_anomaly=FirstAnomaly(
+            rank=named[0] if named else None, step=left.step, value="finite", signature="replica_divergence"
+        ),
+        claims=(
+            Claim(text, "for", _refs(left)),
+            *(_rate_claims(rate) if rate is not None and set(rate.few) <= set(who) else ()),
+        ),
+        severity="severe",
+        actions=(
+            Action(kind="inspect_hardware", target=ranks_text(who), command=None, reason=words.DIFFER_SILENTLY),
+            Action(kind="rollback", target=before_step(left.step), command=None, reason=words.DIVERGED),
+        ),
+        collect=() if named else (words.REPLAY_ELSEWHERE,),
+        summary=sentence(text),
+    )
+
+
+def _drifted(rate: Left) -> Finding:
+    (claim,) = _rate_claims(rate)
+    return Finding(
+        detector=DETECTOR.name,
+        cause="config_drift",
+        domain="workload",
+        suspect_ranks=rate.few,
+        undecided=("tied_explanations",),
+        first_anomaly=FirstAnomaly(step=rate.step, value="finite", signature="config:lr"),
+        claims=(claim,),
+        severity="severe",
+        actions=(
+            Action(kind="check_config", target=ranks_text(rate.few), command=None, reason=words.RATES_DIFFER),
+            Action(kind="rollback", target=before_step(rate.step), command=None, reason=words.DIVERGED),
+        ),
+        summary=sentence(claim.text),
+    )
+
+
+def _rate_claims(rate: Left) -> tuple[Claim, ...]:
+    one, other = rate.place[min(rate.few)], rate.place[rate.sides[0][0]]
+    text = words.RATE_AFTER_RESTART(who=ranks_text(rate.few), rate=one[2], others=other[2], step=rate.step)
+    return (Claim(text, "for", _refs(rate)),)
+
+
+def _refs(left: Left) -> tuple[Ref, ...]:
+    """A line of each side."""
+    shown = [left.place[side[0]] for side in (*left.sides[1:4], left.sides[0])]
+    return tuple(Ref(file=file, line=line, text=f"step={left.step} {left.name}={value}") for file, line, value in shown)
+
+
+DETECTOR = Detector(name="replica_figures", needs=(), detect=detect, about="bad_value")

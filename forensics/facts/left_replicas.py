@@ -1,0 +1,138 @@
+"""Which ranks left the others in what replicas hold in common: hashes and long figures that every rank prints for a step, and the
+learning rate.
+
+Who printed the same in every step before holds the same: such ranks are replicas of each other, whatever the layout. Where one of
+them prints something else, the few left the many. Where half left half, or all left all, it may as well be how the job is laid out:
+equal seeds make equal weights that then learn apart.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import polars as pl
+
+_SURE = 2  # steps in which they agreed, for one to be named
+_LAYOUT = 3  # and for parts of one size to be told at all
+_FEWEST = 3  # replicas among which some are few
+
+
+class Left(msgspec.Struct, frozen=True):
+    """In `step`, of `name`: ranks by what they print, most first. `agreed`: how many steps they had printed the same. `place`: rank →
+    (file, line, what it printed)."""
+
+    name: str
+    step: int
+    sides: tuple[tuple[int, ...], ...]
+    agreed: int
+    place: Mapping[int, tuple[str, int | None, str]]
+
+    @property
+    def few(self) -> tuple[int, ...]:
+        """Who left the most of three or more; nobody where there is no most."""
+        members = sum(len(side) for side in self.sides)
+        is_most = members >= _FEWEST and 2 * len(self.sides[0]) > members
+        return tuple(sorted(rank for side in self.sides[1:] for rank in side)) if is_most else ()
+
+    @property
+    def is_sure(self) -> bool:
+        return bool(self.few) and self.agreed >= _SURE
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return tuple(sorted(rank for side in self.sides for rank in side))
+
+
+def left_replicas(steps: pl.DataFrame, before: pl.DataFrame) -> Left | None:
+    """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do."""
+    now = _printed(steps)
+    if now.is_empty():
+        return None
+    then = _printed(before) if before.height else now.clear()
+    found = [
+        left
+        for (name,), rows in now.group_by("name", maintain_order=True)
+        if (left := _first(str(name), _steps(rows), _steps(then.filter(pl.col("name") == name)))) is not None
+    ]
+    return min(found, key=lambda left: (left.step, not left.few, left.name), default=None)
+
+
+def odd_rate(steps: pl.DataFrame, before: pl.DataFrame) -> Left | None:
+    """The same of the learning rate, where all ranks had one in the attempt before and some have another in the first step now."""
+    now, then = (_steps(_rates(rows)) if rows.height else {} for rows in (steps, before))
+    if not now or not then or any(len({value for _, _, value in said.values()}) > 1 for said in then.values()):
+        return None
+    first = min(now)
+    ranks = frozenset.intersection(*(frozenset(said) for said in then.values()))
+    left = _parted("lr", first, ranks, now[first], len(then))
+    return left if left is not None and left.few else None
+
+
+_COLUMNS = ("step", "rank", "file", "line")
+_Said = Mapping[int, tuple[str, int | None, str]]
+
+
+def _train(steps: pl.DataFrame) -> pl.DataFrame:
+    train = pl.col("phase").fill_null("train") == "train"
+    return steps.filter(train & pl.col("step").is_not_null() & pl.col("rank").is_not_null())
+
+
+def _printed(steps: pl.DataFrame) -> pl.DataFrame:
+    """step, rank, file, line, name, value: a row for each pair."""
+    rows = _train(steps).filter(pl.col("checksum").is_not_null())
+    pairs = rows.select(*_COLUMNS, pl.col("checksum").str.split(" ")).explode("checksum")
+    apart = pl.col("checksum").str.splitn("=", 2)
+    return pairs.select(
+        *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
+    )
+
+
+def _rates(steps: pl.DataFrame) -> pl.DataFrame:
+    rows = _train(steps).filter(pl.col("learning_rate").is_finite())
+    return rows.select(*_COLUMNS, pl.lit("lr").alias("name"), pl.col("learning_rate").cast(pl.String).alias("value"))
+
+
+def _steps(rows: pl.DataFrame) -> dict[int, _Said]:
+    """Step → rank → (file, line, value); without ranks that print two values in a step."""
+    once = rows.unique(["step", "rank", "value"], keep="first", maintain_order=True)
+    once = once.filter(pl.len().over("step", "rank") == 1)
+    found: dict[int, dict[int, tuple[str, int | None, str]]] = {}
+    for step, rank, file, line, _, value in once.sort("step", "rank").iter_rows():
+        found.setdefault(step, {})[rank] = (str(file), line, value)
+    return dict(found)
+
+
+def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Left | None:
+    """The first split of a class of ranks that agreed in every step so far; what all had in common in the attempt before is
+    such a class."""
+    classes: list[tuple[frozenset[int], int]] = []  # and in how many steps they agreed
+    if then and all(len({value for _, _, value in said.values()}) == 1 for said in then.values()):
+        classes = [(frozenset.union(*(frozenset(said) for said in then.values())), len(then))]
+    for step in sorted(now):
+        said = now[step]
+        split = [
+            left for members, agreed in classes if (left := _parted(name, step, members, said, agreed)) is not None
+        ]
+        if split:
+            return max(split, key=lambda left: len(left.members))
+        if not classes:
+            classes = [(members, 0) for members in _alike(said)]
+        classes = [(members, agreed + (len(members & said.keys()) > 1)) for members, agreed in classes]
+    return None
+
+
+def _alike(said: _Said, members: frozenset[int] | None = None) -> list[frozenset[int]]:
+    by_value: dict[str, set[int]] = {}
+    for rank, (_, _, value) in said.items():
+        if members is None or rank in members:
+            by_value.setdefault(value, set()).add(rank)
+    return sorted((frozenset(ranks) for ranks in by_value.values()), key=lambda ranks: (-len(ranks), min(ranks)))
+
+
+def _parted(name: str, step: int, members: frozenset[int], said: _Said, agreed: int) -> Left | None:
+    sides: Sequence[frozenset[int]] = _alike(said, members)
+    if len(sides) < 2 or (len({len(side) for side in sides}) == 1 and agreed < _LAYOUT):
+        return None
+    if len(sides) > 2 and len(sides[0]) == 1:
+        return None  # each goes its own way: it is nobody's replica
+    place = {rank: said[rank] for side in sides for rank in side}
+    return Left(name, step, tuple(tuple(sorted(side)) for side in sides), agreed, place)

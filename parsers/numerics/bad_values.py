@@ -1,0 +1,142 @@
+"""Words by which programs say that a value is no number: of a loss, of gradients, of what a module made.
+
+    loss is nan  |  grad_norm=nan  |  detected NaN in gradients  |  non-finite local loss nan at step 21
+    nan in layer 1! step=13 rank=2 in_absmax=4.1  |  NaN detected in moe.experts.6 output  |  block 3: output contains inf
+    FloatingPointError: invalid value (nan) encountered in mul                                  (JAX with jax_debug_nans)
+
+Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module or operator; step where told; in `detail` the module as it is
+printed, the operator, `input` where the line shows that the value was bad before it came there, and `scope` where it says that it
+is of all ranks. A gradient norm that is Inf is
+an event `other`: a loss scaler skips such a step. A line that asks, denies, advises or quotes says nothing.
+
+Printed by: training scripts, JAX, numpy.
+Versions: any.
+Source: jax/_src/dispatch.py and jax/_src/pjit.py (messages of debug_nans), numpy's seterr(all="raise").
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from parsers.patterns import regex
+
+_STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
+_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
+_NAMED = r"(?:loss|grad\w{0,30}|norm)"
+_THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*(?:tensor\()?"
+_SEEN = (
+    rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w{{0,30}}|norm)"
+    rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w{{0,30}}|norm)\w{{0,30}}\b.{{0,30}}?\b(?:found|detected|encountered)\b"
+)
+_VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
+_VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
+_NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
+_QUOTATION = regex(
+    r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
+)  # words after a quote that is still open
+
+# What a module is called: by what it is and its number, or by its path.
+_MODULE = r"(?P<{name}>(?:(?:layer|block|expert|stage|module|head)s?[ .:#_]{{0,2}}\d{{1,6}}|[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,12}})(?![\w/])(?!\.\w))"
+_PART = r"(?:outputs?|inputs?|activations?|weights?|param(?:eter)?s?|grad(?:ient)?s?|forward|backward)"
+_WORD = r"(?:nan|inf(?:inity)?|non-?finite)s?(?: values?)?"
+_IN_MODULE = regex(
+    rf"(?i)\b{_WORD}(?: (?:was|were|is|found|detected|seen|appeared|produced)){{0,3}} (?:in|at|from|after|inside|by)(?: the)?"
+    rf"(?: {_PART})?(?: of)?(?: layer| module)? {_MODULE.format(name='inside')}(?P<part> {_PART})?"
+    rf"|\b{_MODULE.format(name='of')}:? (?:{_PART} )?(?:has|contains|produced|returned|became|is|gave) (?:an? )?{_WORD}\b"
+)
+_FILE = regex(r"(?i)\.(?:py|csv|json|jsonl|txt|log|parquet|pt|pth|npy|yaml|yml|toml|sh|cu|cpp|tar|gz|bin|safetensors)$")
+_INPUT_BAD = regex(r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}[+-]?(?:nan|inf)\b")
+_NOT_SO = regex(
+    r"(?i)\b(?:no|not|never|without|if|when|whether|avoid|prevent|may|might|could|can|cause[sd]?|because|skip|ignore|why)\b"
+)
+_NONE = regex(r"(?i)^[!:]? ?[=:]? ?(?:0|false|none|no)\b")
+
+_MENTION = r"(?:nan|inf(?:inity|inite)?|non-?finite|not finite)"
+_NEAR = regex(
+    rf"(?i)(?<![a-z]){_MENTION}(?![a-z]).{{0,60}}?(?<![a-z])(?P<after>loss|grad\w{{0,30}}|norm)(?![a-z])"
+    rf"|(?<![a-z])(?P<before>loss|grad\w{{0,30}}|norm)(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
+)
+_OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>[\w.-]{1,80})(?P<compiled>\()?")
+_OF_ALL = regex(
+    r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
+)
+_SCALE = regex(r"(?i)\bloss scale\b")
+_RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
+_SPACES = (
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "cp",
+    "sp",
+    "local",
+    "node",
+    "group",
+    "stage",
+    "expert",
+    "tensor",
+    "pipeline",
+    "data",
+    "parallel",
+)
+
+
+def printed(text: str) -> dict[str, Any] | None:
+    """Kind and columns of the event of a line of a log; None where it tells of no bad value."""
+    return _figure(text) or _module(text)
+
+
+def by_its_printer(made: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without the rank that the text tells: the line is known to be some rank's."""
+    return {name: value for name, value in made.items() if name not in ("rank", "rank_space")}
+
+
+def raised(code: str | None, message: str) -> dict[str, Any] | None:
+    """The same of an exception, by its class and message: the class of Python's own for bad numbers, or nan, inf or non-finite
+    beside a loss, gradient or norm."""
+    if _SCALE.search(message):
+        return None
+    is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
+    if found := _OPERATOR.search(message):
+        name = found["operator"] + ("(…)" if found["compiled"] else "")
+        detail = {"where": "operator", "value": found["value"], "function": name, "compiled": bool(found["compiled"])}
+        return _assert("operator", message, detail)
+    near = _NEAR.search(message)
+    if near is not None:
+        return _assert(_code(near["before"] or near["after"]), message, {})
+    return _module(message) or (_assert("operator", message, {"where": "operator"}) if is_own else None)
+
+
+def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
+    step, whose = _STEP.search(text), _RANK.search(text)
+    made = {"kind": "nan_assert", "severity": "error", "code": code, "step": int(step[1]) if step else None}
+    if whose is not None and (whose["of"] or "").strip().lower() not in _SPACES:
+        made |= {"rank": int(whose["rank"]), "rank_space": "global"}
+    detail |= {"scope": "global"} if _OF_ALL.search(text) else {}
+    return made | ({"detail": json.dumps(detail)} if detail else {})
+
+
+def _code(what: str) -> str:
+    return "loss" if "loss" in what.lower() else "grad_norm"
+
+
+def _figure(text: str) -> dict[str, Any] | None:
+    match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
+    if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
+        return None
+    value = (match["value"] or match["found"] or match["seen"]).lower()
+    made = _assert(_code(match["what"] or match["where"] or match["there"]), text, {})
+    if "inf" in value and made["code"] == "grad_norm":
+        return made | {"kind": "other", "severity": "warning"}
+    return made
+
+
+def _module(text: str) -> dict[str, Any] | None:
+    match = _IN_MODULE.search(text)
+    if match is None or _NOT_SO.search(text[: match.start()]) or _NONE.search(text[match.end() :]):
+        return None
+    name = match["inside"] or match["of"]
+    if _FILE.search(name) or _QUOTATION.search(text[: match.start()]):
+        return None
+    is_input = _INPUT_BAD.search(text) is not None or "input" in (match["part"] or "").lower()
+    return _assert("module", text, {"where": "module", "module": name} | ({"input": "bad"} if is_input else {}))

@@ -1,0 +1,34 @@
+"""Lines that tell a step and a hash of what a rank holds then, and no loss: a program's own watch over its replicas.
+
+    [rank 3] step 120: weights sha256=9f86d081884c7d65
+    2026-01-31 10:11:12 rank 5 iteration 40 param_norm 1234.56789012
+
+Rows of `steps`: rank, step, `checksum`. Only lines come here that no other parser has read (parsers/training/replica_values.py says
+which pairs count).
+
+Printed by: training scripts.
+Versions: none.
+Source: this project's own samples.
+"""
+
+import polars as pl
+
+from parsers.parser import LineParser
+from parsers.tables import Tables, conform
+from parsers.training.progress import rows, whole, with_reporter
+
+_STEP = r"(?i)(?:^|[\s\]:,|])(?:global_|train_)?(?:step|iter(?:ation)?)[ =:]{1,2}([0-9]{1,15})\b"
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """steps; claimed: those lines."""
+    steps = rows(with_reporter(lines), None, step=whole(_STEP)).filter(pl.col("checksum").is_not_null())
+    return {"steps": steps, "claimed": conform("claimed", steps.select("file", "line"))}
+
+
+PARSER = LineParser(
+    name="replica_lines",
+    anchors=(b"hash", b"crc", b"hecksum", b"sha1", b"sha2", b"sha5", b"sha=", b"md5", b"digest", b"ingerprint", b"norm", b"HASH", b"CRC", b"SHA", b"MD5"),
+    parse=parse,
+    leftover=True,
+)  # fmt: skip

@@ -1,0 +1,30 @@
+"""What a line of a step prints that replicas must agree on: hashes of parameters, norms of many digits, the learning rate.
+
+    step=15 loss=2.9134 lr=3.000e-03 grad_norm=0.6673 param_hash=dc5818dc         step 11 loss 2.88 weights_crc32 20ae0f81
+    step 40 | weight sha256: 9f86d081884c7d65 | param_norm 1234.56789012
+
+Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of a figure only where it has eight decimals or more, as
+fewer may be equal by chance. What names data, files or versions is none.
+"""
+
+import polars as pl
+
+_HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
+_FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
+_PAIR = rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?)\b"
+_APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
+_ELSE = r"(?i)^[^=]*(?:data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed)"  # not of the replica
+_LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
+
+
+def learning_rate() -> pl.Expr:
+    """Of lines with a column `text`."""
+    return pl.col("text").str.extract(_LR, 1).cast(pl.Float64, strict=False)
+
+
+def checksum() -> pl.Expr:
+    """The same: the pairs; null where there are none."""
+    pairs = pl.col("text").str.extract_all(_PAIR)
+    one = pl.element().str.replace(_APART, "$1=$2").str.replace(" ", "_")
+    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE)))
+    return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
