@@ -69,3 +69,12 @@ def test_a_stop_explains_no_wait() -> None:
 
 def test_silent_where_nobody_stopped_it() -> None:
     assert DETECTOR.detect(case([{"kind": "exit", "code": "1", "rank": 0}])) == ()
+
+
+@pytest.mark.parametrize(("pod", "found"), [("w1", 1), ("other-3", 0)], ids=["of the job", "of somebody else"])
+def test_whose_pod_was_preempted(pod: str, found: int) -> None:
+    """Its own pods are told by name: their host names."""
+    ranks = [{"rank": rank, "host": f"w{rank}", "how": "init"} for rank in range(3)]
+    placed = scheduler("Scheduled") | {"detail": '{"object": "pod/w0", "node": "gn1"}'}
+    taken = scheduler("Preempted") | {"detail": f'{{"object": "pod/{pod}"}}'}
+    assert len(DETECTOR.detect(case([placed, taken], ranks=ranks))) == found

@@ -39,6 +39,12 @@ from tests.lines import lines
             "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is timed-out.",
             [("scheduler", "time_limit", None, None)],
         ),
+        (
+            "Message: Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue",
+            [("scheduler", "preemption", None, None)],
+        ),
+        ("Warning Evict pod/tr-2 Pod is evicted, because of preempt", [("scheduler", "preemption", None, None)]),
+        ("Pod is evicted, because of gang", []),
         ("nothing is lost if: this job is preempted", []),
         ("the kernel may be preempted", []),
         ("", []),

@@ -168,7 +168,7 @@ def test_a_dump_by_pid_is_that_of_the_rank_whose_log_has_the_pid_in_its_name(tmp
     [
         ("main_loop (ray/_private/worker.py:1069)", [2]),
         ("turn (train.py:12)", []),
-        ("step (ray/_private/worker.py:1069)", []),
+        ("tick (ray/_private/worker.py:1069)", []),
     ],
     ids=["it has no task", "code that nobody knows", "another function there"],
 )

@@ -22,7 +22,9 @@ _LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
 _DIGITS = regex(r"[0-9]+")
 _XID = regex(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
 _VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
-_SETTING = regex(r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML")
+_SETTING = regex(
+    r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML|port_in_use"
+)
 # Networks that Docker and libvirt make by default, and interfaces that never leave a host.
 _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.

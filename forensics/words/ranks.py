@@ -249,7 +249,7 @@ RECORDS_AND_STACKS = Said(
 )
 
 # --- odd_stack -------------------------------------------------------------------------------------------------------
-OUTSIDE = Said("outside of any communication", "不在通信中")
+OUTSIDE = Said("outside of any communication", "通信之外")
 IS_AT = (  # several, one
     Form("{who} are {site}", "{who} 正在 {site}"),
     Form("{who} is {site}", "{who} 正在 {site}"),

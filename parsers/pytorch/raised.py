@@ -28,6 +28,9 @@ _CONSEQUENCE = regex(
     r"\bEngineDeadError\b|"  # vLLM's server, of the process of its engine
     r"RuntimeError: \[Rank \d{1,9}\]: Ranks? [\d, ]*(?:f[a-z]* ?(?:to p?[A-Za-z ]*)?)?$"  # a monitored barrier, cut short
 )
+_PORT = regex(
+    r"The server socket has failed to (?:listen|bind)\b.{0,120}?\bport: (?P<port>\d{1,5})\b"
+)  # of c10d's store
 _OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
 # "(GPU 5; 79.50 GiB total capacity; …" before torch 2.1, "GPU 5 has a total capacity of …" since: the process's own numbering.
 _FULL = regex(r"\b(?:GPU|NPU) (?P<device>\d{1,4})(?:;| has a total)")
@@ -161,6 +164,8 @@ def derived(message: str) -> dict[str, Any] | None:
         return {"kind": "other", "code": "dataloader_worker"}
     if "No space left on device" in message:
         return {"kind": "disk_full"}
+    if (found := _PORT.search(message)) and "EADDRINUSE" in message:
+        return {"kind": "config_error", "code": "port_in_use", "detail": json.dumps({"port": int(found["port"])})}
     if "Received data size doesn't match expected size" in message:
         return {"kind": "size_mismatch"}
     if found := _DEVICE.search(message):

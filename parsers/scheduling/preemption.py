@@ -4,6 +4,8 @@
     {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
     Preempted in order to admit a workload
+    Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
+    Pod is evicted, because of preempt                                                                                          Volcano
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
@@ -15,7 +17,7 @@ in its pod (`local_rank` by its log's name), MindSpore's node is a process of th
 
 Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
-Source: submitit/core/job_environment.py; paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
+Source: kueue's pkg/scheduler/preemption; volcano's pkg/scheduler/cache; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
 import signal
@@ -48,6 +50,9 @@ RULES = (
     Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
     Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
+    # Kueue, in the conditions and events of a workload; Volcano, in the events of a pod
+    Rule(regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of preempt\b"),
+         "scheduler", "fatal", "preemption"),
     Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
@@ -72,7 +77,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="preemption",
     anchors=(
-        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"reemption notice",
+        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
         b"Container rank ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,
