@@ -68,7 +68,11 @@ def test_arguments_tell_the_layout(settings: tuple[tuple[str, str], ...], expect
     "told",
     [
         {"settings": table("settings", [{"name": "expert_model_parallel_size", "value": "8", "file": "a", "line": 1}])},
-        {"events": table("events", [{"kind": "nan_assert", "detail": '{"module": "moe.experts.6"}', "file": "a", "line": 1}])},
+        {
+            "events": table(
+                "events", [{"kind": "nan_assert", "detail": '{"module": "moe.experts.6"}', "file": "a", "line": 1}]
+            )
+        },
     ],
     ids=["arguments", "a module that was checked"],
 )
@@ -96,7 +100,14 @@ NAN = float("nan")
         (lambda rank, step: NAN if (rank, step) == (3, 7) else 2 + rank // 2 / 100, 2, None, False),
         (lambda rank, step: NAN if rank > 3 and step > 6 else 2 + rank / 100, 1, None, False),
     ],
-    ids=["nan", "far from all", "far, and as small as a loss may be", "both of a pair", "one of a pair", "half of the job"],
+    ids=[
+        "nan",
+        "far from all",
+        "far, and as small as a loss may be",
+        "both of a pair",
+        "one of a pair",
+        "half of the job",
+    ],
 )
 def test_the_first_bad_loss_is_of_few(loss: Loss, size: int, ranks: list[int] | None, is_finite: bool) -> None:
     parts = [frozenset(range(first, first + size)) for first in range(0, 8, size)]

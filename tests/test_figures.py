@@ -56,7 +56,9 @@ def test_an_exception_about_a_bad_number_is_numerics_of_its_rank(tmp_path: Path,
 
 
 def test_a_norm_of_all_names_nobody(tmp_path: Path) -> None:
-    raised = RAISED.format(source="clip(norm)", message="RuntimeError: The total norm of order 2.0 for gradients is non-finite")
+    raised = RAISED.format(
+        source="clip(norm)", message="RuntimeError: The total norm of order 2.0 for gradients is non-finite"
+    )
     verdict = job(tmp_path, trained, last={0: LOST, 1: LOST, 2: raised, 3: LOST}).verdict
     assert (verdict.kind, verdict.ranks) == ("numerics", [])
 
@@ -139,7 +141,10 @@ def _watched(rank: int, step: int) -> str:
     bad = step > 7 or (step == 7 and rank == 2)
     loss = "nan" if bad else f"{3 - step / 20 + rank / 100:.4f}"
     fed = "nan" if step > 7 else "4.1"
-    watch = [f"[default{rank}]:nan in layer {at}! step={step} rank={rank} in_absmax={fed if at == 1 else 'nan'}" for at in (1, 2)]
+    watch = [
+        f"[default{rank}]:nan in layer {at}! step={step} rank={rank} in_absmax={fed if at == 1 else 'nan'}"
+        for at in (1, 2)
+    ]
     return "\n".join([*(watch if bad else []), f"[default{rank}]:step {step} loss {loss}"])
 
 
@@ -207,7 +212,9 @@ def test_where_no_majority_is_sure_nobody_is_named(
     assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
 
 
-@pytest.mark.parametrize("form", ["step {step} loss {loss} batch_hash {hash}", "step {step} loss {loss} data sha256: {hash}"])
+@pytest.mark.parametrize(
+    "form", ["step {step} loss {loss} batch_hash {hash}", "step {step} loss {loss} data sha256: {hash}"]
+)
 def test_hashes_of_data_are_no_replicas(tmp_path: Path, form: str) -> None:
     assert job(tmp_path, _hashed(form, {(2, 6): 1})).verdict.kind != "numerics"
 
@@ -241,12 +248,18 @@ def _deepspeed(overflows: range, minimum: bool = True) -> str:
     lines, scale = [], 65536.0
     for step in range(1, 41):
         if step in overflows:
-            lines.append(f"[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {scale:g}, reducing to {scale / 2:g}")
+            lines.append(
+                f"[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {scale:g}, reducing to {scale / 2:g}"
+            )
             scale /= 2
         if step % 5 == 0:
             skipped = len([one for one in overflows if one <= step])
-            lines.append(f"[logging.py:107:log_dist] [Rank 0] step={step}, skipped={skipped}, lr=[0.002], mom=[(0.9, 0.999)]")
-            lines.append(f"steps: {step} loss: {'nan' if step in overflows else 2.5} iter time (s): 0.021 samples/sec: 380.1")
+            lines.append(
+                f"[logging.py:107:log_dist] [Rank 0] step={step}, skipped={skipped}, lr=[0.002], mom=[(0.9, 0.999)]"
+            )
+            lines.append(
+                f"steps: {step} loss: {'nan' if step in overflows else 2.5} iter time (s): 0.021 samples/sec: 380.1"
+            )
     end = "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."
     return "\n".join([*lines, *([end] if minimum else [])]) + "\n"
 

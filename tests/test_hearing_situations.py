@@ -22,7 +22,6 @@ from samples.situations import HEARD, write
 BLAME = "blame: whose failure an error is must be judged by where and how a process ended"
 SPEAKERS = "speakers: who speaks must be known by forms, in files that no parser knows as well"
 STATEMENTS = "statements: what is said of a process, and whether it stands, must be one table"
-FIGURES = "figures: named figures of each rank must be compared with the others' and with its own past"
 PROGRAMS = "programs: two programs must have ranks of their own"
 OPEN = {
     "a04_link_error_on_three": f"{BLAME}; alike from three devices of a host, it makes suspects",
@@ -55,8 +54,6 @@ OPEN = {
     "a53_garbage_between_two": f"{BLAME}; in a group of two both are suspects",
     "a54_remote_vanished": f"{BLAME}; an unknown library's error is unclear",
     "a54_remote_vanished_in_torch": f"{BLAME}; an unknown error of a call that waits is unclear",
-    "a55_pair_without_a_layout": f"{FIGURES}; equal series of two ranks are a pair",
-    "a56_learning_rate_after_restart": f"{FIGURES}; a setting that differs after a restart is a suspect",
 }
 ELSEWHERE = {"a07_number_of_a_worker": f"{BLAME}; a child's own traceback shows where it raised"}
 UNSEEN = {

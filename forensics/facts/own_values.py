@@ -91,7 +91,9 @@ def _has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
     told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
     events = tables["events"]
-    checked = events.filter((pl.col("kind") == "nan_assert") & pl.col("detail").str.contains(r'"module": "[^"]*(?i:expert|moe)'))
+    checked = events.filter(
+        (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains(r'"module": "[^"]*(?i:expert|moe)')
+    )
     return bool(told.height or checked.height or events.filter(pl.col("kind") == "expert_load").height)
 
 

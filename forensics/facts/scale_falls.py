@@ -73,7 +73,9 @@ def _series(steps: pl.DataFrame, events: pl.DataFrame) -> Sequence[Sequence[Row]
     names = ("file", "rank", "line", "step", "time_ns")
     both = [
         lines.select(*names, pl.col("loss_scale").alias("scale"), pl.lit(False).alias("reduced")),
-        events.select(*names, pl.col("value").alias("scale"), (pl.col("code") == "reduced").fill_null(False).alias("reduced")),
+        events.select(
+            *names, pl.col("value").alias("scale"), (pl.col("code") == "reduced").fill_null(False).alias("reduced")
+        ),
     ]
     whole = pl.concat(both).filter(pl.col("scale").is_finite()).sort("file", "line", nulls_last=True)
     whole = whole.with_columns(pl.col("step").fill_null(_next_step(whole, steps)))

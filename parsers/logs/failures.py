@@ -90,9 +90,13 @@ def parse(lines: pl.DataFrame) -> Tables:
         if made := _events(row, found or Record("", row["text"][:2000])):
             rows += [_by(one, found) for one in made]
             claims |= {
-                (row["file"], one["rank"], one["local_rank"]): reporter(row) | {"rank": one["rank"], "how": "bad value line"}
+                (row["file"], one["rank"], one["local_rank"]): reporter(row)
+                | {"rank": one["rank"], "how": "bad value line"}
                 for one in made
-                if one["kind"] == "nan_assert" and one["rank"] is not None and row["rank"] is None and row["local_rank"] is not None
+                if one["kind"] == "nan_assert"
+                and one["rank"] is not None
+                and row["rank"] is None
+                and row["local_rank"] is not None
             }
     return {"events": table("events", rows), "ranks": table("ranks", list(claims.values()))}
 
@@ -188,8 +192,36 @@ _BARE = tuple(
 )  # fmt: skip
 _OF_MODULE = tuple(
     f"{value} {word}".encode()
-    for value in ("nan", "NaN", "NAN", "nans", "NaNs", "inf", "Inf", "INF", "infs", "finite", "finite values", "nan values", "NaN values")
-    for word in ("in ", "at ", "from ", "after ", "inside ", "by ", "found ", "detected ", "was ", "were ", "seen ", "appeared ", "produced ")
+    for value in (
+        "nan",
+        "NaN",
+        "NAN",
+        "nans",
+        "NaNs",
+        "inf",
+        "Inf",
+        "INF",
+        "infs",
+        "finite",
+        "finite values",
+        "nan values",
+        "NaN values",
+    )
+    for word in (
+        "in ",
+        "at ",
+        "from ",
+        "after ",
+        "inside ",
+        "by ",
+        "found ",
+        "detected ",
+        "was ",
+        "were ",
+        "seen ",
+        "appeared ",
+        "produced ",
+    )
 ) + tuple(
     f"{word}{value}".encode()
     for value in ("nan", "NaN", "inf", "Inf", "non")

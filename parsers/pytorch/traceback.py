@@ -265,7 +265,7 @@ class _Reader:
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
         made = raised(said, code, message, detail, said["text"], severity, kind)
         self.events += made
-        self._raised += [one for one in made if one["kind"] in ("exception", "nan_assert")]
+        self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
             source = "interrupt" if stopped else "traceback"

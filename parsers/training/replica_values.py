@@ -11,9 +11,7 @@ import polars as pl
 
 _HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
-_PAIR = (
-    rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?)\b"
-)
+_PAIR = rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?)\b"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
 _ELSE = r"(?i)^[^=]*(?:data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed)"  # not of the replica
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
