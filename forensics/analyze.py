@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.identity import short_host
+from forensics.assemble.register import Program, program_of, programs
 from forensics.case import Case, Detector, case_of
 from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
@@ -18,6 +19,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
 from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.model.networks import Networks
 from forensics.model.past import Past, origin_of
 from forensics.model.said import Said
 from forensics.model.said import joined as listing
@@ -30,6 +32,7 @@ from forensics.verdict.recurrence import NO_PAST, mark_repeats
 from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
 from forensics.views.environment import environment
 from forensics.views.ledger import Told, ledger, told
+from forensics.views.networks import networks
 from forensics.views.page import views
 from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
 from forensics.words import views as words
@@ -85,6 +88,7 @@ def conclude_evidence(
     steps_before = pl.DataFrame()
     stale: list[str] = []
     hosts: dict[int, frozenset[str]] = {}
+    several: list[Program] = []
     known_bad |= frozenset(past.known_bad)
     with step("attempts"):
         attempts = attempts_of(evidence.tables)
@@ -100,7 +104,8 @@ def conclude_evidence(
             findings, missing = detect(case, detectors)
         with step("verdict"):
             conclusion = choose(case, findings, about(detectors))
-            found = conclude(case, conclusion, partial(views, case))
+            several = programs(case.tables)
+            found = [_with_program(one, several) for one in conclude(case, conclusion, partial(views, case))]
         primary = len(incidents)
         incidents += map(attempts.mark, found)
         paces = case.pace
@@ -113,7 +118,7 @@ def conclude_evidence(
             stale.append(words.STALE_RECORDS(who=ranks_text(old)))
         learnt = case.world_from or learnt
         job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
-    files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt)
+    files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt, several)
     past = past.without(origin_of(files, members.hosts_seen))
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
@@ -135,6 +140,12 @@ def conclude_evidence(
         files=files,
         ledger=ledger(spans, paces),
     )
+
+
+def _with_program(incident: Incident, several: Sequence[Program]) -> Incident:
+    """An incident with the program that its evidence speaks of, where there are several."""
+    files = [ref.file for one in incident.evidence if one.direction == "for" for ref in one.refs] if several else []
+    return replace(incident, verdict=replace(incident.verdict, program=program_of(several, files)))
 
 
 def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
@@ -185,8 +196,23 @@ def analyze(
         past=past,
         detectors=detectors,
     )
-    report.__dict__.update(_tables=with_times(evidence.tables), _timeline=_timeline(evidence))
+    report.__dict__.update(
+        _tables=with_times(evidence.tables),
+        _timeline=_timeline(evidence),
+        _networks=_networks(evidence, expected_ranks),
+    )
     return report
+
+
+def _networks(evidence: Evidence, expected: int | None) -> Callable[[], Networks]:
+    """What `report.graph` asks; made once, and only if asked for."""
+
+    @cache
+    def made() -> Networks:
+        [*_, (attempt, tables)] = attempts_of(evidence.tables).tables.items()
+        return networks(case_of(tables, attempt, expected))
+
+    return made
 
 
 def _timeline(evidence: Evidence) -> Callable[..., pl.DataFrame]:

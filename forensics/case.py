@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.aborted import with_aborted
+from forensics.assemble.beyond_world import within_world
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -23,6 +24,10 @@ from forensics.assemble.identity import (
 )
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.named_pids import with_named_pids
+from forensics.assemble.numbered_ends import with_numbered_ends
+from forensics.assemble.service_words import with_service_words
+from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
@@ -34,11 +39,13 @@ if TYPE_CHECKING:
     from forensics.facts.anomaly_window import AnomalyWindow
     from forensics.facts.checkpoints import Checkpoints
     from forensics.facts.event_rows import Row
+    from forensics.facts.failure_roles import FailureRole
     from forensics.facts.flaps import Flap
     from forensics.facts.hardware import Record
     from forensics.facts.locations import Locations
     from forensics.facts.lost_parts import LostPart
     from forensics.facts.memberships import Memberships
+    from forensics.facts.origins import Origins
     from forensics.facts.outliers import SlowPhases
     from forensics.facts.pair_links import PairLinks
     from forensics.facts.process_ends import ProcessEnd
@@ -125,13 +132,37 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def ends(self) -> "Mapping[int, ProcessEnd]":
-        """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py)."""
+        """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py, facts/failure_roles.py)."""
+        from forensics.facts.failure_roles import with_roles
+
+        return with_roles(self._ends_as_told, self.failure_roles)
+
+    @cached_property
+    def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
         from forensics.facts.giving_up import giving_up, in_order
-        from forensics.facts.process_ends import process_ends, recorded_waiting, standing
+        from forensics.facts.process_ends import process_ends, standing
 
         order = giving_up(self.events, self.identity, self.clocks)
-        said = in_order(standing(process_ends(self.events)), order)
-        return recorded_waiting(said, frozenset(self.states.open["rank"].to_list()), self.stacks)
+        return in_order(standing(process_ends(self.events)), order)
+
+    @cached_property
+    def failure_roles(self) -> "Mapping[int, FailureRole]":
+        """Rank → whose failure ended its process (facts/failure_roles.py)."""
+        from forensics.facts.failure_roles import failure_roles
+
+        held = frozenset(self.states.open["rank"].to_list())
+        return failure_roles(self._ends_as_told, self.events, self.stacks, self.expected or self.seen, held)
+
+    @cached_property
+    def origins(self) -> "Origins | None":
+        """Who failed by itself first (facts/origins.py)."""
+        from forensics.facts.hardware import device_records
+        from forensics.facts.origins import Around, origins
+
+        singled = frozenset(rank for rank in self.failure_roles if device_records(self.hardware, rank))
+        waited = self.waited_ranks | frozenset(self.states.open["rank"].to_list())
+        job = self.expected or self.seen
+        return origins(self.ends, Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks))
 
     @cached_property
     def ended_agents(self) -> "tuple[Row, ...]":
@@ -146,7 +177,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.graph.hang.waits import build
 
         gave_up, dead, ended = (
-            frozenset(rank for rank, end in self.ends.items() if end.how == how) for how in ("gave_up", "died", "ended")
+            frozenset(rank for rank, end in self.ends.items() if end.how in hows)
+            for hows in (("gave_up", "lost"), ("died",), ("ended",))
         )
         return build(self.states, self.stacks, self.expected | self.seen, gave_up, dead, ended)
 
@@ -370,14 +402,15 @@ def case_of(
     tolerances: Tolerances = BUILT_IN,
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose."""
-    tables = with_dump_ranks(tables)
+    tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
     identity = identify(tables)
-    whole = with_closings(globalise(tables, identity))
+    whole = with_service_words(with_closings(globalise(tables, identity)))
     job, learnt = world(whole, identity, expected)
+    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = within_world(whole, told)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    whole = with_logged_errors(with_aborted(whole))
-    told = job if learnt != HIGHEST_RANK else frozenset()
+    whole = with_logged_errors(with_aborted(with_numbered_ends(whole, told, identity)))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

@@ -30,6 +30,8 @@ FAILURES = 50  # lines looked for one by one on which a parser fails; beyond the
 DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicException)
 
 _LINES = [name for name in LINES if name != "hit"]
+_REST = "rest"  # of the text, behind a label that was learnt; null where there is none
+_COLUMNS = {**LINES, _REST: pl.String()}
 _SAID = prefixes.Line.__struct_fields__[:8]  # up to time_basis
 
 
@@ -42,7 +44,9 @@ class Candidates:
 
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
-        self._columns: dict[str, list[Any]] = {name: [] for name in _LINES if name != "line"}  # of different lines
+        self._columns: dict[str, list[Any]] = {  # of different lines
+            name: [] for name in (*_LINES, _REST) if name != "line"
+        }
         self._which: list[int] = []  # of them each line is,
         self._numbers: list[int] = []  # and its number in its file
         self._rows = [array("I") for _ in self.parsers]
@@ -83,6 +87,7 @@ class Candidates:
         for name, said in zip(_SAID, zip(*map(astuple, stripped), strict=True), strict=False):
             columns[name].extend(said)
         columns["raw"].extend(raws)
+        columns[_REST].extend(line.rest for line in stripped)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
         which = [numbers[text] for text in texts]
@@ -96,11 +101,13 @@ class Candidates:
         """Rows become a frame, which takes a fourth of their memory, and less where they are many."""
         raws, texts = self._columns["raw"], self._columns["text"]
         raw = pl.Series(raws, dtype=pl.String)
-        made = {name: pl.Series(own, dtype=LINES[name]) for name, own in self._columns.items() if own is not texts}
+        made = {name: pl.Series(own, dtype=_COLUMNS[name]) for name, own in self._columns.items() if own is not texts}
         frame = pl.DataFrame(made | {"raw": raw, "text": _cut(raw, raws, texts)})
         if len(self._which) > frame.height:
             frame = frame[self._which]
-        self._frames.append(slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(_LINES)))
+        self._frames.append(
+            slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(*_LINES, _REST))
+        )
         for values in (*self._columns.values(), self._which, self._numbers):
             values.clear()
 
@@ -127,16 +134,27 @@ class Candidates:
         rows, hits = self._rows, self._hits
         self._clear()
         files, known = files_of(whole), [pl.Series(dtype=pl.Int64)]  # places that somebody has read
-        for number in sorted(range(len(self.parsers)), key=lambda number: self.parsers[number].leftover):
+        rest = whole[_REST]
+        has_rest = rest.count() > 0
+        # What no parser has read with a label before it, is read without; and what none knows, is read by form, either way.
+        ways = (False, True) if has_rest else (False,)
+        numbers = range(len(self.parsers))
+        known_ones = [(number, way) for way in ways for number in numbers if not self.parsers[number].leftover]
+        leftover = [(number, way) for way in reversed(ways) for number in numbers if self.parsers[number].leftover]
+        for number, is_rest in (*known_ones, *leftover):
             parser, own = self.parsers[number], rows[number]
             if 1 not in hits[number]:  # what comes along with others' hits tells nothing alone
                 continue
             chosen = pl.DataFrame({"at": own, "hit": hits[number]}, schema={"at": pl.UInt32, "hit": pl.UInt8})
-            if parser.leftover:
+            if is_rest:
+                chosen = chosen.filter(rest[chosen["at"]].is_not_null())
+            if is_rest or parser.leftover:
                 chosen = chosen.filter(~places(whole, files)[chosen["at"]].is_in(pl.concat(known).implode()))
-            frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean)).select(list(LINES))
+            frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean))
+            frame = frame.with_columns(text=pl.col(_REST)) if is_rest else frame
+            frame = frame.select(list(LINES))
             lost: list[dict[str, Any]] = []
-            for found in _parse(parser, frame, lost) if frame.height else ():
+            for found in _parse(parser, frame, lost) if frame["hit"].any() else ():
                 known += [places(part, files).drop_nulls() for part in found.values() if part.height]
                 yield parser.name, found
             if lost:

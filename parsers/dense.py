@@ -16,6 +16,7 @@ import msgspec
 import polars as pl
 
 from parsers import lent, prefixes
+from parsers.labels import NO_LABELS, Labels
 from parsers.lent import Block
 from parsers.literals import spread
 from parsers.parser import LINES
@@ -73,9 +74,15 @@ class Dense(msgspec.Struct, frozen=True):
 class DenseReader:
     """Reads the dense windows of one file. `path`: columns file, path_rank, path_local_rank, path_host, attempt."""
 
-    def __init__(self, forms: Iterable[Dense], path: Mapping[str, Any], around: Around | None = None) -> None:
+    def __init__(
+        self,
+        forms: Iterable[Dense],
+        path: Mapping[str, Any],
+        around: Around | None = None,
+        labels: Labels = NO_LABELS,
+    ) -> None:
         self._path = dict(path)
-        self._around = around
+        self._around, self._labels = around, labels
         self._habits: prefixes.Habits | None = None
         self._is_marked = False  # whether a line says that it is a piece of one, or the last
         self.heads: list[prefixes.Line] = []  # distinct beginnings of lines that print a task (tasks.py)
@@ -86,7 +93,8 @@ class DenseReader:
         for, and the first tells the habits of the file."""
         if self._habits is None:
             first = bytes(block[: min(end, NEAR_BYTES)]).split(b"\n", HEAD_LINES)[:HEAD_LINES]
-            self._habits = prefixes.habits((raw.decode("utf-8", "replace") for raw in first), self._around)
+            decoded = (raw.decode("utf-8", "replace") for raw in first)
+            self._habits = prefixes.habits(decoded, self._around, self._labels)
         return any(block.find(form.dense.anchor, 0, min(end, NEAR_BYTES)) >= 0 for form in self._forms)
 
     def take(self, block: Block, end: int, first_line: int) -> tuple[Block, int]:

@@ -112,3 +112,34 @@ def _is_plain(head: bytes) -> bool:
     body = (written if b"\n" in written else whole)[:_HEAD]
     most = len(body) if b"\x00" in body else max(len(body), _FEW_LINES)
     return (len(body) - len(body.translate(None, _CONTROL))) * 50 <= most
+
+
+def without_prefix(open_file: Callable[[], BinaryIO], before: bytes) -> BinaryIO:
+    """A file without what stands before each of its lines, to the byte."""
+    return io.BufferedReader(_Without(open_file(), before), _CHUNK)
+
+
+class _Without(io.RawIOBase):
+    def __init__(self, stream: BinaryIO, before: bytes) -> None:
+        self._stream, self._before = stream, before
+        self._left = b""
+        self._is_start = True
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._left:
+            piece = self._stream.readline(_CHUNK)
+            if not piece:
+                return 0
+            self._left = piece.removeprefix(self._before) if self._is_start else piece
+            self._is_start = piece.endswith(b"\n")
+        taken = self._left[: len(into)]
+        into[: len(taken)] = taken
+        self._left = self._left[len(taken) :]
+        return len(taken)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()

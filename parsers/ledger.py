@@ -33,6 +33,7 @@ from parsers.parser import HEAD_BYTES, FileParser, LineParser, Parser, Source
 from parsers.quantities import with_quantities
 from parsers.scan import scan
 from parsers.secrets import mask, mask_tables
+from parsers.speakers import speakers
 from parsers.stamps import NO_YEAR, Around
 from parsers.tables import TABLE_NAMES, TableName, Tables, size_of, spelled, table
 from parsers.unknown import templates
@@ -72,7 +73,8 @@ def read_bundle(
         dense = tuple(form for form in forms if form.parser in own)
         ahead = Ahead(parsers, dense, (limits or Limits()).seconds)
         bundle = opened.enter_context(open_bundle(path, limits, ahead))
-        units = list(_units(bundle.sources))
+        known = speakers(bundle.sources)
+        units = list(_units([known.of(source) for source in bundle.sources]))
         around = years.of_bundle(bundle.sources, year)
         work = partial(read_unit, parsers=tuple(parsers), around=around, forms=dense, budget=bundle.budget)
         results = iter(map_units(work, units))
@@ -90,7 +92,8 @@ def read_bundle(
             if progress is not None:
                 progress(done, whole)
         left_out = [*read.left_out()]
-        tables = merge(chain([{"unread": table("unread", bundle.unread)}], taken(read.parts), left_out))
+        told: Tables = {"unread": table("unread", bundle.unread), "ranks": table("ranks", known.claims)}
+        tables = merge(chain([told], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
         tables = years.settled(tables) if around == NO_YEAR else tables
         if not _is_readable(tables):
@@ -327,7 +330,7 @@ def _scan_file(report: _Report, source: Source, reading: _Reading, head: bytes, 
     is_whole = len(head) < HEAD_BYTES  # then what is not there is nowhere
     forms = [form for form in reading.forms if not report.is_alone and (not is_whole or form.anchor in head)]
     around = partial(years.of_file, head, reading.around)
-    dense = DenseReader(forms, path_columns(source), around()) if forms else None
+    dense = DenseReader(forms, path_columns(source), around(), source.labels) if forms else None
     try:
         with source.open() as stream, over_holes(stream, source.lose) as text:
             scanned = scan(text, None if report.is_alone else reading.candidates.parsers, dense, until)
@@ -351,7 +354,7 @@ def _take_scan(
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
     asked = scanned.rows or first or last
-    habits = prefixes.habits(scanned.first, around()) if asked else prefixes.Habits()
+    habits = prefixes.habits(scanned.first, around(), source.labels) if asked else prefixes.Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
     if report.own_lines is not None and scanned.rows:
         candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 import polars as pl
 
+from parsers.labels import NO_LABELS, Labels
 from parsers.tables import Tables
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _nobody(reason: str) -> None:
 
 class Source(msgspec.Struct, frozen=True):
     """One member of the bundle, and what its path tells (a hint: content outranks it). `lose` is told, as a reason for a
-        row of `unread`, what whoever reads it leaves out; once is enough. `seen`: a log that was scanned when it went by; `open` gives
+        row of `unread`, what whoever reads it leaves out; once is enough. `labels`: who speaks in its lines (speakers.py). `seen`: a log that was scanned when it went by; `open` gives
     its first bytes alone."""
 
     path: str  # relative to the bundle, "/" between parts
@@ -57,6 +58,7 @@ class Source(msgspec.Struct, frozen=True):
     attempt: int | None = None
     launch: str | None = None
     read_error: str | None = None
+    labels: Labels = NO_LABELS
     lose: Callable[[str], None] = _nobody
     seen: "Seen | None" = None
 

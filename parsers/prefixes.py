@@ -11,11 +11,13 @@ What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeEr
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from parsers import stamps
+from parsers.labels import NO_LABELS, Labels, spoken
 from parsers.patterns import regex
 
 _ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -50,6 +52,7 @@ class Line(msgspec.Struct):
     time_basis: str | None = None
     partial: bool = False  # a CRI line whose rest stands in the next line
     is_mpi: bool = False  # the task is a rank of MPI
+    rest: str | None = None  # of the text, behind a label that was learnt
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -65,6 +68,7 @@ class Habits(msgspec.Struct, frozen=True):
     hosts: bool = False  # a host name and a colon (pdsh, pod names)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
+    labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
 
 
 _NO_HABITS = Habits()
@@ -98,7 +102,21 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
         found = set(_RANK_ANYWHERE.findall(line.text))
         if len(found) == 1:  # a progress bar without line end stands before it
             line.rank = int(found.pop())
+    if habits.labels is not NO_LABELS:
+        _labelled(line, habits.labels)
     return line
+
+
+def _labelled(line: Line, learnt: Labels) -> None:
+    """What a label tells that was learnt of the file; the text stays, for parsers may know it."""
+    if learnt.ranks:
+        number, line.rest = spoken(line.text, learnt.ranks)
+        line.rank = number if line.rank is None else line.rank
+    if line.rank is None and learnt.tasks:
+        line.rank = line.task
+    if learnt.pids and line.process is None:
+        line.process, rest = spoken(line.text, learnt.pids)
+        line.rest = rest if line.rest is None else line.rest
 
 
 def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
@@ -117,8 +135,9 @@ def _contained(line: Line, habits: Habits) -> None:
         line.host, line.text = match[1], line.text[match.end() :]
 
 
-def habits(head: Iterable[str], around: stamps.Around | None) -> Habits:
-    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one."""
+def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
+    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
+    of it."""
     lines = with_host = with_bar = 0
     containers: Counter[str] = Counter()
     for raw in head:
@@ -132,7 +151,22 @@ def habits(head: Iterable[str], around: stamps.Around | None) -> Habits:
                 containers[pod[2]] += 1
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
-    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None)
+    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None, labels)
+
+
+def collector(lines: Iterable[str]) -> str:
+    """What stands before every line, to the letter, and is nobody's known form, where known decoration or indentation stands behind
+    it on some: that is behind all that collectors add. Else nothing."""
+    filled = [line for line in lines if line and not line.isspace()]
+    alike = takewhile(
+        lambda pair: pair[0] == pair[1], zip(min(filled, default=""), max(filled, default=""), strict=False)
+    )
+    ends = [found.end() for found in _COLLECTED.finditer("".join(one for one, _ in alike))]
+    before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
+    if not before or strip(filled[0]).text != filled[0]:
+        return ""
+    behind = [line[len(before) :] for line in filled]
+    return before if any(rest[:1].isspace() or strip(rest).text != rest for rest in behind) else ""
 
 
 def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
@@ -265,6 +299,8 @@ _LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
 _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
 )
+_COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
+_COLLECTED_LINES = 3  # at least
 _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows

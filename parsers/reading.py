@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, BinaryIO, cast
@@ -13,11 +13,13 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from parsers.parser import Source
-from parsers.tables import TableName, Tables, table
+from parsers.tables import Tables, table
 
 LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
 FILE_BYTES = 1 << 30  # of one member, unfolded: a bomb ends
 _CHUNK = 1 << 16
+Said = dict[str, Any]  # a record: name → cell
+Row = tuple[int, str, Said | None]  # 1-based line, its text, the record, none where it does not fit
 
 
 def opened(source: Source) -> BinaryIO:
@@ -90,59 +92,12 @@ def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
             yield number, json_object(text)
 
 
-HEADER: dict[str, Any] = {}
-
-
-def table_rows(source: Source) -> Iterator[tuple[int, str, dict[str, Any] | None]]:
-    """(1-based line, text, row) of a table as comma-separated values or as JSON objects by line. The row of the line of
-    names is HEADER itself, that of a line that does not fit is None; empty lines are left out."""
-    names: list[str] = []
-    for number, text in text_lines(source):
-        if not text.strip():
-            continue
-        if text.lstrip().startswith("{"):
-            yield number, text, json_object(text)
-        elif not names:
-            names = [name.strip() for name in text.split(",")]
-            yield number, text, HEADER
-        else:
-            values = csv_cells(text[:65536])
-            yield number, text, dict(zip(names, values, strict=True)) if len(values) == len(names) else None
-
-
-def read_table(
-    source: Source, name: TableName, made: Callable[[dict[str, Any], str], Iterable[dict[str, Any]]], otherwise: str
-) -> Tables:
-    """A member of table_rows → what is made of each row (row, text) in the table `name`, the line of names `claimed`, and
-    `unread`, with `otherwise` as reason, where nothing is made."""
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    unread: list[dict[str, Any]] = []
-    for number, text, said in table_rows(source):
-        place = {"file": source.path, "line": number}
-        if said is HEADER:
-            claimed.append(place)
-        elif said is not None and (found := [place | one for one in made(said, text)]):
-            rows += found
-        else:
-            unread.append(place | {"reason": otherwise})
-    return {name: table(name, rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
-
-
 @lru_cache(maxsize=1)  # of one head, which a dozen parsers ask for
 def first_line(head: bytes) -> str:
     """The first line of a text that is not empty, without blanks around it."""
     start = head.lstrip()
     line = start.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     return line or start.decode("utf-8", "replace").lstrip().split("\n", 1)[0].strip()
-
-
-@lru_cache(maxsize=1)
-def column_names(head: bytes) -> frozenset[str]:
-    """The names in the first row of a table that table_rows reads."""
-    first = first_line(head)
-    names = json_object(first) or {} if first.startswith("{") else map(str.strip, first.split(","))
-    return frozenset(names)
 
 
 def first_told(said: Mapping[str, Any], names: Iterable[str]) -> Any:

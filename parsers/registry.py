@@ -49,7 +49,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import bad_numbers, failures
+from parsers.logs import bad_numbers, failures, field_lines
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -69,6 +69,7 @@ from parsers.scheduling import (
     checkpoint,
     deepspeed_launcher,
     dlrover,
+    exit_table,
     heartbeat,
     kubernetes,
     lightning_launcher,
@@ -82,7 +83,17 @@ from parsers.scheduling import (
     shell,
     slurm,
 )
-from parsers.stacks import faulthandler, native, pasted, proc_stack, proc_status, py_spy, torch_cpp, xpu_timer_stack
+from parsers.stacks import (
+    faulthandler,
+    native,
+    pasted,
+    proc_stack,
+    proc_status,
+    ps,
+    py_spy,
+    torch_cpp,
+    xpu_timer_stack,
+)
 from parsers.timing import (
     checkpoint_times,
     kineto,
@@ -91,7 +102,6 @@ from parsers.timing import (
     nccl_tests,
     nvrx,
     phases,
-    step_json,
     step_records,
     step_times,
 )
@@ -101,7 +111,6 @@ from parsers.training import (
     expert_load,
     hf_trainer,
     lightning,
-    metric_exports,
     process_line,
     recompute,
     steps,
@@ -134,6 +143,7 @@ PARSERS: tuple[Parser, ...] = (
     ib_fabric.PARSER,
     lspci.PARSER,
     top.PARSER,
+    ps.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,
@@ -145,9 +155,9 @@ PARSERS: tuple[Parser, ...] = (
     msprof.PARSER,
     phases.PARSER,
     step_records.PARSER,
-    metric_exports.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
+    exit_table.PARSER,
     telemetry_table.PARSER,
     rack_map.PARSER,
     msprobe.PARSER,
@@ -193,7 +203,6 @@ PARSERS: tuple[Parser, ...] = (
     nvrx.PARSER,
     step_times.PARSER,
     checkpoint_times.PARSER,
-    step_json.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
@@ -217,6 +226,7 @@ PARSERS: tuple[Parser, ...] = (
     metax.PARSER,
     amdgpu.PARSER,
     rocm.PARSER,
+    field_lines.PARSER,
     failures.PARSER,
     bad_numbers.PARSER,
 )

@@ -96,5 +96,4 @@ def judged(whole: Case, *detectors: Detector) -> Judged:
     assert len(detectors) > 1 or len(findings) == 1
     conclusion = choose(whole, findings, about(detectors))
     best, observers = conclusion.chosen[0], conclusion.choice.observers
-    status, _ = status_of(best, observers)
-    return Judged(best, status, tuple(observers.categories(best.finding)))
+    return Judged(best, status_of(best, observers).status, tuple(observers.categories(best.finding)))

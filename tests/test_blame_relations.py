@@ -36,21 +36,6 @@ FLAT = (
     "a43_collected_early",
     "writer_error_ended_well",
 )
-BLAME = "blame: whose failure an error is must be judged by where and how a process ended"
-MOST = f"{BLAME}; what most ranks raised names nobody"
-QUOTED = f"{BLAME}; a traceback that a process outlived is a complaint"
-HOST = f"{BLAME}; a kernel's kill counts only on its own host"
-PROCESS = f"{BLAME}; a kernel's kill counts only for its own process"
-BEFORE = f"{BLAME}; a kill before a process began is not of that process"
-OPEN = {
-    **{(name, "another host, named by the file"): HOST for name in BEFALLEN},
-    **{(name, "the day before"): BEFORE for name in BEFALLEN},
-    ("sigkill_no_kernel_torchrun", "another process of the host"): PROCESS,
-    ("sigkill_no_kernel_torchrun", "another program of the host"): PROCESS,
-    ("sigkill_no_kernel_torchrun", "another container, by its cgroup"): PROCESS,
-    ("a36_reaped_first", "group rank"): QUOTED,
-    ("a36_reaped_first", "prose and traceback"): QUOTED,
-}
 
 
 def weighed(job: Job) -> tuple[Any, ...]:
@@ -62,13 +47,9 @@ def weighed(job: Job) -> tuple[Any, ...]:
     return found.kind, found.cause, found.status, found.ranks, sorted(found.hosts), found.suspects.ranks
 
 
-def pairs(names: Iterable[str], what: Iterable[str]) -> list[Any]:
-    """Each name with each change; what does not hold yet fails strictly, with the reason."""
-    both = [(name, one) for name in names for one in what]
-    return [
-        pytest.param(*pair, marks=[pytest.mark.xfail(strict=True, reason=OPEN[pair])] if pair in OPEN else [])
-        for pair in both
-    ]
+def pairs(names: Iterable[str], what: Iterable[str]) -> list[tuple[str, str]]:
+    """Each name with each change."""
+    return [(name, one) for name in names for one in what]
 
 
 def made(name: str) -> Job:
@@ -138,12 +119,7 @@ ALIKE = [(launcher, error, n) for launcher in LAUNCHERS for error in ERRORS for 
 
 @pytest.mark.parametrize(
     ("launcher", "error", "n"),
-    [
-        pytest.param(
-            *one, marks=[pytest.mark.xfail(strict=True, reason=MOST)] if one[2] > 4 and one[0] == "torchrun" else []
-        )
-        for one in ALIKE
-    ],
+    ALIKE,
 )
 def test_the_same_exception_names_its_ranks_up_to_half_of_all_and_nobody_beyond(
     launcher: str, error: str, n: int

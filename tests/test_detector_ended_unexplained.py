@@ -36,7 +36,7 @@ def test_who_has_to_be_looked_at(rows: list[dict[str, Any]], suspects: tuple[int
         ended("-15", 0, 1),
         ended("0", 0, 1),
         [*ended("1", 5), *ended("0", 0)],
-        [*ended("1", 5), {"kind": "gpu_oom", "rank": 3}],
+        [*ended("1", 3, 5), {"kind": "gpu_oom", "rank": 3}],
         [*ended("1", 5), {"kind": "collective_timeout", "rank": 3, "seq": 4}],
         [*ended("1", 5), {"kind": "peer_closed", "rank": 3}],
     ],

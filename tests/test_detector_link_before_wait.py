@@ -11,6 +11,8 @@ from tests.log_cases import case, judged
 
 RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 2}", "how": "init"} for rank in range(6)]
 
+RAISED = '{"frames": [["step", "/job/train.py", 40]], "from_line": 1}'
+
 
 def at(second: float) -> dict[str, Any]:
     return {"time_ns": int((1_000_000 + second) * 1e9), "time_basis": "utc"}
@@ -55,7 +57,7 @@ def test_a_link_that_came_back_is_weaker() -> None:
         [down(host="n9"), *ALL],
         [down(), down(host="n2"), *ALL],
         [down(), *waits(0, 1, 2, 3, 4)],
-        [down(), *waits(0, 1, 2, 4, 5), {"kind": "exception", "code": "KeyError", "rank": 3, **at(-1)}],
+        [down(), *waits(0, 1, 2, 4, 5), {"kind": "exception", "code": "KeyError", "rank": 3, "detail": RAISED, **at(-1)}],
         [down()],
         [down(), *waits(2, 3)],
     ],

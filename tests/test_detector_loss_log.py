@@ -469,3 +469,12 @@ def test_statistics_of_the_step_or_of_the_last_one_before_it_outrank_its_line(
         job.op(0, "fc", "ok", "ok", step=clean)
     case = replace(lines, tables={**lines.tables, "tensors": job.case().tables["tensors"]})
     assert len(loss_log.DETECTOR.detect(case)) == told
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_spike_in_lines_without_steps_says_no_step(times: int) -> None:
+    calm, high = [{"loss": 2.0, "step": None}] * 20, [{"loss": 9.0, "step": None}] * 5
+    [found] = loss_log.DETECTOR.detect(log([*calm, *[*high, *calm] * times]))
+    assert found.cause == "loss_spike"
+    told = [found.summary, *(claim.text for claim in found.claims), *(action.target for action in found.actions)]
+    assert not [text for text in told if "None" in text]

@@ -357,3 +357,11 @@ def test_a_second_forward_pass_is_by_design(longer: float, said: Any, cause: str
     job = Timed(8).slower(6, "backward", longer)
     found = verdict(timed(job, settings=KNOWN, events=[_again(rank) for rank in said]))
     assert (found.cause, found.ranks, found.suspects) == (cause, ranks, ())
+
+
+@pytest.mark.parametrize("factor", [3, 30])
+def test_no_rank_costs_more_than_the_whole_time(factor: float) -> None:
+    """A step is no shorter than the work of its slowest rank, whatever the others' steps say."""
+    slow = timed(Timed(8).slower(5, "backward", factor), False, settings=KNOWN).slow_phases.slower
+    assert [one.rank for one in slow] == [5]
+    assert slow[0].share is not None and 0.3 < slow[0].share < 1

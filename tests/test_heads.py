@@ -5,9 +5,9 @@ from io import BytesIO
 import pytest
 
 from parsers import PARSERS
+from parsers.framings import names as first_names
 from parsers.ledger import read_unit
 from parsers.parser import HEAD_BYTES, Source
-from parsers.reading import column_names
 from parsers.stamps import NO_YEAR
 
 
@@ -30,8 +30,8 @@ def test_a_member_whose_head_is_all_of_it_is_opened_once(text: str, opened: int)
         (" \n\u3000\nstep,loss".encode(), {"step", "loss"}),
         (b'{"step": 1}\n{"other": 2}', {"step"}),
         (b'{"step": 1', set()),
-        (b"", {""}),
+        (b"", set()),
     ],
 )
 def test_the_first_line_of_a_table_names_its_columns(head: bytes, names: set[str]) -> None:
-    assert column_names(head) == names
+    assert first_names("x.csv", head) == names

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from forensics.detectors import DETECTORS
 from parsers.comm.coordination import PARSER
 from tests.lines import lines
+from tests.log_cases import case, judged
 
 TASK = "/job:jax_worker/replica:0/task:"
 
@@ -30,6 +32,8 @@ def _read(text: str) -> list[tuple[Any, ...]]:
         (f"ABORTED: {TASK}1 unexpectedly tried to connect with a different incarnation. It has likely restarted.",
          [("other", "restarted", [1], 1)]),
         ("E0926 17:26:32.075402 1 agent.cc:332] Polled an error from coordination service (this can be an error from this or", []),
+        ("Barrier failed because: task is set to ERROR: UNAVAILABLE: Task 3 heartbeat timeout. This indicates that the remote",
+         [("heartbeat_lost", None, [3], 1)]),
         ("heartbeat timeout is 100 s", []),
         ("", []),
     ],
@@ -41,3 +45,35 @@ def test_lines(text: str, expected: list[tuple[Any, ...]]) -> None:
 def test_counts_of_a_barrier_are_kept() -> None:
     [row] = PARSER.parse(lines("# of tasks that reached the barrier: 14/16."))["events"].rows(named=True)
     assert row["detail"] == '{"expected": "16", "reached": "14"}'
+
+
+# --- a barrier of the service that timed out after steps ---------------------------------------------------------------------------
+
+
+def verdict(missing: list[int], reached: int, steps: bool = True) -> tuple[str | None, list[int]]:
+    """Four tasks, of which each prints the service's word, those who are named as well."""
+    said = {"kind": "missing_members", "code": "barrier", "names_ranks": missing, "names_rank_space": "global"}
+    told = f'{{"expected": "4", "reached": "{reached}"}}'
+    events = [
+        row
+        for rank in range(4)
+        for row in (
+            {"kind": "collective_timeout", "rank": rank, "file": f"{rank}.log", "line": 7},
+            said | {"rank": rank, "file": f"{rank}.log", "line": 8, "detail": told},
+        )
+    ]
+    made = [{"rank": rank, "step": 9, "phase": "train", "file": f"{rank}.log"} for rank in range(4 if steps else 0)]
+    ranks = [{"rank": rank, "world_size": 4, "how": "init", "file": f"{rank}.log"} for rank in range(4)]
+    found = judged(case(events, steps=made, ranks=ranks), *DETECTORS)
+    return found.finding.cause, list(found.ranks)
+
+
+def test_who_did_not_come_is_named_though_it_prints_the_word_of_the_service_too() -> None:
+    assert verdict([2], 3) == ("rank_absent", [2])
+
+
+@pytest.mark.parametrize(
+    ("missing", "reached", "steps"), [([2], 2, True), ([2], 3, False)], ids=["some are not listed", "before any step"]
+)
+def test_a_barrier_that_names_nobody(missing: list[int], reached: int, steps: bool) -> None:
+    assert verdict(missing, reached, steps)[1] == []

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from parsers.training.metric_exports import PARSER
+from parsers.timing.step_records import PARSER
 from tests.sources import source
 
 HISTORY = "_step,_timestamp,val/loss,loss_metrics/global_avg_loss,loss_metrics/global_max_loss,grad_norm\n"

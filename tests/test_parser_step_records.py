@@ -35,7 +35,7 @@ def test_steps_and_who_runs_where() -> None:
         b"{}",
         b'{"step": 1, "data_ms": 2.0, "step_ms": 3}\n',
         b"rank,step,phase,ms\n",
-        b"step,loss,lr\n",
+        b"step,epoch,lr\n",
     ],
 )
 def test_foreign(foreign: bytes) -> None:

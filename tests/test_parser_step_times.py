@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from parsers.logs.field_lines import PARSER as JSON
 from parsers.timing import words
 from parsers.timing.checkpoint_times import PARSER as SAVES
-from parsers.timing.step_json import PARSER as JSON
 from parsers.timing.step_times import PARSER as TIMES
 from parsers.training.expert_load import PARSER as LOAD
 from parsers.training.recompute import PARSER as RECOMPUTE
@@ -109,10 +109,10 @@ def test_steps_as_json(text: str, expected: list[tuple[Any, ...]]) -> None:
         ('{"step": 7, "eval/loss": NaN}', []),
         ('{"step": 7, "split": "val", "loss": NaN}', []),
         ('{"step": 7, "lr": NaN, "norm": 3}', []),
-        ('{"step": 7, "loss": NaN, }', []),
+        ('{"step": 7, "loss": NaN, }', [(7, nan, None)]),
     ],
     ids=["beside a norm", "below zero", "beside a time", "nested", "own before all's", "evaluation", "of an evaluation",
-         "no loss", "no JSON for another reason"],
+         "no loss", "a comma too many"],
 )  # fmt: skip
 def test_losses_as_json(text: str, expected: list[tuple[Any, ...]]) -> None:
     assert repr(JSON.parse(lines(text))["steps"].select("step", "loss", "grad_norm").rows()) == repr(expected)

@@ -54,10 +54,13 @@ def test_frames_message_and_stack() -> None:
         ("RuntimeError: MUSA error: unspecified launch failure", [("cuda_error", "unspecified launch failure")]),
         ("RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is", [("other", "dataloader_worker")]),
         ("RuntimeError: DataLoader worker (pid(s) 77, 78) exited unexpectedly", [("other", "dataloader_worker")]),
+        ("ring.PeerClosed: connection closed by peer rank 7", [("peer_closed", None)]),
+        ("FloatingPointError: value is off at step 21", [("nan_assert", "nan")]),
+        ("FloatingPointError: Minimum loss scale reached (0.0001).", []),
         ("GeneratorExit", []),
         ("my.Odd: x\r", []),
     ],
-    ids=["oom", "oom-class", "oom-ray", "musa-oom", "npu-oom", "disk", "cuda", "musa", "bus-error", "worker", "no-message", "dotted-crlf"],
+    ids=["oom", "oom-class", "oom-ray", "musa-oom", "npu-oom", "disk", "cuda", "musa", "bus-error", "worker", "peer", "no-number", "loss-scale", "no-message", "dotted-crlf"],
 )  # fmt: skip
 def test_what_a_message_stands_for(last: str, expected: list[tuple[str, str | None]]) -> None:
     first, *others = _events(HEAD + last, rank=1)
@@ -357,3 +360,27 @@ def test_a_launcher_that_prefixes_only_the_first_and_the_last_line(tmp_path: Pat
     (tmp_path / "node.log").write_text(f"[rank9]: Traceback (most recent call last):\n{frames}[rank9]: {last}\n")
     found = parsers.read(str(tmp_path)).tables["events"].filter(rank=9)
     assert dict(found.select("kind", "device_index").iter_rows()) == {"exception": None, "gpu_oom": 1}
+
+
+def test_a_quoted_traceback_says_whose_it_is_and_shows_nobodys_stack() -> None:
+    """torch.distributed.checkpoint prints on each rank of a group what failed on one, counted in the group."""
+    head = HEAD.replace("last):", "last): (RANK 6)", 1)
+    rows = _events(head + "OSError: [Errno 28] No space left on device", rank=1)
+    assert [row["kind"] for row in rows] == ["exception", "disk_full"]
+    assert all((row["rank"], row["names_ranks"], row["names_rank_space"]) == (1, [6], "group") for row in rows)
+    assert json.loads(rows[0]["detail"])["quoted"] == 6
+
+
+def test_what_a_child_raised_stands_with_the_exception_of_its_parent() -> None:
+    text = (
+        HEAD
+        + "ValueError: Caught ValueError in DataLoader worker process 3.\n"
+        + 'Original Traceback (most recent call last):\n  File "/job/data.py", line 102, in decode\n'
+        + "    raise ValueError(path)\nValueError: /data/7\n"
+    )
+    parent, child = [row for row in _events(text, rank=1) if row["kind"] == "exception"]
+    assert json.loads(parent["detail"])["original"] == {
+        "frames": [["decode", "/job/data.py", 102]],
+        "at": "raise ValueError(path)",
+    }
+    assert json.loads(child["detail"])["thread"] == "worker"

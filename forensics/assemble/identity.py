@@ -89,7 +89,7 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return result.select(SCHEMA.keys()).sort("rank")
 
 
-def _rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's. Both
     streams of a process, that torchrun keeps in one folder, speak for it.
 
@@ -177,7 +177,7 @@ def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame
 
 def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
-    by_file = _rank_of_file(tables)
+    by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
     by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
@@ -215,7 +215,8 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
             if name == "events":
-                is_other |= pl.col("kind").is_in(_OF_KERNELS) & pl.col("host").is_not_null()
+                elsewhere = pl.col("host").is_not_null() | _names_a_place("file")
+                is_other |= pl.col("kind").is_in(_OF_KERNELS) & elsewhere
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
@@ -245,6 +246,15 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.with_columns(rank.alias("rank"))
         result[name] = frame.drop("_own", *fills)
     return result
+
+
+def _names_a_place(column: str) -> pl.Expr:
+    """Does a file's name hold a word with a number at its end, as names of hosts do (`login-07.dmesg`)? No record of the job prints it,
+    else the rows would have that host: nothing ties them to the job's."""
+    name = pl.col(column).cast(pl.String).str.extract(r"([^/]+)$", 1)
+    return name.str.contains(r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b").fill_null(False) & ~name.str.contains(
+        r"^(?i:rank|attempt)"
+    )
 
 
 HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have

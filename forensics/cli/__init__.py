@@ -32,6 +32,7 @@ _TASKS: Mapping[str, Mapping[str, str]] = {
     "Over months": {"history": "history"},
     "Look closer": {
         "show": "questions",
+        "who": "questions",
         "stacks": "questions",
         "events": "questions",
         "inspect": "analysis",

@@ -135,6 +135,27 @@ def stacks(bundle: str) -> None:
             click.echo(clean(line))
 
 
+@click.command(epilog="Example: forensics who bundle/ --rank 3")
+@click.argument("bundle")
+@click.option("--rank", type=int, metavar="R", help="This rank only.")
+def who(bundle: str, rank: int | None) -> None:
+    """Every process with all its names (host, pid, device, file …), and where each was said."""
+    with loading():
+        import polars as pl
+
+        from forensics.assemble.register import register
+
+    evidence = read_bundle(bundle)
+    cases = list(cases_of(evidence))
+    for case in cases:
+        if len(cases) > 1:
+            click.echo(f"attempt {case.attempt}")
+        told = register(case.tables)
+        told = told if rank is None else told.filter(pl.col("rank") == rank)
+        where = pl.concat_str("file", pl.format(":{}", "line").fill_null(""))
+        _print_table(told.select(pl.col("rank"), "name", "value", "times", "how", where.alias("where")))
+
+
 @click.command(epilog='Example: forensics events bundle/ --level error --where "rank = 5" -o errors.csv')
 @click.argument("bundle")
 @click.option("--where", metavar="EXPR", help="SQL condition over the columns, e.g. \"rank = 5 and kind = 'exit'\".")

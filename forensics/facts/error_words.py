@@ -25,6 +25,8 @@ _VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|diffe
 _SETTING = regex(r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML")
 # Networks that Docker and libvirt make by default, and interfaces that never leave a host.
 _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
+# The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
+_TRAINS = regex(r"python|pt_|ray::|\S*train")
 _BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
@@ -68,13 +70,27 @@ def is_within_a_host(address: str) -> bool:
     return found.is_loopback or found.is_link_local or any(found in bridge for bridge in _BRIDGES)
 
 
+def may_be_rank(program: object) -> bool:
+    """May a process that a kernel names so be one that trains, or one of its children? So may one whose name is not told."""
+    return not isinstance(program, str) or _TRAINS.match(program) is not None
+
+
 def names_bridge(text: str) -> bool:
     """Does a line name an interface that never leaves its host?"""
     return _BRIDGE.search(text) is not None
 
 
+def is_library(file: str) -> bool:
+    """Is it a file of the standard library or of an installed package, and none of the job's own code?"""
+    return _LIBRARY.search(file) is not None
+
+
 def users_code(row: Mapping[str, Any]) -> Code | None:
-    """Where an exception's traceback ends: the innermost line outside libraries, else the innermost."""
-    frames = [frame for frame in detail(row).get("frames") or [] if len(frame) == 3 and frame[1]]
-    own = [frame for frame in frames if not _LIBRARY.search(frame[1])] or frames
+    """Where an exception's traceback ends: the innermost line outside libraries, else the innermost. Of what a child raised
+    its own traceback tells."""
+    told = detail(row)
+    child = told.get("original")
+    listed = [*((child.get("frames") or []) if isinstance(child, dict) else []), *(told.get("frames") or [])]
+    frames = [frame for frame in listed if len(frame) == 3 and frame[1]]
+    own = [frame for frame in frames if not is_library(frame[1])] or frames
     return Code(file=own[0][1], line=own[0][2], function=own[0][0]) if own else None

@@ -118,3 +118,11 @@ def reference(row: Mapping[str, Any]) -> Ref:
 def is_missing(row: Row) -> bool:
     """A RAS report's list of members that did not answer, not a rendezvous that counted too few."""
     return bool(row["kind"] == "missing_members" and row["code"] == "INCOMPLETE" and row["names_ranks"])
+
+
+def is_whole_barrier(row: Row) -> bool:
+    """A coordination service's word on a barrier that timed out, with the name of everybody who did not come."""
+    said = detail(row) if row["kind"] == "missing_members" and row["code"] == "barrier" and row["names_ranks"] else {}
+    reached, expected = str(said.get("reached", "")), str(said.get("expected", ""))
+    is_counted = expected.isdigit() and reached.isdigit() and max(row["names_ranks"]) < int(expected) < 1 << 24
+    return is_counted and int(expected) - int(reached) == len(row["names_ranks"])

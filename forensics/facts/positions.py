@@ -53,7 +53,10 @@ def positions(
 ) -> pl.DataFrame:
     """All statements of one attempt; `events`: without recovered errors, `stacks`: of the main threads."""
     waits = timed_out(events, memberships)
-    rows = [*beside_timeouts(waits, tables, memberships, expected), *told(events, memberships, expected)]
+    rows = [
+        *beside_timeouts(waits, tables, memberships, expected),
+        *told(events, memberships, expected, tables["steps"].height > 0),
+    ]
     rows += launched(events, tables, expected)
     parts = [
         _recorded(states),

@@ -25,7 +25,9 @@ from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
 from parsers.order import sort_if_needed
 
-How = Literal["died", "gave_up", "stopped", "ended", "bad_loss", "failed", "followed"]
+How = Literal[
+    "died", "gave_up", "lost", "unclear", "quoted", "stopped", "ended", "bad_loss", "failed", "followed"
+]  # fmt: skip
 
 # What a signal alone proves; SIGABRT has many causes.
 SIGNAL_CAUSES: Mapping[str, Cause] = {
@@ -38,7 +40,6 @@ _VANISHED = ("SYSTEM_ERROR",)
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
-_BUSY = ("data_loading", "checkpoint_io", "storage_io")  # sites where nobody waits for a collective
 _BAD_LOSS = ("bad_loss", "nan_assert", "replica_mismatch")
 _NO_SCALE_LEFT = ("loss_scale", "minimum")  # kind and code: a scaler gives up, and ends its process
 # What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
@@ -62,7 +63,9 @@ OWN_CAUSES: Mapping[str, Cause] = {
 class ProcessEnd(msgspec.Struct, frozen=True):
     """how: died (by itself), gave_up (timed out or lost a peer), stopped (by the launcher), ended (exit 0, or it says so),
     bad_loss (stopped because a check found a bad value), failed (non-zero exit, reason unknown), followed (after others had given up their
-    wait). cause: for died."""
+    wait). Of what its own words do not tell (facts/failure_roles.py): lost (most failed alike: it lost others), unclear, quoted (its
+    words are another's failure). cause: for died and quoted. `was_stopped`: by its launcher, whatever its own lines
+    say."""
 
     rank: int
     how: How
@@ -72,6 +75,7 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     refs: tuple[Ref, ...]
     time_basis: str | None
     by: Literal["launcher", "process"]
+    was_stopped: bool = False
 
 
 def is_stop(code: str | None) -> bool:
@@ -180,7 +184,7 @@ def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
         if (end := _from_lines(rank, list(rows))) is not None:
-            said[end.rank].append(end)
+            said[end.rank].append(replace(end, was_stopped=end.rank in stopped))
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
         place = (reference(row),)
         said[row["rank"]].append(
@@ -221,22 +225,8 @@ def _standing(said: tuple[ProcessEnd, ...]) -> ProcessEnd:
     killed_for_memory = before.cause == "killed" and own.cause == "host_oom"
     unsaid = before.how == "died" and before.cause is None  # gone without a word, as far as the launcher knows
     if before.how in ("failed", "stopped") or killed_for_memory or unsaid:
-        return replace(own, refs=own.refs + before.refs)
-    return before
-
-
-def recorded_waiting(
-    ends: Mapping[int, ProcessEnd], held: frozenset[int], stacks: pl.DataFrame
-) -> dict[int, ProcessEnd]:
-    """A rank whose own flight record shows it in an open operation was alive and waiting when it dumped: what it raised
-    afterwards is how its wait ended. A signal or a device fault may still be its own; so is what it raised while it read
-    data or wrote a checkpoint: its operation was still on the way, and it did not wait for it."""
-    busy = stacks.filter((pl.col("source") == "traceback") & pl.col("site").is_in(_BUSY))
-    waiting = held - set(busy["rank"].drop_nulls().to_list())
-    return {
-        rank: replace(end, how="gave_up") if rank in waiting and end.how == "died" and end.cause == "exception" else end
-        for rank, end in ends.items()
-    }
+        return replace(own, refs=own.refs + before.refs, was_stopped=own.was_stopped or before.how == "stopped")
+    return replace(before, refs=before.refs + own.refs) if before.cause == own.cause else before
 
 
 def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bool) -> bool:

@@ -4,7 +4,7 @@ They stay what they are: a column `recovered` marks them, and no end of a proces
 
 An error ended a process only if nothing of it comes later. It did not where the same printer (file and rank) afterwards
 - says that the job ended well; or
-- completes a step, by a later time stamp of the same kind; or
+- completes a step, by a later time stamp of the same kind, also in another file of that rank; or
 - completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
 An end after which the same printer completes a further step was none of the job, and is marked alike.
@@ -46,6 +46,7 @@ _RUNS_OUT = (
 _BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job brings about
 _STOPPED = ("SIGTERM", "SIGKILL")
 _EXITS = ("exit", "first_failure")
+_KILLS = ("host_oom", "segfault")  # of a kernel: before a process began it ended another one
 _PRINTER = ["file", "rank"]
 _QUIET = ("lifecycle", "note", "symptom")
 _PLACE = ["file", "line"]
@@ -119,7 +120,7 @@ def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     """Failures of more than a day, in any zone, before the launch began or the job last completed work."""
     spans = tables["files"].select("file", pl.col("time_last_ns").alias("_last"))
-    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS])).join(spans, on="file", how="left")
+    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS, *_KILLS])).join(spans, on="file", how="left")
     begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
     worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
     known = [time for time in (begun, *worked) if isinstance(time, int)]
@@ -201,6 +202,12 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     )  # fmt: skip
     joined = errors.join(later, on=[*_PRINTER, "time_basis"], how="inner", nulls_equal=True)
     stamped = joined.filter((pl.col("_line") > pl.col("line")) & (pl.col("_time") > pl.col("time_ns")))
+    elsewhere = (
+        steps.drop_nulls(["rank", "time_ns"]).group_by("rank", "time_basis").agg(pl.col("time_ns").max().alias("_time"))
+    )
+    elsewhere = errors.join(elsewhere, on=["rank", "time_basis"], how="inner").filter(
+        pl.col("_time") > pl.col("time_ns")
+    )
     lines = steps.select(*_PRINTER, pl.col("line").cast(pl.Int64).alias("_line")).drop_nulls("_line").sort("_line")
     next_step = errors.sort("line").join_asof(
         lines.with_columns(pl.col("_line").alias("_next")), left_on="line", right_on="_line", by=_PRINTER, strategy="forward",
@@ -208,4 +215,4 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     )  # fmt: skip
     last = errors.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"))
     again = next_step.join(last, on=_PRINTER, how="left", nulls_equal=True).filter(pl.col("_next") < pl.col("_last"))
-    return pl.concat([stamped["_event"], again["_event"]])
+    return pl.concat([stamped["_event"], elsewhere["_event"], again["_event"]])

@@ -89,6 +89,8 @@ def _call_around(rule: _Rule, frames: Sequence[Frame]) -> str | None:
 
 
 _KEY = ["rank", "host", "pid"]
+_SAMPLERS = ("proc status", "ps", "top")
+_HELD = ("storage_io", "lock")  # where a process sleeps in the kernel for no peer and no device
 _MAIN = {
     "rank": pl.Int64(), "host": pl.String(), "pid": pl.Int64(), "frames": pl.List(FRAME), "site": pl.String(),
     "op": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "source": pl.String(), "file": pl.String(),
@@ -103,11 +105,11 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
     null with a single one. Snapshots are dumps in one file, or files whose paths differ by a number or a word of order."""
-    frame = tables["stacks"].filter(
+    frame = _with_kernel_sites(tables["stacks"]).filter(
         pl.col("is_main").fill_null(False)
         & pl.col("parent_pid").is_null()
         & (pl.col("frames").list.len() > 0)
-        & ((pl.col("source") != "proc status") | _is_stopped_alone())
+        & (~_is_sampled() | _is_stopped_alone() | (pl.col("_kernel").is_in(_HELD) & pl.col("rank").is_not_null()))
     )
     source_order = {"py-spy": 0, "faulthandler": 1, "gdb": 2, "traceback": 9}
     frame = frame.with_columns(
@@ -142,20 +144,48 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         if last.height < 256
         else _classify_distinct(last)
     )
-    return last.with_columns(
+    told = last.with_columns(
         pl.Series("site", [site.site for site in sites], dtype=pl.String),
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
-    ).select(_MAIN.keys())
+    )
+    return _in_kernel(told, whole, key).select(_MAIN.keys())
 
 
 def _is_stopped_alone() -> pl.Expr:
     """Of ranks whose process the kernel calls stopped, where it says of most that they are not: who stops all of them, to
     keep what they show, stops those that wait, too. A tracer's stop is another word, and says nothing."""
-    told = pl.col("source") == "proc status"
+    told = _is_sampled()
     stopped = told & (pl.col("status") == "stopped")
     ranks = pl.col("rank").filter
     return stopped & pl.col("rank").is_not_null() & (2 * ranks(stopped).n_unique() < ranks(told).n_unique())
+
+
+def _is_sampled() -> pl.Expr:
+    return pl.col("source").is_in(_SAMPLERS)
+
+
+def _with_kernel_sites(stacks: pl.DataFrame) -> pl.DataFrame:
+    """With `_kernel`: the site of a main thread's kernel stack, or of the function that a sampler says it sleeps in."""
+    is_told = stacks["source"].is_in(["kernel", *_SAMPLERS]).to_list()
+    sites = iter(_classify_distinct(stacks.filter(pl.Series(is_told, dtype=pl.Boolean))))
+    told = [next(sites).site if is_own else None for is_own in is_told] if any(is_told) else [None] * stacks.height
+    return stacks.with_columns(pl.Series("_kernel", told, dtype=pl.String))
+
+
+def _in_kernel(last: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """Last stacks whose own frames tell nothing, with what the kernel says of the same process before them: its code called there."""
+    held = frame.filter(pl.col("_kernel").is_in(_HELD))
+    if not held.height:
+        return last
+    held = held.sort("file", "line").unique(key, keep="first", maintain_order=True)
+    held = held.select(*key, pl.col("frames").alias("_held"), pl.col("_kernel").alias("_site"))
+    joined = last.join(held, on=key, how="left", nulls_equal=True, maintain_order="left")
+    is_open = (pl.col("site") == "unknown") & pl.col("_site").is_not_null()
+    return joined.with_columns(
+        pl.when(is_open).then(pl.concat_list("_held", "frames")).otherwise("frames").alias("frames"),
+        pl.when(is_open).then("_site").otherwise("site").alias("site"),
+    )
 
 
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.facts.event_rows import Row, detail, of_kinds, own_rank, rows
+from forensics.facts.event_rows import Row, detail, is_whole_barrier, of_kinds, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
 from parsers.tables import TableName
@@ -20,10 +20,14 @@ Position = dict[str, Any]
 _Group = tuple[str | None, str | None]
 
 
-def told(events: pl.DataFrame, memberships: Memberships, expected: frozenset[int]) -> Iterator[Position]:
-    """Rows of positions from reports: few, and a member or more in each."""
+def told(
+    events: pl.DataFrame, memberships: Memberships, expected: frozenset[int], has_begun: bool
+) -> Iterator[Position]:
+    """Rows of positions from reports: few, and a member or more in each. `has_begun`: a barrier of the coordination service is
+    no longer that of the start."""
     yield from _of_desync(events, memberships)
     yield from _of_barriers(events, memberships, expected)
+    yield from _of_service(events, has_begun)
     yield from _of_fingerprints(events, memberships, expected)
 
 
@@ -215,6 +219,19 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
+
+
+def _of_service(events: pl.DataFrame, has_begun: bool) -> Iterator[Position]:
+    """Who did not come to a barrier of XLA's coordination service: it counts all tasks, and tells every one of them."""
+    for row in filter(is_whole_barrier, rows(events, "missing_members") if has_begun else ()):
+        size = int(detail(row)["expected"])
+        absent = row["names_ranks"]
+        key = str(detail(row).get("barrier") or "barrier")
+        same = {"group": "service", "label": f"barrier {key}", "size": size, "kind": "barrier"}
+        for rank in absent:
+            yield _place(row, "barrier", rank=rank, number=0, state="absent", **same)
+        came = next(rank for rank in range(len(absent) + 1) if rank not in absent)
+        yield _place(row, "barrier", rank=came, number=1, state="entered", **same)
 
 
 # --- fingerprints ----------------------------------------------------------------------------------------------------

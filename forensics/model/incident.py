@@ -25,6 +25,7 @@ from forensics.model.names import (
     Status,
     SymptomKind,
 )
+from forensics.model.networks import Networks
 from forensics.model.ref import Ref
 
 if TYPE_CHECKING:
@@ -73,6 +74,14 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = msgspec.field(name="from", default=None)
 
 
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several programs, whose ranks are a space of their own."""
+
+    name: str
+    world: int | None = None
+    ranks_seen: list[str] = []
+
+
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     ranks_expected: int | None
     ranks_seen: list[str]
@@ -86,6 +95,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     world: World = World()
     # Lines that no parser of their program reads and that look like complaints: "count × template", the commonest first.
     complaints: list[str] = []
+    programs: list[Program] = []  # where the bundle holds several
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +167,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause | None = None
     status: Status = "unknown"
     status_rule: str = ""  # the rule that gave the status word
+    status_who: Status | None = None  # of who is named or suspected; null where nobody is
+    status_why: Status | None = None  # of the cause; `status` is the weaker of the two
     ranks: list[int] = []
     hosts: list[str] = []
     devices: list[Device] = []
@@ -170,6 +182,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     undecided: list[Reason] = []
     summary: str = ""
     places: list[Place] = []  # of every named or suspected rank, at most 64
+    program: str | None = None  # whose ranks these are, where the bundle holds several programs
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -365,6 +378,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Empty for a report that was read from a file."""
         tables: Mapping[str, pl.DataFrame] = self.__dict__.get("_tables", {})
         return tables
+
+    @property
+    def graph(self) -> Networks:
+        """Who waits for whom (`.waits`) and who is who (`.names`) in the newest attempt, as graphs of networkx with their
+        evidence. ValueError for a report that was read from a file."""
+        make: Callable[[], Networks] | None = self.__dict__.get("_networks")
+        if make is None:
+            raise ValueError("a report that was read from a file has no graph: analyze the bundle")
+        return make()
 
     def rank(self, rank: int) -> RankOf:
         """One rank: its timeline, its place, and why it is, or is not, at fault."""

@@ -157,13 +157,15 @@ def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     finding, choice = with_shared_host(case, with_settings(case, one.finding)), conclusion.choice
-    status, rule = status_of(one, choice.observers)
+    told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
         kind=one.kind,
         cause=finding.cause,
-        status=status,
-        status_rule=rule,
+        status=told.status,
+        status_rule=told.rule,
+        status_who=told.who,
+        status_why=told.why,
         ranks=sorted(finding.ranks),
         hosts=sorted({*finding.hosts, *_hosts_of(case, finding.ranks)}),
         devices=_devices(finding),
@@ -192,7 +194,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         severity=finding.severity,
         lost=price(case, finding, one.kind),
         actions=[
-            *(named(case, finding, one.kind, act) for act in actions_of(finding, status, known)),
+            *(named(case, finding, one.kind, act) for act in actions_of(finding, told.status, known)),
             *_drained(case, finding, known),
         ],
         symptoms=_symptom_rows(choice.symptoms, one.explained),

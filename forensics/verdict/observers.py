@@ -57,6 +57,7 @@ class Observer(msgspec.Struct, frozen=True):
     )
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
+    tells_cause: bool = True  # of a launcher's word: more than the code that any failure of a program ends with
 
 
 class Observers:
@@ -101,13 +102,15 @@ class Observers:
         """Everybody behind the claims of one direction."""
         return frozenset(one for claim in finding.claims if claim.direction == direction for one in self.of(claim.refs))
 
-    def categories(self, finding: Finding, direction: str = "for") -> list[str]:
-        """How many that could have disagreed stand behind a finding, told from its subject, ascending. What one collector
-        wrote of all ranks is one of them, however many of its rows are read."""
+    def categories(self, finding: Finding, direction: str = "for", of: Literal["who", "why"] = "who") -> list[str]:
+        """How many that could have disagreed stand behind a finding, told from its subject, ascending. Of its cause fewer do. What
+        one collector wrote of all ranks is one of them, however many of its rows are read."""
         subjects, places = finding.subjects, finding.places
+        within = finding.cause is not None and CAUSES[finding.cause].holds == "device"
         by_writer: dict[Place, set[str]] = defaultdict(set)
         for file, line in {(r.file, r.line) for c in finding.claims if c.direction == direction for r in c.refs}:
-            told = {_category(one, subjects, places) for one in self._at.get((file, line), ())} - {""}
+            asked = {one for one in self._at.get((file, line), ()) if of == "who" or _knows_why(one, subjects, within)}
+            told = {_category(one, subjects, places) for one in asked} - {""}
             by_writer[file, None if file in self._collected else line] |= told
         shown = list(by_writer.values())
         named = {category for there in shown if len(there) == 1 for category in there}
@@ -181,7 +184,8 @@ class Observers:
         if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
-            return Observer(role, None, name, kind, names | frozenset(() if rank is None else (rank,)), host)
+            whom = names | frozenset(() if rank is None else (rank,))
+            return Observer(role, None, name, kind, whom, host, tells_cause=not str(row.get("code") or "").isdigit())
         waited = EVENTS[kind].roles == ("victim",) or is_consequence(row.get("detail"))
         waited |= kind == "exception" and (row["file"], row["line"]) in self._echoes
         return Observer(role, rank, name, kind, names, host, is_of_victim=waited)
@@ -222,6 +226,16 @@ def _echoes(events: pl.DataFrame) -> set[Place]:
     raised = pl.col("kind") == "exception"
     told = without_echoes(events, raised).select("file", "line")
     return set(events.filter(raised).select("file", "line").join(told, on=["file", "line"], how="anti").rows())
+
+
+def _knows_why(one: Observer, subjects: frozenset[int], within_device: bool) -> bool:
+    """Could it have disagreed about the cause? Whoever gave up on others knows who is missing, a launcher the code, and nobody but
+    its own process and its kernel what a device did."""
+    if one.role == "launcher":
+        return one.tells_cause and (not subjects or bool(one.names & subjects))
+    if one.role == "process" and one.who not in subjects:
+        return not one.is_of_victim and not (within_device and bool(subjects))
+    return True
 
 
 def _category(one: Observer, subjects: frozenset[int], places: frozenset[str]) -> str:

@@ -222,11 +222,15 @@ def _ended(case: Case) -> Iterator[Symptom]:
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
     said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
-    held = _held(case)
+    held, unclear = _held(case), ("unclear", "lost", "quoted")
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
         follows |= end.code == "SIGABRT" and rank in held
-        if end.how in ("died", "bad_loss") or (end.how == "failed" and not follows):
+        if (
+            end.how in ("died", "bad_loss")
+            or (end.how in unclear and case.origins is None)
+            or (end.how == "failed" and not follows)
+        ):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 
 

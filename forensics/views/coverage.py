@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.assemble.register import Program
 from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
+from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
 from forensics.words import views as words
 from parsers.tables import TableName, spelled
@@ -79,8 +81,10 @@ def coverage(
     attempts: int,
     skew_bound_s: float | None = None,
     world_from: str | None = None,
+    programs: Sequence[Program] = (),
 ) -> Coverage:
-    """Evidence tables → Coverage. `skew_bound_s`: of the newest attempt, null where clocks could not be compared."""
+    """Evidence tables → Coverage. `skew_bound_s`, `programs`: of the newest attempt, the former null where clocks could not be
+    compared."""
     files = tables["files"]
     total, known = int(files["lines"].sum()), int(files["recognised"].sum())
     unreadable = [
@@ -99,6 +103,7 @@ def coverage(
         attempts=attempts,
         complaints=complaints(tables),
         world=World(size=len(expected) or None, source=world_from),
+        programs=[ProgramRow(name=one.name, world=one.world, ranks_seen=range_list(one.ranks)) for one in programs],
     )
 
 

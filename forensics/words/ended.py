@@ -50,6 +50,11 @@ GAVE_UP_OR_STOPPED = (  # several ranks, one
 )
 ALL_ALIKE = Said("most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，原因不在单个 rank")
 CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
+ANY_OF_THEM = Said("nothing shows which of them was first", "无法看出谁先失败")
+OR_OTHERS = Form(
+    "{who} neither waited nor failed like most, so it may have been the first",
+    "{who} 既未等待，也未像多数 rank 那样失败，可能更早出错",
+)
 ENDED_AFTER = Noun("other rank ended after it", "other ranks ended after it", "个其他 rank 随后退出")
 LOGS_OF = Form("the logs of {who}, of the kernel and of the scheduler", "{who} 的日志、内核日志、调度器日志")
 
@@ -71,6 +76,9 @@ KILLED_FOR_MEMORY = Form(
 WITH_LOCAL_RANK = Form("a process with local rank {rank}", "local rank 为 {rank} 的进程")
 TASK_OF_LAUNCHER = Form("task {task} of the launcher, whose rank is not known,", "启动器的 task {task}（rank 未知）")
 WITHOUT_RANK = Said("a process whose rank is not known", "某进程（rank 未知）")
+NOT_ITS_OWN = Said(
+    "neither its words nor where it was raised tell whose failure it was", "其内容和抛出位置都无法说明是谁的故障"
+)
 MAY_HAVE_FOLLOWED = Said(
     "most ranks waited until a timeout, and it may have come after that", "多数 rank 已等待至超时，该失败可能发生在其后"
 )
@@ -92,3 +100,19 @@ DID_NOT_ABORT = Form("{who} did not abort like the others", "{who} 未像其他 
 NOT_WHO_NOR_WHY = Said(
     "an exit code does not tell who was the first, nor why", "退出码无法表明谁先退出，也无法表明原因"
 )
+
+# --- failures whose owner neither words nor form tell ----------------------------------------------------------------
+RAISED_UNKNOWN = Form("{who} ended by “{line}”: {reason}", "{who} 因“{line}”退出：{reason}")
+FAILED_ALIKE = Form("{who} failed alike, as ranks do that lost others", "{who} 以相同方式失败，与失去其他 rank 时一致")
+WHOSE_IS_UNCLEAR = Form("{text}, so whose failure it is cannot be told", "{text}，因此无法判断是谁的故障")
+ONE_OF = Form("it is one of {who}", "责任方在 {who} 之中")
+ANYBODY = Said("most ranks are not shown to have waited", "多数 rank 没有处于等待的证据")
+LAST_WORDS = Form("the whole logs and stacks of {who}", "{who} 的完整日志和调用栈")
+QUOTE = Form(
+    "{who} quote the failure of number {number} of their group: {line}",
+    "{who} 引用了其通信组第 {number} 号的失败：“{line}”",
+)
+PLACE_IN_A_GROUP = Said(
+    "which rank that is cannot be told without the members of the group", "不知道组成员，无法判断是哪个 rank"
+)
+MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表")

@@ -206,3 +206,18 @@ OF_PEAK = Form(
     "达到 {name} 峰值的 {percent:.0f}%（16 位格式为 {most:.4g}）；按峰值只需 {least:.3g} s，实际 {took:.4g} s",
 )
 WITH = Form("{text}, {more}", "{text}，{more}")
+
+# --- failure_roles: whose failure it is, and why ---------------------------------------------------------------------
+ENDED_NOTHING = Said("a line of a log, which ended nothing", "只是日志中的一行，并未导致退出")
+QUOTES_ANOTHER = Said("it prints a copy of another process's failure", "它打印的是另一进程失败信息的副本")
+ITS_MESSAGE_PROVES_IT = Said("only the process itself can bring this about", "只有该进程自身会引发")
+ITS_MESSAGE_TELLS_OF_OTHERS = Said("the message tells of another process", "该信息说的是另一进程")
+ITS_DEVICE_REPORTED_IT = Said("the runtime of its device reported it", "由其设备的运行时报告")
+PYTHON_RAISES_IT = Said("Python raises this class for what the program did", "Python 因程序自身的操作抛出此类异常")
+OWN_CODE_RAISED_IT = Said("the job's own code raised it", "由作业自身代码抛出")
+ITS_SERVICE_FAILED = Said("the call asked a service outside the job", "该调用访问作业之外的服务")
+RECORD_SHOWS_IT_WAITED = Said("its own record shows it in an operation with others", "其自身记录表明它正处于集合操作中")
+CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类和调用栈都无法说明")
+RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")
+RAISED_BY_A_LIBRARY = Said("it came out of a library whose errors are not known", "它由含义未知的库抛出")
+MOST_RAISED_IT = Said("most ranks raised it alike", "多数 rank 抛出相同异常")

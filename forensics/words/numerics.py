@@ -330,6 +330,8 @@ AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
 LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
+LOSS_ROSE_IN_NO_STEP = Form("the loss rose from about {normal} to {loss}", "loss 从约 {normal} 升至 {loss}")
+MORE_SPIKES_IN_NO_STEP = Form("{number} such spikes", "共 {number} 次突增")
 MORE_SPIKES = Form(
     "{number} such spikes between step {first} and step {last}", "step {first} 到 step {last} 之间共 {number} 次突增"
 )

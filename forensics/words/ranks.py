@@ -249,6 +249,7 @@ RECORDS_AND_STACKS = Said(
 )
 
 # --- odd_stack -------------------------------------------------------------------------------------------------------
+OUTSIDE = Said("outside of any communication", "不在通信中")
 IS_AT = (  # several, one
     Form("{who} are {site}", "{who} 正在 {site}"),
     Form("{who} is {site}", "{who} 正在 {site}"),
@@ -366,3 +367,10 @@ BEFORE_STOPPING = Said(
     "stacks and Flight Recorder dumps of all ranks before you stop the job, if it hangs",
     "停止作业前所有 rank 的调用栈与 Flight Recorder 转储（若作业卡死）",
 )
+
+# --- named_as_lost ---------------------------------------------------------------------------------------------------
+LOST_BY_OTHERS = Form(
+    "{others} lost connections; of whom they name, {who} alone names nobody",
+    "{others} 失去连接；在它们提到的 rank 中，只有 {who} 未提到任何 rank",
+)
+ITSELF_OR_ITS_LINK = Said("it left, or its link broke", "它已退出，或其链路中断")

@@ -169,6 +169,10 @@ SOURCES_AGREE = Form(
     "{number} sources that could have disagreed agree ({sources}); none contradicts",
     "{number} 个来源相互印证（{sources}），无相反证据",
 )
+WHO_AND_WHY = Form("who: {who}; why: {why}; {rule}", "责任方：{who}；原因：{why}；{rule}")
+STATUS_NAME: Mapping[str, Said] = {
+    "established": Said("established", "已证实"), "supported": Said("supported", "单一来源"),
+}  # fmt: skip
 ONE_SOURCE = Form("one source ({sources}); nothing contradicts it", "只有一个来源（{sources}），无相反证据")
 
 # --- rule of time ----------------------------------------------------------------------------------------------------

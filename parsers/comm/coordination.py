@@ -41,7 +41,7 @@ def _one(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
-    Rule(regex(rf"Task {_TASK}(?P<task>\d{{1,7}}) heartbeat timeout"), "heartbeat_lost", refine=_one),
+    Rule(regex(rf"Task (?:{_TASK})?(?P<task>\d{{1,7}}) heartbeat timeout"), "heartbeat_lost", refine=_one),
     Rule(regex(r"tasks are unhealthy \(stopped sending heartbeats\)"), "heartbeat_lost"),
     Rule(
         regex(

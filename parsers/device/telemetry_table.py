@@ -1,4 +1,4 @@
-"""Telemetry as JSON Lines or CSV that a site's own collector writes: of devices, adapters and ports, over time.
+"""Telemetry that a site's own collector writes, in any form of parsers/framings.py: of devices, adapters and ports, over time.
 
 A row names somebody by one of `rank`, `host` or `node`, and optionally `gpu` (also `index`, `device_index`), `pci`, `uuid`,
 and `port` or `nic` for a part of the host; `time` (also `timestamp`) is seconds since 1970 or ISO 8601. What was measured
@@ -17,9 +17,10 @@ Source: this project's own definition of the format.
 from collections.abc import Set
 from typing import Any
 
+from parsers import framings
 from parsers.parser import FileParser, Source
 from parsers.quantities import QUANTITIES, quantity_of
-from parsers.reading import column_names, first_told, read_table, real, utc_ns, whole
+from parsers.reading import first_told, real, utc_ns, whole
 from parsers.rules import pci
 from parsers.tables import Tables
 
@@ -42,9 +43,9 @@ def _is_header(names: Set[str]) -> bool:
     return {"metric", "value"} <= names or any(_known(name) for name in names - _WHO)
 
 
-def accepts(_path: str, head: bytes) -> bool:
+def accepts(path: str, head: bytes) -> bool:
     """By the columns of the first row: most of those that say nothing of who and when must be known measures."""
-    names = column_names(head)
+    names = framings.names(path, head)
     if not _is_header(names):
         return False
     others = names - _WHO
@@ -53,7 +54,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """devices, a row per measure; `unread` for rows that name nobody."""
-    return read_table(source, "devices", lambda said, _text: _measures(said, source), "no row of telemetry")
+    return framings.read_table(source, "devices", lambda said, _text: _measures(said, source), "no row of telemetry")
 
 
 def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:

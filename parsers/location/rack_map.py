@@ -14,18 +14,19 @@ Source: this project's own definition of the format.
 
 from typing import Any
 
+from parsers import framings
 from parsers.location.places import PLACES
 from parsers.parser import FileParser, Source
-from parsers.reading import column_names, first_told, read_table
+from parsers.reading import first_told
 from parsers.tables import Tables
 
 _HOST = ("host", "node", "hostname")
 _PART = ("port", "nic", "hca", "adapter")
 
 
-def accepts(_path: str, head: bytes) -> bool:
+def accepts(path: str, head: bytes) -> bool:
     """By the columns of the first row: a host, and besides it most of them places."""
-    names = {name.lower() for name in column_names(head)}
+    names = {name.lower() for name in framings.names(path, head)}
     if names.isdisjoint(_HOST):
         return False
     others = names - {*_HOST, *_PART}
@@ -34,7 +35,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """locations, a row per host and place; `unread` for rows that name no host."""
-    return read_table(source, "locations", _places, "no row of a map of hosts")
+    return framings.read_table(source, "locations", _places, "no row of a map of hosts")
 
 
 def _places(cells: dict[str, Any], _text: str) -> list[dict[str, Any]]:

@@ -3,9 +3,8 @@ for how a process ended, for a wait that was given up, and for a loss that is no
 
     2026-01-31 10:11:12,689 ERROR trainer: could not open shard 7
     [2026-01-31 10:11:12,689][app][ERROR] - OSError: [Errno 5] Input/output error
-    worker 3 (pid 4711) exited with exit code 1  |  process 4711 was killed by signal 9
+    worker 3 (pid 4711) exited with exit code 1                     (and all that ends.py tells)
     2026-01-31 10:11:12 host rendezvous timed out after 600 s  |  heartbeat of worker 3 lost for 60 s
-    *** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
 The level field decides, not the word ERROR in a sentence (parsers/records.py). An error whose message begins with a class
@@ -22,41 +21,21 @@ Versions: none.
 Source: the formats of Python's logging, loguru, glog, absl, log4j, slf4j, logfmt, Hydra and GNU programs.
 """
 
-import signal
 from typing import Any
 
 import polars as pl
 
 from parsers.lines import Row, event, is_of_kernel, reporter
+from parsers.logs.ends import end
 from parsers.numerics import bad_values
 from parsers.parser import LineParser
 from parsers.patterns import regex
 from parsers.pytorch.raised import derived, raised
 from parsers.records import Record, record
-from parsers.rules import integer
 from parsers.tables import Tables, table
 
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
-_RANK = regex(r"(?i)(?<![\w-])(?:global[_ ]|world[_ ])?rank[ :=_#]{0,2}(\d{1,7})\b")
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
-_PID = regex(r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
-_SUBJECT = regex(
-    r"(?i)\b(?:ranks?|workers?|process(?:es)?|pid|tasks?|job|child|subprocess|launcher|trainers?|replicas?|actors?|pods?"
-    r"|containers?|python[\d.]*|torchrun|program|script|command|nodes?)\b"
-)
-_ENDED = regex(
-    r"(?i)\bexit(?:ed|s|ing)? (?:with )?(?:an? )?(?:non-?zero )?(?:exit |return |error )?(?:code|status)[ =:]{1,3}(?P<exit>-?\d{1,5})\b"
-    r"|\bexit ?code[ =:]{1,3}(?P<code>-?\d{1,5})\b|\breturn ?code[ =:]{1,3}(?P<back>-?\d{1,5})\b"
-    r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b"
-)
-_BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
-_SIGNALLED = regex(
-    r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exited)\b.{0,30}?\b(?:signals?\.?[ :=#<]{0,2}(?P<number>\d{1,2})\b"
-    r"|(?:signals?[ .:=#<]{0,2})?(?P<name>SIG[A-Z]{3,6})\b)"
-    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
-)
-_PERHAPS = regex(r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b")  # what follows was not observed
-_ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
 _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
@@ -74,7 +53,7 @@ _HEARTBEAT = regex(
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|return ?code|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
+    r"|(?i)exit|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
 )
 
 
@@ -126,7 +105,7 @@ def _by(made: dict[str, Any], found: Record | None) -> dict[str, Any]:
 
 def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     text = found.message
-    if ended := _end(row, text):
+    if ended := end(row, text):
         return ended
     if bad := bad_values.printed(text):
         return bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
@@ -152,36 +131,6 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     if _STALLED.search(text):
         return {"kind": "other", "severity": severity, "code": "stalled"}
     return None
-
-
-def _end(row: Row, text: str) -> dict[str, Any] | None:
-    """How a process ended, if the line says of which kind of thing it speaks, or gives a signal as Python's subprocess does,
-    below zero; an end by code 0 or by request is none."""
-    text = _PERHAPS.split(text, maxsplit=1)[0]
-    if _SUBJECT.search(text) is None and _BY_SIGNAL.search(text) is None:
-        return None
-    if killed := _SIGNALLED.search(text):
-        name = killed["name"] or killed["own"]
-        code = name.upper() if name else _signal(int(killed["number"]))
-    elif ended := _ENDED.search(text):
-        number = int(next(group for group in ended.groups() if group is not None))
-        code = _signal(-number) if number < 0 else str(number)
-    else:
-        return None
-    if code == "0" or code in _ASKED:
-        return None
-    rank, pid = _RANK.search(text), _PID.search(text)
-    made: dict[str, Any] = {"kind": "exit", "severity": "error", "code": code, "pid": integer(pid[1]) if pid else None}
-    if rank and reporter(row)["rank"] is None:
-        made |= {"rank": int(rank[1]), "rank_space": "global"}
-    return made
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(-number)
 
 
 _BARE = tuple(
@@ -234,7 +183,7 @@ PARSER = LineParser(
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
         b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
-        b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"SIG", b"ignal ",
+        b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
         b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE,

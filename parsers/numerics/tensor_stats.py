@@ -10,7 +10,7 @@ the same as CSV (an empty cell was not observed)::
     step,phase,module,op,tensor,absmax,nan_count
     7,forward,layers.1.mlp,Linear,output,nan,4
 
-NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
+and so in every other form of parsers/framings.py. NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
 from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
 cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
 Of files of more than 10,000 rows those are kept that an analysis needs: see stats_window.py.
@@ -29,9 +29,10 @@ from typing import Any, BinaryIO
 import msgspec
 import polars as pl
 
+from parsers import framings
 from parsers.numerics import stats_parquet, stats_window
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, shape_text, to_row
-from parsers.parser import FileParser, Source
+from parsers.parser import HEAD_BYTES, FileParser, Source
 from parsers.rank_list import normal
 from parsers.reading import csv_cells
 from parsers.tables import SCHEMAS, Tables, conform, empty, table
@@ -48,7 +49,7 @@ _UNREAD = dict[str, Any]
 
 
 def accepts(path: str, head: bytes) -> bool:
-    """JSON Lines or CSV with a step, a tensor or module, and a statistic; Parquet; an empty file named so."""
+    """A table in any form with a step, a tensor or module, and a statistic; Parquet; an empty file named so."""
     if head.startswith(_PARQUET):
         return True
     if not head.strip():
@@ -56,10 +57,7 @@ def accepts(path: str, head: bytes) -> bool:
         return "tensor" in name and "stat" in name and not name.endswith((".log", ".txt"))
     if b"step" not in head:
         return False
-    lines = head.split(b"\n", 8)[:8]
-    if b'"step"' in head and any(_telling(_keys(line)) for line in lines):
-        return True
-    return _telling(_header(lines[0]))
+    return _is_plain(head) or _telling(framings.names(path, head))
 
 
 def parse(source: Source) -> Tables:
@@ -79,7 +77,9 @@ def together(sources: Sequence[Source]) -> Tables:
     known: set[str] = set()
     for source in text:
         with source.open() as stream:
-            frame, lost = _text(stream, known)
+            head = stream.read(HEAD_BYTES)
+        with source.open() as stream:
+            frame, lost = _text(stream, known) if not head.strip() or _is_plain(head) else _other(source)
         nth = pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
         frame, without = _complete([source], frame, nth)
         frames.append(frame)
@@ -117,10 +117,16 @@ def _keys(line: bytes) -> set[str]:
     if not first.startswith(b"{"):
         return set()
     try:
-        found = json.loads(first.decode("utf-8", "replace"))
+        found = json.loads(first.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
         return set()
-    return set(found) if isinstance(found, dict) else set()
+    return set(found) if isinstance(found, dict) and not isinstance(found.get("step"), list) else set()
+
+
+def _is_plain(head: bytes) -> bool:
+    """Is it JSON Lines or CSV, which are read by blocks?"""
+    lines = head.split(b"\n", 8)[:8]
+    return (b'"step"' in head and any(_telling(_keys(line)) for line in lines)) or _telling(_header(lines[0]))
 
 
 def _header(line: bytes) -> set[str]:
@@ -154,6 +160,28 @@ def _text(stream: BinaryIO, known: set[str]) -> tuple[pl.DataFrame, list[_UNREAD
     frame = pl.concat(parts, how="diagonal")
     if unknown:
         unread.append({"reason": "columns not read: " + ", ".join(sorted(unknown)[:50])})
+    return conform("tensors", frame.with_columns(pl.int_range(pl.len()).alias("record"))), unread
+
+
+def _other(source: Source) -> tuple[pl.DataFrame, list[_UNREAD]]:
+    """A table in another form than those that are read by blocks."""
+    rows: list[Row] = []
+    places: list[int] = []
+    unread: list[_UNREAD] = []
+    unknown: set[str] = set()
+    for number, text, said in framings.rows(source):
+        if said is framings.HEADER:
+            continue
+        told = {} if said is None else {name: cell for name, cell in said.items() if cell not in (None, "")}
+        unknown |= told.keys() - SCHEMAS["tensors"].keys()
+        row, reasons = to_row(told) if told else (None, ["no row of this table"])
+        if row is not None:
+            rows.append(row)
+            places.append(number)
+        unread += [{"line": number, "bytes": 0 if row else len(text.encode()), "reason": reason} for reason in reasons]
+    if unknown:
+        unread.append({"reason": "columns not read: " + ", ".join(sorted(unknown)[:50])})
+    frame = _frame(rows, places, unread)
     return conform("tensors", frame.with_columns(pl.int_range(pl.len()).alias("record"))), unread
 
 

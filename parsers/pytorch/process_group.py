@@ -39,13 +39,13 @@ from parsers.tables import Tables, conform, table
 
 _N = r"\d{1,18}"
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]
-_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
-_CUT_WORK = regex(r"Work[A-Z]?CCL\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
+_WORK = regex(r"Work[A-Z]{2,8}\((?P<inside>.*?Timeout\(ms\)=\d{1,18})\)")
+_CUT_WORK = regex(r"Work[A-Z]{2,8}\((?P<inside>.*),")  # of a line that ends before: the fields that are whole
 _WORK_FIELD = regex(r"(SeqNum|OpType|TensorShape|NumelIn|NumelOut|Timeout\(ms\))=(\[[^\]]*\]|[^,\[\]]*)")
 _RAN = regex(rf"ran for ({_N}) milliseconds")
 _COUNTERS = regex(
-    rf"[Ll]ast enqueued (?:[A-Z]CCL )?work: (?P<enqueued>-?{_N}), "
-    rf"last completed (?:[A-Z]CCL )?work: (?P<completed>-?{_N})"
+    rf"[Ll]ast enqueued (?:[A-Z]{{2,8}} )?work: (?P<enqueued>-?{_N}), "
+    rf"last completed (?:[A-Z]{{2,8}} )?work: (?P<completed>-?{_N})"
 )
 _FINGERPRINT = regex(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
@@ -72,8 +72,8 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
 )
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
-_AT_WORK = regex(rf"Timeout at [A-Z]CCL work: (?P<seq>{_N})")
-_INITIALIZED = regex(rf"Rank {_N}: [A-Z]CCL communicator \S+ is initialized")
+_AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
+_INITIALIZED = regex(rf"Rank {_N}: [A-Z]{{2,8}} communicator \S+ is initialized")
 _ENDED_BLOCK = regex(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
     "operations have failed or timed out. Due to the asynchronous nature",
@@ -386,7 +386,7 @@ _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
 PARSER = LineParser(
     name="process_group",
     anchors=(
-        b"Watchdog caught collective", b"timed out in blocking wait", b"CCL work: ", b"PG status: last enqueued",
+        b"Watchdog caught collective", b"timed out in blocking wait", b" work: ", b"PG status: last enqueued",
         b"Detected mismatch between collectives", b"monitoredBarrier",
         b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",

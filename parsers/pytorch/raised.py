@@ -6,6 +6,7 @@ another parser reads the message itself, it is nothing more. The exception by wh
 told: the launcher's own rank is none.
 
 A message that another failure explains (a closed connection, a time-out, a signal of the launcher) makes a consequence.
+A FloatingPointError is raised for a value that is no number: a check found it (`nan_assert`), whatever the words.
 KeyboardInterrupt is no failure: somebody stopped the process, and the traceback shows where it stood.
 """
 
@@ -46,6 +47,7 @@ _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )
 _STORE = regex(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
+_PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
 _LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
 _DIED = regex(
     r"(?:died with <Signals\.|terminated with signal |killed by signal:? ?)(?P<name>SIG\w+)|exit (?:status|code):? (?P<code>-?\d{1,5})"
@@ -153,6 +155,8 @@ def derived(message: str) -> dict[str, Any] | None:
         # What may have caused a bus error (no shared memory left, a mapped file that cannot be read) is PyTorch's guess.
         worker = {"pid": int(found["pid"]), "detail": json.dumps({"process": "dataloader worker", "how": found["how"]})}
         return worker | {"kind": "other", "code": "dataloader_worker"}
+    if found := _PEER.search(message):
+        return {"kind": "peer_closed", "names_ranks": [int(found["rank"])], "names_rank_space": "global"}
     if "Unexpected bus error encountered in worker" in message:
         return {"kind": "other", "code": "dataloader_worker"}
     if "No space left on device" in message:

@@ -10,6 +10,8 @@
     [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
     ray.exceptions.RayTaskError(ValueError): ray::Worker.step() (pid=71, ip=10.0.0.7, …)      (Ray: that of this process)
 
+    Traceback (most recent call last): (RANK 6)          (torch.distributed.checkpoint: that of the 6th of the printer's group follows)
+
     terminate called after throwing an instance of 'c10::CUDAError'
       what():  CUDA error: unknown error
 
@@ -24,7 +26,10 @@ A C++ exception whose `what()` is lost says no more than that std::terminate abo
 
 An uncaught exception is printed by the interpreter and is the last that the main thread prints. One that a program catches
 and logs has a record of that logger before it, or records of the same printer after it: `detail` says so (`introduced`: the
-level of the record right before; `went_on`: the line of the first record after it).
+level of the record right before; `went_on`: the line of the first record after it). Besides, `at`: the source text of the innermost
+frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
+worker), which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
+counted in its group, which may be any: `names_ranks` has it, too.
 
 Printed by: CPython, and programs in C++ that end by an exception.
 Versions: any Python 3.
@@ -47,7 +52,9 @@ from parsers.tables import Tables, table
 MAX_FRAMES = 64
 _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
 
-_HEAD = regex(r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*$")
+_HEAD = regex(
+    r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*(?:\(RANK (?P<quoted>\d{1,7})\)\s*)?$"
+)
 _FRAME = regex(r'^\s*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
 _LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
@@ -114,6 +121,8 @@ class _Block(msgspec.Struct):
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
+    quoted: int | None = None  # whose it is, counted in the printer's group
+    is_original: bool = False  # of a child, quoted by the exception before it
 
     def bare(self, text: str) -> str:
         """A line of it without the logger's prefix."""
@@ -199,7 +208,9 @@ class _Reader:
         name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
         prefix = _DIGIT.sub("#", head["before"]) if head["before"].endswith((" ", "] ", ": ")) else ""
-        self._block = _Block(row, name is None and not head["original"], name, continues, prefix=prefix)
+        is_own = name is None and not head["original"] and not head["quoted"]
+        self._block = _Block(row, is_own, name, continues, prefix=prefix, is_original=bool(head["original"]))
+        self._block.quoted = int(head["quoted"]) if head["quoted"] else None
         if (level := _level(head["before"])) is not None:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
@@ -243,12 +254,17 @@ class _Reader:
         self._is_told = code is not None
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
-        detail: dict[str, Any] = {"frames": listed, "source": _user_source(block)}
+        at = block.sources[-1] if block.sources else None
+        if block.is_original and self._raised:
+            self._raised[-1]["detail"] = _with_original(self._raised[-1]["detail"], {"frames": listed, "at": at})
+        detail: dict[str, Any] = {"frames": listed, "source": _user_source(block), "at": at}
         if block.row["task"] is not None and reporter(block.row)["rank"] is None:
             detail["task"] = block.row["task"]
         if block.continues is not None:
             detail["continues_line"] = block.continues
-        if not block.is_main:
+        if block.quoted is not None:
+            detail["quoted"] = block.quoted
+        elif not block.is_main:
             detail["thread"] = block.thread or "worker"
         detail["from_line"] = block.row["line"]
         if block.introduced is not None:
@@ -264,6 +280,8 @@ class _Reader:
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
         made = raised(said, code, message, detail, said["text"], severity, kind)
+        if block.quoted is not None:
+            made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         self.events += made
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
@@ -283,6 +301,10 @@ class _Reader:
                 return
             said = what or row
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
+
+
+def _with_original(detail: str, child: dict[str, Any]) -> str:
+    return json.dumps(json.loads(detail) | {"original": child}, sort_keys=True)
 
 
 def _level(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A table of heartbeats, as JSON Lines or CSV: when which host or rank was last heard, and what it had reached.
+"""A table of heartbeats, in any form of parsers/framings.py: when which host or rank was last heard, and what it had reached.
 
 Columns: `time` (seconds since 1970, or ISO 8601) and one of `rank`, `host`, `ip`; optional `step`, `pod`, `state`,
 `local_rank`, `pid`. One row per beat, or one per member with its last beat.
@@ -16,28 +16,27 @@ Source: this project's own definition of the format.
 """
 
 import json
-from collections.abc import Set
 from typing import Any
 
+from parsers import framings, vocabulary
 from parsers.parser import FileParser, Source
-from parsers.reading import HEADER, column_names, table_rows, utc_ns, whole
+from parsers.reading import utc_ns, whole
 from parsers.tables import Tables, table
 
-_WHO = {"rank", "host", "ip"}
-_OTHERS = {"time", "step", "pod", "state", "status", "local_rank", "pid", "node", "progress"}
+_WHO = {"rank", "host", "address"}
+_OTHERS = {"time", "step", "pod", "state", "local_rank", "pid", "progress"}
 _MEMBERS = 1_000_000
 
 
-def _is_header(names: Set[str], path: str) -> bool:
-    if "time" not in names or not names & _WHO:
-        return False
-    is_named = "heartbeat" in path.lower() or "heartbeat" in names
-    return is_named or (names <= _WHO | _OTHERS and "state" in names)
-
-
 def accepts(path: str, head: bytes) -> bool:
-    """By the columns of the first row; a table that could be another's must be called heartbeat."""
-    return _is_header(column_names(head), path)
+    """By the names of the first record; a table that could be another's must be called heartbeat."""
+    names = framings.names(path, head)
+    meant = vocabulary.meanings(sorted(names))
+    if "time" not in meant or not meant & _WHO:
+        return False
+    if "heartbeat" in path.lower() or "heartbeat" in meant:
+        return True
+    return "state" in meant and meant <= _WHO | _OTHERS and all(map(vocabulary.meaning_of, names))
 
 
 def parse(source: Source) -> Tables:
@@ -46,9 +45,9 @@ def parse(source: Source) -> Tables:
     spans: dict[tuple[Any, ...], tuple[int, int]] = {}  # member → (time of the first beat, how many)
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
-    for number, text, said in table_rows(source):
+    for number, text, said in framings.rows(source):
         place = {"file": source.path, "line": number}
-        if said is HEADER:
+        if said is framings.HEADER:
             claimed.append(place)
             continue
         made = _event(said, text) if said is not None else None
@@ -76,15 +75,16 @@ def parse(source: Source) -> Tables:
 
 
 def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:
-    time_ns = utc_ns(said.get("time"))
-    rank, host = whole(said.get("rank")), said.get("host") or said.get("ip")
+    told = vocabulary.told(said)
+    time_ns = utc_ns(told.get("time"))
+    rank, host = whole(told.get("rank")), told.get("host") or told.get("address")
     if time_ns is None or (rank is None and not host):
         return None
     detail = {name: said[name] for name in ("pod", "state", "status", "ip", "progress") if said.get(name)}
     return {
         "kind": "other", "code": "heartbeat", "severity": "info", "rank": rank, "host": str(host) if host else None,
-        "rank_space": None if rank is None else "global", "local_rank": whole(said.get("local_rank")),
-        "pid": whole(said.get("pid")), "step": whole(said.get("step")), "time_ns": time_ns, "time_basis": "utc",
+        "rank_space": None if rank is None else "global", "local_rank": whole(told.get("local_rank")),
+        "pid": whole(told.get("pid")), "step": whole(told.get("step")), "time_ns": time_ns, "time_basis": "utc",
         "text": text[:2000], "detail": json.dumps(detail, sort_keys=True, default=str) if detail else None,
     }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Results of a node check before or during a job ("take-off check"): JSON Lines or CSV that a site's own tool writes.
+"""Results of a node check before or during a job ("take-off check"): in any form of
+parsers/framings.py, as a site's own tool writes them.
 
 One row per node and round; columns, all but `host` or `node` and `ok` optional:
 
@@ -28,8 +29,9 @@ import json
 from collections.abc import Set
 from typing import Any
 
+from parsers import framings
 from parsers.parser import FileParser, Source
-from parsers.reading import column_names, read_table, real, utc_ns, whole
+from parsers.reading import real, utc_ns, whole
 from parsers.tables import Tables
 
 _COLUMNS = {
@@ -44,14 +46,14 @@ def _is_header(names: Set[str]) -> bool:
     return "ok" in names and bool(names & {"host", "node"}) and bool(names & {"round", "test", "peers"})
 
 
-def accepts(_path: str, head: bytes) -> bool:
+def accepts(path: str, head: bytes) -> bool:
     """By the columns of the first row."""
-    return _is_header(column_names(head))
+    return _is_header(framings.names(path, head))
 
 
 def parse(source: Source) -> Tables:
     """events node_check: code ok | failed, host, `value` = the first measure, the rest in `detail`."""
-    return read_table(source, "events", _events, "not a row of a node check")
+    return framings.read_table(source, "events", _events, "not a row of a node check")
 
 
 def _events(said: dict[str, Any], text: str) -> list[dict[str, Any]]:

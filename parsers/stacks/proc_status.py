@@ -1,4 +1,5 @@
-"""What the kernel says of processes in /proc/PID/status: whether they run, sleep, or were stopped by a signal.
+"""What the kernel says of processes in /proc/PID/status: whether they run, sleep, or were stopped by a signal; and what else of
+/proc/PID a collector put into the same file, its stack and its wchan (kernel_tasks.py).
 
     ==> /proc/4700/status <==                               a heading where several are in one file
     Name:   python3
@@ -21,6 +22,7 @@ from typing import Any
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.reading import text_lines
+from parsers.stacks.kernel_tasks import Tasks
 from parsers.tables import Tables, table
 
 MAX_ROWS = 100_000
@@ -41,9 +43,12 @@ def parse(source: Source) -> Tables:
     fields: dict[str, str] = {}
     problems: list[dict[str, Any]] = []
     at = 0
+    tasks = Tasks(source)
     try:
         for number, text in text_lines(source):
             found = _FIELD.match(text)
+            if not found:
+                tasks.read(number, text)
             if not found or len(rows) >= MAX_ROWS:
                 continue
             if found["name"] == "Name":
@@ -57,7 +62,7 @@ def parse(source: Source) -> Tables:
         problems.append({"file": source.path, "reason": f"cannot be read: {error}"[:1000]})
     if source.read_error:
         problems.append({"file": source.path, "reason": f"cut: {source.read_error}"})
-    return {"stacks": table("stacks", rows), "unread": table("unread", problems)}
+    return {"stacks": table("stacks", rows + tasks.rows()), "unread": table("unread", problems)}
 
 
 def _process(source: Source, fields: dict[str, str], line: int) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ import msgspec
 import polars as pl
 
 from parsers import cut_json
+from parsers.arguments import HOW, told
 from parsers.parser import FileParser, Source
 from parsers.patterns import regex
 from parsers.stacks.thread_lines import (
@@ -131,9 +132,9 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
     if data.lstrip()[:1] == b"[":
         rows, rank = _json_rows(data[:MAX_BYTES], problems), source.rank
     else:
-        told: list[dict[str, Any]] = []
-        rows = _text_rows(data[:MAX_BYTES], problems, told)
-        claims += [claim | {"file": source.path} for claim in told]
+        said: list[dict[str, Any]] = []
+        rows = _text_rows(data[:MAX_BYTES], problems, said)
+        claims += [{"host": source.host} | claim | {"file": source.path} for claim in said]
         tops = {row["pid"] for row in rows if row.get("parent_pid") is None}
         rank = source.rank if len(tops) <= 1 else None  # several processes' dumps in one file: whose rank is it?
     seen: Counter[tuple[Any, ...]] = Counter()
@@ -240,12 +241,17 @@ def _heading(
         stream.pid, stream.parent_pid = int(found["pid"]), None
         if stream.section is not None:
             claims.append(claim_of(stream.section, stream.pid) | {"line": number})
+        elif claim := told(line[found.end() :]):
+            claims.append(claim | {"pid": stream.pid, "host": stream.host, "line": number})
     elif found := SECTION.match(line):
         stream.section, stream.host, stream.pid, stream.parent_pid = found, found["host"], None, None
     elif stream.section is not None and NO_ANSWER.match(line):
         problems.append({"line": number, "reason": f"no stack of rank {stream.section['rank']}: {line}"})
     elif found := _PARENT.match(line):
         stream.parent_pid = stream.parent_pid or int(found["pid"])
+        claims[:] = [
+            claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid
+        ]  # its parent's arguments
     elif found := _NODE.match(line) or _LISTED.match(line):
         stream.host, stream.pid, stream.parent_pid = found["host"], None, None
         stream.is_listing = line.startswith("trace-")

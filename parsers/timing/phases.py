@@ -1,4 +1,4 @@
-"""Times per phase or operation, as CSV or JSON Lines: MCTX exports (MetaX) and tables that a site writes by itself.
+"""Times per phase or operation, in any form of parsers/framings.py: MCTX exports (MetaX) and tables that a site writes by itself.
 
 | column | meaning |
 |---|---|
@@ -21,64 +21,46 @@ Versions: 1 of this table.
 Source: MetaX' public talks on MCTX; this project's own definition of the columns.
 """
 
-from collections.abc import Set
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-import polars as pl
-
+from parsers import framings, vocabulary
 from parsers.parser import FileParser, Source
-from parsers.reading import column_names, csv_cells, first_line, json_object, real, text_lines, whole
-from parsers.tables import Tables, table
+from parsers.reading import real, whole
+from parsers.tables import Rows, Tables, table
+from parsers.timing.words import UNITS
+from parsers.training.step_figures import time_of
 
-_UNITS = {"ms": 1.0, "us": 1e-3, "s": 1e3, "value_ms": 1.0}
 _ROWS = 20_000_000
-_BATCH = 200_000
 
 
-def _is_header(names: Set[str]) -> bool:
-    return {"step", "phase"} <= names and bool(names & _UNITS.keys()) and not names & {"tensor", "module"}
-
-
-def accepts(_path: str, head: bytes) -> bool:
-    """By the columns of the first row."""
-    names = column_names(head)
-    return _is_header(names if first_line(head).startswith("{") else {name.lower() for name in names})
+def accepts(path: str, head: bytes) -> bool:
+    """By the names of the first record: a step, a phase and how long it took, of no tensor."""
+    meant = vocabulary.meanings(sorted(framings.names(path, head)))
+    return {"step", "phase", "duration"} <= meant and not meant & {"tensor", "module"}
 
 
 def parse(source: Source) -> Tables:
     """timings: a row per rank, step, phase and name, `value_ms`; ranks: who runs where; rows that do not fit are `unread`."""
     hosts: dict[int, dict[str, Any]] = {}
-    frames = [table("timings", [])]
-    rows: list[dict[str, Any]] = []
+    rows = Rows("timings")
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
-    names: list[str] = []
-    for number, text in text_lines(source):
+    for number, _text, said in framings.rows(source):
         place = {"file": source.path, "line": number}
-        if not text.strip() or number > _ROWS:
-            continue
-        if text.lstrip().startswith("{"):
-            said = json_object(text)
-        elif not names:
-            names = [name.strip().lower() for name in text.split(",")]
+        if said is framings.HEADER:
             claimed.append(place)
             continue
-        else:
-            values = csv_cells(text[:65536]) if '"' in text else text.split(",")
-            said = dict(zip(names, values, strict=True)) if len(values) == len(names) else None
-        made = _timing(said, source) if said is not None else None
+        made = _timing(said, source) if said is not None and number <= _ROWS else None
         if made is None:
             unread.append(place | {"reason": "not a row of phase times"})
             continue
         rows.append(place | made)
         if made["host"] is not None and made["rank"] not in hosts:
             hosts[made["rank"]] = place | {"rank": made["rank"], "host": made["host"], "how": "phase times"}
-        if len(rows) >= _BATCH:
-            frames.append(table("timings", rows))
-            rows = []
     return {
-        "timings": pl.concat([*frames, table("timings", rows)]),
+        "timings": rows.table(),
         "ranks": table("ranks", list(hosts.values())),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
@@ -86,26 +68,31 @@ def parse(source: Source) -> Tables:
 
 
 def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
-    measured = next(((real(said[name]), factor) for name, factor in _UNITS.items() if said.get(name) is not None), None)
-    rank = whole(said.get("rank"))
+    told = vocabulary.told(said)
+    measured, rank, phase = real(told.get("duration")), whole(told.get("rank")), told.get("phase")
     rank = source.rank if rank is None else rank
-    phase = said.get("phase")
-    if measured is None or measured[0] is None or not isfinite(measured[0]) or not phase or rank is None:
+    if measured is None or not isfinite(measured) or not phase or rank is None:
         return None
-    name = str(said["name"]).strip() if said.get("name") else None
-    level = whole(said.get("level"))
-    seconds = real(said.get("time"))
+    name = str(told["name"]).strip() if "name" in told else None
+    level = whole(told["level"]) if "level" in told else None
     return {
         "rank": rank,
-        "host": str(said["host"]) if said.get("host") else source.host,
-        "step": whole(said.get("step")),
+        "host": str(told["host"]) if told.get("host") else source.host,
+        "step": whole(told.get("step")),
         "phase": str(phase).strip(),
         "name": name,
         "level": level if level is not None else int(name is not None),
-        "value_ms": measured[0] * measured[1],
-        "tokens": whole(said.get("tokens")),
-        "time_ns": int(seconds * 1e9) if seconds is not None and 0 < seconds < 9e9 else None,
+        "value_ms": measured * _factor(tuple(said)),
+        "tokens": whole(told["tokens"]) if "tokens" in told else None,
+        "time_ns": time_of(told["time"])[0] if "time" in told else None,
     }
+
+
+@lru_cache(maxsize=64)
+def _factor(names: tuple[str, ...]) -> float:
+    """To milliseconds, of what the column of durations holds."""
+    meant = vocabulary.meaning_of(vocabulary.columns(names)["duration"][0])
+    return UNITS[meant.unit] if meant is not None else 1.0
 
 
 PARSER = FileParser(name="phases", accepts=accepts, parse=parse)

@@ -3,34 +3,26 @@
     data_time · forward_ms · step_time_s · time/fwd · t_bwd · iter_dt · expert_mlp_ms · grad_sync · bwd_allreduce
 
 A name is cut into words. Words of units and of time at its ends say the unit and that it is a duration; what remains is the
-phase. What sort a phase is of follows from the words in it: communication before the host's work (`data`, of which one can
+phase. What sort a phase is of follows from the words in it (rows `phase:` of parsers/data/vocabulary.csv): communication before the host's work (`data`, of which one can
 also wait), this before the device's work, and a bare `wait` or `sync` where nothing else is said. Means, extremes and sums since the
 start are no times of one step.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from parsers.patterns import regex
+from parsers.vocabulary import phase_words
 
 Sort = Literal["work", "host", "wait", "whole"]
+_SORTS: tuple[tuple[Sort, str], ...] = (
+    ("wait", "wait"),
+    ("host", "host"),
+    ("work", "work"),
+    ("wait", "bare"),
+)  # first wins
 
-_COMM = (
-    "comm", "communication", "allreduce", "all_reduce", "allgather", "all_gather", "reduce_scatter", "reducescatter",
-    "alltoall", "all_to_all", "a2a", "grad_reduce", "data_parallel", "barrier", "nccl",
-)  # fmt: skip
-_HOST = (
-    "data", "dataloader", "dataload", "loader", "loading", "load", "h2d", "checkpoint", "ckpt", "save", "storage", "host", "python", "gc",
-    "logging", "preparing", "preprocess", "tokenize", "idle",
-)  # fmt: skip
-_WORK = (
-    "forward", "backward", "compute", "optimizer", "optim", "opt", "fwd", "bwd", "recompute", "memcpy", "attention", "attn", "mlp",
-    "ffn", "expert", "experts", "gemm", "matmul", "kernel",
-)  # fmt: skip
-_BARE = ("wait", "sync")
-_WHOLE = frozenset(("all", "step", "iteration", "iter", "batch", "total", "dt"))
-_OF_WHOLE = frozenset(("train", "training", "full"))
 UNITS: Mapping[str, float] = {
     "ms": 1.0, "msec": 1.0, "millis": 1.0, "milliseconds": 1.0, "us": 1e-3, "usec": 1e-3, "s": 1e3, "sec": 1e3,
     "secs": 1e3, "second": 1e3, "seconds": 1e3,
@@ -69,7 +61,7 @@ def figure(name: str) -> Figure | None:
         factor = UNITS.get(words[0], factor)
         is_time = is_time or words[0] != "last"
         words.pop(0)
-    if not words or _NO_STEP.intersection(words) - ({"total"} if _WHOLE.issuperset(words) else set()):
+    if not words or _NO_STEP.intersection(words) - ({"total"} if _whole().issuperset(words) else set()):
         return None
     return Figure("_".join(words), factor, is_time)
 
@@ -78,10 +70,12 @@ def figure(name: str) -> Figure | None:
 def sort_of(phase: str) -> Sort | None:
     """What is done in a phase: work of the device, of the host, waiting for others, or the whole step; null if unknown."""
     words = [word for word in _WORD.split(phase.lower()) if word]
-    if words and _WHOLE.intersection(words) and _WHOLE.union(_OF_WHOLE).issuperset(words):
+    if words and _whole().intersection(words) and _whole().union(phase_words("of_whole")).issuperset(words):
         return "whole"
     text = f"_{'_'.join(words)}_"
-    for sort, known in (("wait", _COMM), ("host", _HOST), ("work", _WORK), ("wait", _BARE)):
-        if any(f"_{word}_" in text for word in known):
-            return sort  # type: ignore[return-value]
-    return None
+    return next((sort for sort, known in _SORTS if any(f"_{word}_" in text for word in phase_words(known))), None)
+
+
+@cache
+def _whole() -> frozenset[str]:
+    return frozenset(phase_words("whole"))

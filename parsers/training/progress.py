@@ -9,19 +9,21 @@ from parsers.training.replica_values import checksum, learning_rate
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
 BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar
 COUNT = r"([0-9]{1,15})"
-_INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]"
+_INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]|(?:^|[\s,;|])(?:global_)?rank=([0-9]{1,9})(?:[\s,;|]|$)"
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
 
 
 def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
-    """`rank` filled from `[rank3]` within a logger's format, then from the path; the time from the line's own stamp."""
+    """`rank` filled from `[rank3]` within a logger's format or a field `rank=3`, then from the path; the time from the line's own stamp."""
     text = pl.col("text")
     seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
     said = seconds.dt.timestamp("ms") * 1_000_000 + fraction
     stamp = pl.when(said.is_between(EARLIEST_NS, LATEST_NS)).then(said)
     return lines.with_columns(
-        rank=pl.coalesce("rank", text.str.extract(_INLINE_RANK, 1).cast(pl.Int64, strict=False), "path_rank"),
+        rank=pl.coalesce(
+            "rank", *(text.str.extract(_INLINE_RANK, at).cast(pl.Int64, strict=False) for at in (1, 2)), "path_rank"
+        ),
         local_rank=pl.coalesce("local_rank", "path_local_rank"),
         host=pl.coalesce("host", "path_host"),
         time_basis=pl.when(pl.col("time_ns").is_null() & stamp.is_not_null())

@@ -35,7 +35,7 @@ def _device(record: Record) -> Device:
 def _may_be_its(case: Case, rank: int) -> bool:
     """Nothing shows that this rank waited for others, or everybody waits in the same calls."""
     end = case.ends.get(rank)
-    if end is not None and end.how not in ("died", "failed", "followed"):
+    if end is not None and end.how not in ("died", "failed", "followed", "unclear"):
         return end.how == "gave_up" and _everybody_waits(case)
     held = case.waits.status.get(rank) in ("held", "vague")
     return not held or all_entered(case.roots) or (rank in case.roots.stuck)

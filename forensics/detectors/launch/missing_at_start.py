@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge
-from forensics.facts.event_rows import detail, host_of, is_missing, of_kinds, own_rank, refs, rows
+from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.finding import Claim, Finding
@@ -37,7 +37,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not begun and not is_placed and (refused := _refused(case)).height:
         odd = odd_clients(case.events, case.identity)
         return (_connection(case, refused) if odd is None else _odd(odd),)
-    if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row)]:
+    later = case.tables["steps"].height > 0 and any(map(is_whole_barrier, rows(case.events, "missing_members")))
+    if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
         return (_store(case, silent, begun),)

@@ -266,7 +266,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
 def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
-    bare = row["kind"] == "nan_assert" and not row["names_ranks"]
+    bare = row["kind"] == "nan_assert"
     reduced = row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0)
     return bare and (reduced or detail(row).get("scope") == "global")
 
@@ -283,9 +283,11 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     received = any(detail(row).get("tensor") == "output" for row in asserts)
-    local = (
-        len(reporters) == 1 and not received and not any(_is_of_all(row) for row in asserts if row["rank"] in reporters)
-    )
+    told = {
+        (row["file"], row["line"]) for row in asserts if row["names_ranks"]
+    }  # one line may be read as two statements
+    bare = (row for row in asserts if row["rank"] in reporters and (row["file"], row["line"]) not in told)
+    local = len(reporters) == 1 and not received and not any(map(_is_of_all, bare))
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= set(reporters.values()) <= set(_LOCAL) or (bool(asserts) and all(_is_of_operator(row) for row in asserts))
@@ -384,15 +386,22 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
     onset, outlier, normal, calm, _ = found[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
-    text = words.LOSS_ROSE(normal=f"{normal:.4g}", loss=f"{outlier['loss']:.4g}", step=outlier["step"])
+    at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
+    text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
     claims = [Claim(text, "for", (_line_ref(outlier),))]
-    if onset is not outlier:
+    is_shaken = onset is not outlier and onset["step"] is not None
+    if is_shaken:
         claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
                                (_line_ref(onset),)))  # fmt: skip
-    rose = sentence(text, "" if onset is outlier else words.ONSET_IS(step=onset["step"]))
+    rose = sentence(text, words.ONSET_IS(step=onset["step"]) if is_shaken else "")
     if len(found) > 1:
-        last_one = found[-1].onset
-        more = words.MORE_SPIKES(number=len(found), first=onset["step"], last=last_one["step"])
+        first, final, number = onset["step"], found[-1].onset["step"], len(found)
+        is_told = None not in (first, final)
+        more = (
+            words.MORE_SPIKES(number=number, first=first, last=final)
+            if is_told
+            else words.MORE_SPIKES_IN_NO_STEP(number=number)
+        )
         claims.append(Claim(more, "for", tuple(_line_ref(one.outlier) for one in found[1:_SPIKES])))
     last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
     known = onset["step"] is not None and last is not None

@@ -17,7 +17,7 @@ from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
-_GAVE_UP = ("gave_up", "followed")
+_GAVE_UP = ("gave_up", "followed", "lost")
 
 
 def detect(case: Case) -> tuple[Finding, ...]:

@@ -1,25 +1,24 @@
 """Which process ended by itself, before anybody gave up waiting?
 
-Method: facts/process_ends.py. A signal that nobody sent, or an exception that is no consequence of another rank's failure. Time
-orders several only beyond the clock error; the launcher's "first observed failure" is never taken for the origin.
+Method: facts/failure_roles.py tells whose failure each end is, facts/origins.py which of several was first. The launcher's "first
+observed failure" is never taken for the origin.
 """
 
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.error_words import memory_sizes, users_code, without_numbers
+from forensics.facts.error_words import memory_sizes, users_code
+from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
-from forensics.model.names import ActionKind, Cause
+from forensics.model.names import ActionKind, Cause, Domain
 from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import ended as words
 
-_RANK_ORDER: tuple[Cause, ...] = ("host_oom", "gpu_fault", "killed", "segfault", "gpu_oom", "disk_full", "exception")
-_ALIKE_NS = 1_000_000_000
 # What to do first: a restart repeats what memory, disks or the code do not allow.
 _TO_DO: dict[str, ActionKind] = {
     "exception": "check_code",
@@ -76,82 +75,19 @@ def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
 
 
-def _gravity(outcome: ProcessEnd) -> int:
-    """By cause; an exit without a reason comes last."""
-    return _RANK_ORDER.index(outcome.cause) if outcome.cause is not None else len(_RANK_ORDER)
-
-
-def _same(outcome: ProcessEnd) -> str:
-    text = outcome.refs[-1].text if outcome.refs else ""
-    return f"{outcome.cause}:{outcome.code}:{without_numbers(text)}"
-
-
-def _origin(case: Case, died: list[ProcessEnd]) -> tuple[list[ProcessEnd], bool]:
-    """(origins, everybody): the ranks that failed first or hardest; `everybody` where most ranks failed alike."""
-    job = len(case.expected or case.seen) or len(died)
-    kinds: dict[str, list[ProcessEnd]] = {}
-    for outcome in died:
-        kinds.setdefault(_same(outcome), []).append(outcome)
-    if len(kinds) == 1 and len(died) > 1 and 2 * len(died) > job:
-        return died, True
-    best = min(map(_gravity, died))
-    hardest = [outcome for outcome in died if _gravity(outcome) == best]
-    if hardest[0].cause != "exception":
-        return hardest, False
-    if len(hardest) > 1 and all(outcome.time_ns is not None for outcome in hardest):
-        return _earliest(case, hardest), False
-    return hardest, False
-
-
-def _earliest(case: Case, stamped: list[ProcessEnd]) -> list[ProcessEnd]:
-    """Those that no other provably precedes, and what followed within a second by the same clock."""
-    hosts = case.host_of_rank
-    by_clock: dict[tuple[str | None, str | None], list[ProcessEnd]] = {}
-    for outcome in stamped:
-        by_clock.setdefault((hosts.get(outcome.rank), outcome.time_basis), []).append(outcome)
-    heads = [min(listed, key=lambda outcome: (outcome.time_ns or 0, outcome.rank)) for listed in by_clock.values()]
-    first = [one for one in heads if not any(_precedes(case, other, one) for other in heads)]
-    return [
-        outcome
-        for listed in by_clock.values()
-        for outcome in listed
-        if any(one in listed and (outcome.time_ns or 0) - (one.time_ns or 0) < _ALIKE_NS for one in first)
-    ]
-
-
-def _precedes(case: Case, one: ProcessEnd, other: ProcessEnd) -> bool:
-    hosts = case.host_of_rank
-    return one is not other and bool(
-        case.clocks.precedes(
-            one.time_ns or 0,
-            hosts.get(one.rank),
-            other.time_ns or 0,
-            hosts.get(other.rank),
-            basis_a=one.time_basis,
-            basis_b=other.time_basis,
-        )
-    )
-
-
-def _is_tie(case: Case, origins: list[ProcessEnd]) -> bool:
-    """Whether several failed, by clocks that cannot say who was first."""
-    hosts = case.host_of_rank
-    clocks = {(hosts.get(outcome.rank), outcome.time_basis) for outcome in origins}
-    stamped = all(outcome.time_ns is not None for outcome in origins)
-    return len(clocks) > 1 and stamped and all(outcome.cause == "exception" for outcome in origins)
-
-
 def ended_ranks(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all origins."""
-    died = [outcome for outcome in case.ends.values() if outcome.how == "died"]
-    if not died:
-        return ()
-    origins, everybody = _origin(case, died)
-    tie = not everybody and _is_tie(case, origins)
+    return _finding(case, found) if (found := case.origins) is not None else ()
+
+
+def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
+    origins, everybody, tie = found.ends, found.is_most, found.why_not is not None
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
-    cause = first.cause
+    causes = {outcome.cause for outcome in origins}
+    cause = first.cause if len(causes) == 1 and not found.others else None
     ranks = tuple(sorted(outcome.rank for outcome in origins))
-    victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "stopped"))
+    suspects = few({*ranks, *found.others}, case.expected or case.seen)
+    victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "lost", "stopped"))
     code = _code(case, first)
     claims = [
         Claim(_rank_did(ranks_text([outcome.rank]), outcome, code if outcome is first else None), "for", outcome.refs)
@@ -168,16 +104,10 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             detector="process_ended",
             cause=cause,
             ranks=() if everybody or tie else ranks,
-            suspect_ranks=ranks if tie else (),
-            undecided=("clock_error_exceeds_gap",) if tie else (),
+            suspect_ranks=suspects if tie else (),
+            undecided=(found.why_not,) if found.why_not is not None else (),
             site="storage_io" if storage is not None else None,
-            domain="infrastructure"
-            if storage is not None
-            else "workload"
-            if everybody or cause in ("exception", "gpu_oom")
-            else "infrastructure"
-            if cause == "gpu_fault"
-            else "unknown",
+            domain=_domain(case, found, cause, storage),
             first_anomaly=FirstAnomaly(
                 rank=None if everybody or tie else first.rank,
                 step=step_in_progress(case.tables["steps"], first.rank),
@@ -185,22 +115,43 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             time_ns=first.time_ns,
-            actions=(_action(cause, ranks, code, storage),),
+            actions=(_action(cause, ranks, None if _is_of_device(case, first) else code, storage),),
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
                 _rank_did(ranks_text(ranks), first, code),
-                words.ALL_ALIKE if everybody else words.CLOCKS_TIE if tie else after,
+                words.ALL_ALIKE if everybody else _doubt(found) if tie else after,
             ),
         ),
     )
+
+
+def _doubt(found: Origins) -> Said:
+    """Why none of them is named."""
+    if found.others:
+        return words.OR_OTHERS(who=ranks_text(found.others))
+    return words.CLOCKS_TIE if found.why_not == "clock_error_exceeds_gap" else words.ANY_OF_THEM
+
+
+def _is_of_device(case: Case, outcome: ProcessEnd) -> bool:
+    """Did the runtime of its device end it, which says nothing of the code?"""
+    role = case.failure_roles.get(outcome.rank)
+    return role is not None and role.is_device
+
+
+def _domain(case: Case, found: Origins, cause: Cause | None, storage: StorageError | None) -> Domain:
+    if storage is not None or cause == "gpu_fault":
+        return "infrastructure"
+    if any(_is_of_device(case, outcome) for outcome in found.ends):
+        return "unknown"
+    return "workload" if found.is_most or cause in ("exception", "gpu_oom") else "unknown"
 
 
 def _action(cause: Cause | None, ranks: tuple[int, ...], code: Code | None, storage: StorageError | None) -> Action:
     """What to look at first, and why."""
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
-    kind = _TO_DO[str(cause)]
+    kind = _TO_DO[str(cause)] if cause != "exception" or code is not None else "collect_more"
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else target
     return Action(kind=kind, target=target, command=None, reason=words.WHY[str(cause)])

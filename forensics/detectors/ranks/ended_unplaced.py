@@ -12,7 +12,9 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
+from forensics.facts.error_words import may_be_rank
+from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
+from forensics.facts.failure_roles import State, role_of
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
 from forensics.facts.progress import step_in_progress
@@ -25,7 +27,6 @@ from forensics.model.signals import signal_of
 from forensics.model.texts import ranks_text
 from forensics.words import ended as words
 
-_ORDER: tuple[Cause, ...] = ("gpu_fault", "host_oom", "gpu_oom", "disk_full", "segfault", "exception")
 _BY_KERNEL = ("host_oom", "segfault")
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | (
@@ -45,7 +46,9 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             if detail(row).get("library"):
                 result.append(("gpu_fault", row))  # its own runtime says so, and ends it
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
-            result.append((own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}"), row))
+            cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
+            if cause != "exception" or _role(row) != "lost":
+                result.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     result += [
         (own_cause(one.kind, ""), dict(one.row))
@@ -55,31 +58,38 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     return result
 
 
+def _role(row: Row) -> State:
+    return "own" if row["kind"] == "cuda_error" else role_of(row).state
+
+
 def _is_foreign(case: Case, one: Record) -> bool:
-    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it
-    is none of them, and none of them ended by a signal; or where all of them waited until a time-out."""
+    """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it is none
+    of them: in a container they may count otherwise, which neither proves nor excludes it. Or another program, or where all of
+    them waited until a time-out."""
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
     ends = [case.ends[rank] for rank in here["rank"].to_list() if rank in case.ends] if here.height else []
-    if any(end.cause in ("killed", "segfault", "host_oom") for end in ends):
-        return False
     known = here.height > 0 and here["pid"].null_count() == 0 and one.row["pid"] is not None
+    killed = any(end.cause in ("killed", "segfault", "host_oom") for end in ends)
+    if killed and not known:
+        return not may_be_rank(detail(one.row).get("task"))
     waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
     return known or waited
 
 
 def ended_unplaced(case: Case) -> tuple[Finding, ...]:
-    """Case → at most one finding: the gravest cause among failures that no rank accounts for."""
+    """Case → at most one finding: the first cause among failures that no rank accounts for; an exception repeats what its words say."""
     found = _failures(case)
     if not found:
         return ()
-    cause = min((cause for cause, _ in found), key=_ORDER.index)
+    cause = next((cause for cause, row in _in_time(found) if cause != "exception"), "exception")
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
-    after = cause == "exception" and _may_follow(case, same)
+    unclear = cause == "exception" and not any(_role(row) == "own" for row in same)
+    after = cause == "exception" and (unclear or _may_follow(case, same))
     hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
     line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
@@ -93,7 +103,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector="process_ended",
-            cause=cause,
+            cause=None if unclear else cause,
             ranks=killed,
             hosts=() if killed else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
@@ -113,8 +123,17 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             ),
             time_ns=same[0]["time_ns"],
             actions=(_action(cause, joined(hosts, ", "), storage),),
-            summary=sentence(text, words.MAY_HAVE_FOLLOWED if after else ""),
+            summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
+    )
+
+
+def _in_time(found: list[tuple[Cause, dict[str, Any]]]) -> list[tuple[Cause, dict[str, Any]]]:
+    """The first first, where all have stamps of one kind; else by place."""
+    bases = {row["time_basis"] if row["time_ns"] is not None else None for _, row in found}
+    is_timed = len(bases) == 1 and None not in bases
+    return sorted(
+        found, key=lambda one: (one[1]["time_ns"] if is_timed else 0, str(one[1]["file"]), one[1]["line"] or 0)
     )
 
 

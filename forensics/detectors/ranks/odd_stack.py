@@ -40,7 +40,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     site = rows[0]["site"]
     alone = len(rows) == 1
     on_hosts = words.ON_HOSTS(who=words.PROCESSES(len(rows)), hosts=joined(hosts, ", ") or words.UNNAMED_HOST)
-    doing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=SITE[site])
+    where = words.OUTSIDE if site == "unknown" else SITE[site]
+    doing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=where)
     ops = sorted({op for op in waiting["op"].to_list() if op})
     others = int(waiting["count"].sum())
     wait = words.THEY_WAIT_IN(number=others, ops=joined(ops, ", ") or words.KIND_UNKNOWN)

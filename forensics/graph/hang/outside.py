@@ -2,13 +2,16 @@
 
 A host that waits stands in communication, in a wait for its device, or at the one line where most processes of the job stand:
 what calls into a library without Python frames, such as `.item()`, shows only the line that called it (STAT: the large class
-of equal stacks). Whoever is in a place of the host that is no wait is outside; so is one that computes while all others wait.
+of equal stacks). Whoever is in a place of the host that is no wait is outside; so is one that waits for a service outside the job,
+or as a worker for its next task, and one that computes while all others wait.
 """
 
 import msgspec
 import polars as pl
 
+from forensics.facts.stacks import to_frames
 from forensics.graph.hang.waits import HOST_SITES
+from parsers import knowledge
 
 _WAITS = ("communication", "gpu_sync")
 _FEW = 3  # at most one in three processes may be outside
@@ -54,8 +57,20 @@ def _at_one_line(live: pl.DataFrame) -> pl.Series:
     return live.select((together & told & ~pl.col("moving").fill_null(False)).alias("waits"))["waits"]
 
 
+def _for_services(live: pl.DataFrame) -> pl.Series:
+    """Whose innermost call of nobody's site is known to wait for a service, or a task."""
+    told = {
+        frames: knowledge.innermost_waits((frame.file, frame.function) for frame in frames) == "service"
+        for frames in map(tuple, map(to_frames, live.filter(pl.col("site") == "unknown")["frames"].to_list()))
+    }
+    found = (
+        [told.get(tuple(to_frames(frames)), False) for frames in live["frames"].to_list()] if any(told.values()) else []
+    )
+    return pl.Series(found or [False] * live.height, dtype=pl.Boolean)
+
+
 def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_out: frozenset[int]) -> pl.DataFrame:
-    odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)))
+    odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)) | _for_services(live))
     if odd.height or not waiting.height:
         return odd
     computing = live.filter(~waits)

@@ -1,0 +1,67 @@
+"""Ends of processes that a list numbers, or that are told of a container, as ends of ranks.
+
+A number is a rank where the lines of one file number every process of a told world, 0 to the last, each once: a launcher that
+numbers its own processes, loaders or agents does not account for just as many. A container's end is that of the one rank that runs
+in it.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.identity import hosts_of_ranks
+from parsers.tables import TableName, table
+
+_Row = dict[str, Any]
+
+
+def with_numbered_ends(
+    tables: Mapping[TableName, pl.DataFrame], told: frozenset[int], identity: pl.DataFrame
+) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt → the same, with the rank of such ends. `told`: the ranks of the job, empty where its size is not told."""
+    events = tables["events"]
+    is_open = (pl.col("kind") == "exit") & (pl.col("rank").is_null() | pl.col("detail").str.contains('"number"'))
+    is_open = is_open.fill_null(False)
+    if not events.select(is_open.any()).item():
+        return dict(tables)
+    rows = list(events.filter(is_open).iter_rows(named=True))
+    ranks = _numbered(rows, told) | _contained(rows, identity)
+    if not ranks:
+        return dict(tables)
+    placed = [row | ({"rank": ranks[at], "rank_space": "global"} if at in ranks else {}) for at, row in enumerate(rows)]
+    return {**tables, "events": pl.concat([events.filter(~is_open), table("events", placed)])}
+
+
+def _numbered(rows: list[_Row], told: frozenset[int]) -> dict[int, int]:
+    """Place in the list → rank."""
+    lists: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        said = _said(row)
+        if isinstance(number := said.get("number"), int):
+            lists[row["file"], str(said.get("of"))].append((at, number))
+    whole = [own for own in lists.values() if told and sorted(number for _, number in own) == sorted(told)]
+    return {at: number for own in whole for at, number in own}
+
+
+def _said(row: _Row) -> dict[str, Any]:
+    try:
+        found = json.loads(row["detail"] or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _contained(rows: list[_Row], identity: pl.DataFrame) -> dict[int, int]:
+    """Place in the list → the only rank of the host that its line tells."""
+    here: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, host in hosts_of_ranks(identity).items():
+        here[host].append(rank)
+    return {
+        at: own[0]
+        for at, row in enumerate(rows)
+        if row["host"] and row["pid"] is None and row["rank"] is None and len(own := here.get(row["host"], [])) == 1
+        and str(row["text"] or "").startswith(f"{row['host']} exited")
+    }  # fmt: skip

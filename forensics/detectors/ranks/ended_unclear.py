@@ -1,0 +1,91 @@
+"""Processes ended by errors of which neither words nor form tell whose failure it was: who may it have been?
+
+Method: facts/failure_roles.py. Whoever raised an unknown error is a suspect, beside all ranks not shown to wait for others or to
+have lost them: a stop shows a rank alive, not waiting. Where the last words quote another process's failure, its cause stands; the
+number that they quote is a place in the printers' group, and names a rank only if the printers are all of the job, or if that rank's
+own record shows the failure (then facts/origins.py names it).
+"""
+
+from forensics.case import Case
+from forensics.facts.origins import few
+from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.progress import step_in_progress
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.ref import Ref
+from forensics.model.said import joined
+from forensics.model.texts import ranks_text
+from forensics.words import ended as words
+
+_WAITED = ("gave_up", "followed", "lost")
+_SHOWN = 3
+
+
+def ended_unclear(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding, where nobody is known to have failed by itself."""
+    if case.origins is not None:
+        return ()
+    quoted = {rank: end for rank, end in case.ends.items() if end.how == "quoted"}
+    if quoted:
+        return (_quoted(case, quoted),)
+    unclear = {rank: end for rank, end in case.ends.items() if end.how == "unclear"}
+    lost = {rank: end for rank, end in case.ends.items() if end.how == "lost"}
+    if not unclear and not lost:
+        return ()
+    return (_unclear(case, unclear, lost),)
+
+
+def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, ProcessEnd]) -> Finding:
+    job = case.expected or case.seen
+    waited = {rank for rank, end in case.ends.items() if end.how in _WAITED} | case.waited_ranks
+    held = set(case.states.open["rank"].to_list())
+    rest = few(set(unclear) | (job - waited - held), job)
+    shown = sorted(unclear) or sorted(lost)
+    reason = case.failure_roles[shown[0]].reason
+    who, line = ranks_text(shown), (unclear or lost)[shown[0]].refs[0].text
+    claims = [Claim(words.RAISED_UNKNOWN(who=who, line=line, reason=reason), "for", _places(unclear or lost))]
+    if unclear and lost:
+        claims.append(Claim(words.FAILED_ALIKE(who=ranks_text(lost)), "for", _places(lost)))
+    text = words.WHOSE_IS_UNCLEAR(text=claims[0].text)
+    one_of = words.ONE_OF(who=ranks_text(rest)) if rest else words.ANYBODY
+    return Finding(
+        detector="process_ended",
+        suspect_ranks=rest,
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="unclear_end"),
+        blast_radius=BlastRadius(ranks_waiting=len(waited)),
+        collect=(words.LAST_WORDS(who=ranks_text(rest or shown)),),
+        summary=words.UNDECIDED(what=joined((text, one_of), "; ")),
+    )
+
+
+def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
+    first = printers[min(printers)]
+    causes = {end.cause for end in printers.values()}
+    place = first.refs[0]
+    at = (case.events["file"] == place.file) & (case.events["line"] == place.line)
+    told = {rank for row in case.events.filter(at).iter_rows(named=True) for rank in row["names_ranks"] or ()}
+    number = told.pop() if len(told) == 1 else None
+    is_whole = bool(case.job_told_of) and case.job_told_of <= printers.keys()
+    named = (number,) if is_whole and number in printers else ()
+    text = words.QUOTE(who=ranks_text(printers), number="?" if number is None else number, line=place.text)
+    return Finding(
+        detector="process_ended",
+        cause=first.cause if len(causes) == 1 else None,
+        ranks=named,
+        suspect_ranks=() if named else few(printers, case.expected or case.seen),
+        undecided=() if named else ("membership_unknown",),
+        claims=(Claim(text, "for", _places(printers)),),
+        first_anomaly=FirstAnomaly(
+            rank=named[0] if named else None,
+            step=step_in_progress(case.tables["steps"]),
+            signature=f"{first.cause}:{first.code}" if first.code else str(first.cause),
+        ),
+        collect=() if named else (words.MEMBERS_OF_ITS_GROUP,),
+        summary=text if named else words.UNDECIDED(what=joined((text, words.PLACE_IN_A_GROUP), "; ")),
+    )
+
+
+def _places(ends: dict[int, ProcessEnd]) -> tuple[Ref, ...]:
+    return tuple(ref for rank in sorted(ends)[:_SHOWN] for ref in ends[rank].refs[:1])

@@ -1,0 +1,219 @@
+"""Whose failure is what ended a process? By where and how it ended first, by words only where a row of knowledge has them.
+
+Asked in this order, of each process that ended by an error of which its own lines tell (facts/process_ends.py):
+
+0. A line without a traceback, of a process whose end nobody else tells, is a *complaint* where the end of some process is shown, or
+   its wait: by a traceback, an exit, a signal. It ended nothing.
+1. *quoted*: its last traceback is another process's, of which it prints a copy (`(RANK 6)`): it belongs to that one.
+2. A message that a row knows (parsers/knowledge, memory and disks included) says whether it is its printer's own.
+3. An own flight record shows the process in an operation that waits for others: what it raised is how its wait ended, but for
+   what its own code raised. Where there are no frames, the stack that it left tells.
+4. The innermost frame (wrappers aside; of a child's error that of the child's traceback): in own code, `raise`, `assert` and the
+   classes that Python itself raises are its *own*. In a library, such a class is, by its form; in a call that waits for ranks, too,
+   in groups above two. Clients of services are own. Everything else is *unclear*: native code raises RuntimeError, and foreign
+   classes, without a frame.
+5. What is unclear on most ranks alike *lost* others, by its form.
+"""
+
+import builtins
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from sys import stdlib_module_names
+from typing import Any, Literal
+
+import msgspec
+import polars as pl
+from msgspec.structs import replace
+
+from forensics.facts.error_words import is_library, without_numbers
+from forensics.facts.event_rows import detail
+from forensics.facts.process_ends import How, ProcessEnd
+from forensics.model.names import Cause
+from forensics.model.said import Said
+from forensics.words import facts as words
+from parsers.knowledge import innermost_waits, meaning
+from parsers.patterns import regex
+
+State = Literal["own", "lost", "unclear", "quoted", "complaint"]
+_Frame = tuple[str | None, str]  # file, function
+# What Python raises for what the program did: not the classes that tell of a connection, a time or an end of input.
+_OF_OTHERS = (ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError, EOFError, Warning)
+_FOR_ANYTHING = (
+    RuntimeError,
+    Exception,
+    SystemError,
+)  # native code raises these, and programs that name nothing better
+_OF_PYTHON = frozenset(
+    name
+    for name, one in vars(builtins).items()
+    if isinstance(one, type) and issubclass(one, Exception) and not issubclass(one, _OF_OTHERS) and one not in _FOR_ANYTHING
+)  # fmt: skip
+# Modules of Python that speak with other processes: their classes may tell of these.
+_BETWEEN_PROCESSES = frozenset(
+    {"asyncio", "concurrent", "http", "multiprocessing", "queue", "select", "selectors", "signal", "socket", "ssl", "subprocess",
+     "threading", "urllib", "xmlrpc"}
+)  # fmt: skip
+_RAISES = regex(r"^(?:raise|assert)\b")
+_PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
+_BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
+_OF_DEVICE = ("device_error", "device_fault", "link_fault")  # claims of knowledge
+_HOW: Mapping[State, How] = {"unclear": "unclear", "quoted": "quoted"}
+
+
+class FailureRole(msgspec.Struct, frozen=True):
+    """`reason`: in words. `by_form`: neither a row nor the language says so. `template`: what processes share that failed alike.
+    `by_row`: a row of knowledge says so."""
+
+    state: State
+    reason: Said
+    template: str = ""
+    by_form: bool = False
+    by_row: bool = False
+    is_device: bool = False  # the runtime of its device reported it, whichever device that prints
+
+
+def is_of_python(code: str | None) -> bool:
+    """Is this a class that Python itself raises for what a program did?"""
+    return (code or "").removeprefix("builtins.") in _OF_PYTHON
+
+
+def _is_of_library_of_python(code: str) -> bool:
+    """Is it a class of the standard library, of a module that speaks with nobody?"""
+    module, dot, _ = code.partition(".")
+    return bool(dot) and module.lstrip("_") in stdlib_module_names and module.lstrip("_") not in _BETWEEN_PROCESSES
+
+
+def failure_roles(
+    ends: Mapping[int, ProcessEnd],
+    events: pl.DataFrame,
+    stacks: pl.DataFrame,
+    job: frozenset[int],
+    held: frozenset[int],
+) -> dict[int, FailureRole]:
+    """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation → the role of each
+    end that its process's own lines tell."""
+    asked = {rank: end for rank, end in ends.items() if end.how == "died" and end.by == "process" and end.refs}
+    if not asked:
+        return {}
+    raised = _raised(asked, events)
+    left = _left_stacks(stacks) if any(not _frames(detail(row)) for row in raised.values()) else {}
+    pair = len(job) <= 2
+    is_shown = any(rank not in asked for rank in ends) or any(map(_has_traceback, raised.values()))
+    bare = {rank for rank, end in asked.items() if is_shown and _is_bare(end, raised.get(rank), rank in left)}
+    found = {
+        rank: FailureRole("complaint", words.ENDED_NOTHING)
+        if rank in bare
+        else _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair)
+        for rank, end in asked.items()
+    }
+    unclear = Counter(role.template for role in found.values() if role.state == "unclear")
+    most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
+    return {
+        rank: replace(role, state="lost", by_form=True, reason=words.MOST_RAISED_IT)
+        if role.state == "unclear" and role.template in most
+        else role
+        for rank, role in found.items()
+    }
+
+
+def with_roles(ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole]) -> dict[int, ProcessEnd]:
+    """Ends by rank → the same, as their roles say: whose own failure it was not did not die of it; what was a complaint is no end."""
+    return {
+        rank: _read(end, role)
+        for rank, end in ends.items()
+        if (role := roles.get(rank)) is None or role.state != "complaint"
+    }
+
+
+def _read(end: ProcessEnd, role: FailureRole | None) -> ProcessEnd:
+    if role is None or role.state == "own":
+        return end
+    if role.state == "lost":
+        return replace(end, how="lost" if role.by_form else "gave_up", cause=None if role.by_form else end.cause)
+    return replace(end, how=_HOW[role.state], cause=end.cause if role.state == "quoted" else None)
+
+
+def _has_traceback(row: Mapping[str, Any]) -> bool:
+    told = detail(row)
+    return bool(told.get("frames")) or "from_line" in told
+
+
+def _is_bare(end: ProcessEnd, row: Mapping[str, Any] | None, has_stack: bool) -> bool:
+    """Is it a line alone: no traceback, and no launcher that tells of an end?"""
+    alone = len(end.refs) == 1 and end.cause not in _BY_KERNEL
+    return alone and not has_stack and (row is None or not _has_traceback(row))
+
+
+def _raised(ends: Mapping[int, ProcessEnd], events: pl.DataFrame) -> dict[int, dict[str, Any]]:
+    """Rank → the exception at the line that tells of its end."""
+    places = {(end.refs[0].file, end.refs[0].line): rank for rank, end in ends.items()}
+    rows = events.filter(pl.col("kind") == "exception").select("file", "line", "code", "text", "detail")
+    wanted = pl.DataFrame(list(places), schema={"file": pl.String, "line": pl.Int64}, orient="row")
+    rows = rows.join(wanted, on=["file", "line"], how="semi")
+    return {places[row["file"], row["line"]]: row for row in rows.iter_rows(named=True)}
+
+
+def _left_stacks(stacks: pl.DataFrame) -> dict[int, Sequence[_Frame]]:
+    """Rank → frames of the stack that a traceback left, innermost first."""
+    rows = stacks.filter((pl.col("source") == "traceback") & pl.col("rank").is_not_null()).select("rank", "frames")
+    return {
+        rank: [(frame["file"], frame["function"] or "") for frame in frames or ()] for rank, frames in rows.iter_rows()
+    }
+
+
+def _frames(told: Mapping[str, Any]) -> list[_Frame]:
+    listed = told.get("frames") or []
+    return [(frame[1], frame[0] or "") for frame in listed if isinstance(frame, list) and len(frame) > 1]
+
+
+def _role(
+    end: ProcessEnd, row: Mapping[str, Any] | None, left: Sequence[_Frame], is_held: bool, pair: bool
+) -> FailureRole:
+    words_of_end = {"text": end.refs[0].text, "code": end.code, "detail": None}
+    return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair)
+
+
+def role_of(
+    row: Mapping[str, Any],
+    cause: Cause | None = None,
+    left: Sequence[_Frame] = (),
+    is_held: bool = False,
+    pair: bool = False,
+) -> FailureRole:
+    """The role of one failure: `row` of an exception, `cause` that its words proved, `left`: the stack that its process left; `is_held`:
+    its record shows it in an open operation; `pair`: it is one of two."""
+    told, text, code = detail(row), str(row["text"] or ""), str(row["code"] or "")
+    template = f"{code.rsplit('.', 1)[-1]}:{without_numbers(text)}"
+
+    def role(state: State, reason: Said, **more: bool) -> FailureRole:
+        return FailureRole(state, reason, template, **more)
+
+    if told.get("quoted") is not None:
+        return role("quoted", words.QUOTES_ANOTHER)
+    said = meaning(text)
+    if said is not None and said.claim in _OF_DEVICE:
+        return role("own", words.ITS_DEVICE_REPORTED_IT, by_row=True, is_device=True)
+    if cause in _PROVEN:
+        return role("own", words.ITS_MESSAGE_PROVES_IT, by_row=True)
+    if said is not None and said.own is not None:
+        reason = words.ITS_MESSAGE_PROVES_IT if said.own else words.ITS_MESSAGE_TELLS_OF_OTHERS
+        return role("own" if said.own else "lost", reason, by_row=True)
+    child = told.get("original")
+    whole = child if isinstance(child, dict) and child.get("frames") else told
+    frames = _frames(whole) or list(left)
+    if not frames:  # the class is all there is
+        return role("own", words.PYTHON_RAISES_IT) if is_of_python(code) else role("unclear", words.CLASS_TELLS_NOTHING)
+    waits = innermost_waits(frames)
+    if waits == "service":
+        return role("own", words.ITS_SERVICE_FAILED)
+    file = frames[0][0] or ""
+    at = str(whole.get("at") or "")
+    is_own_code = waits is None and not is_library(file)
+    if is_own_code and (_RAISES.match(at) or is_of_python(code) or _is_of_library_of_python(code)):
+        return role("own", words.OWN_CODE_RAISED_IT)
+    if is_held:
+        return role("lost", words.RECORD_SHOWS_IT_WAITED)
+    if is_of_python(code) and waits != "device" and not (waits == "ranks" and pair):
+        return role("own", words.PYTHON_RAISES_IT, by_form=True)
+    reason = words.RAISED_BY_A_WAIT if waits == "ranks" else words.RAISED_BY_A_LIBRARY
+    return role("unclear", reason)

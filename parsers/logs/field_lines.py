@@ -1,0 +1,75 @@
+"""Lines of a log that hold a record: an object, `key=value`, or pairs in prose, whoever wrote them and under whatever names.
+
+    {"time": "2026-01-31T10:11:12.689Z", "rank": 3, "host": "n1", "step": 5, "data_ms": 3.1, "forward_ms": 210.0, "step_ms": 691.2}
+    {"ts": 1769854272.689, "global_rank": 3, "iteration": 5, "dataloader_s": 0.0031, "step_s": 0.6912, "loss": 2.1}
+    {"step": 5, "times_ms": {"fwd": 210.0, "bwd": 430.0}, "tokens": 8192}
+    {"global_step": 5, "train/loss": 2.1, "time/step": 0.691, "time/data": 0.003}
+    {"step": 5, "rank": 3, "metrics": {"local_loss": NaN, "grad_norm": 0.87}}
+    {"log": "{\\"step\\": 5, \\"loss\\": 2.1}\\n", "stream": "stdout"}
+    level=info rank=3 iteration=5 lm_loss=nan gnorm=nan
+    trainer: lm loss 2.1, grad norm 0.9, iteration 5
+    worker rank=3 pid=4711 exitcode=-9
+
+What a name means is told by parsers/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
+lines come here that no other parser has read; a sentence that mentions figures is no record.
+
+Printed by: timers that training programs bring along; trackers that log to a file; wrappers of processes.
+Versions: any; the number of the step and a time, a loss or a norm, or a process and its exit, must stand in one record.
+Source: this project's own samples.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from parsers import framings
+from parsers.lines import claimed, event, reporter
+from parsers.parser import LineParser
+from parsers.rules import LINE_CHARACTERS
+from parsers.scheduling.exit_rows import exit_row
+from parsers.tables import Tables, table
+from parsers.training.step_figures import figures
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """timings: a row per time, level 0, `name` as printed; steps: a row per record; ranks: who runs where, once; events exit."""
+    steps: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in lines.iter_rows(named=True):
+        said = framings.record(row["text"]) if len(row["text"]) <= LINE_CHARACTERS else None
+        if said is None:
+            continue
+        who = reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]}
+        if (found := figures(said, who)) is not None:
+            steps += found.steps
+            timings += found.timings
+            for one in found.ranks:
+                hosts.setdefault((one["file"], one["rank"], one["host"]), one)
+        elif (ended := exit_row(said, row["text"])) is not None:
+            events.append(
+                event(
+                    row, **ended | {name: who[name] for name in ("time_ns", "time_basis") if who["time_ns"] is not None}
+                )
+            )
+    return {
+        "timings": table("timings", timings),
+        "steps": table("steps", steps),
+        "events": table("events", events),
+        "ranks": table("ranks", list(hosts.values())),
+        "claimed": claimed((row["file"], row["line"]) for row in steps),
+    }
+
+
+_TIMES = ("ms", "s", "us", "sec", "secs", "seconds", "time", "dt")
+PARSER = LineParser(
+    name="field_lines",
+    anchors=(
+        *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"', b'oss"', b'norm"',
+        b"oss=", b"oss:", b"norm=", b"norm:", b"oss'", b"norm'", b'oss\\"', b'norm\\"', b"oss nan", b"oss NaN", b"norm nan", b"norm NaN",
+        b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status',
+    ),
+    parse=parse,
+    leftover=True,
+)  # fmt: skip

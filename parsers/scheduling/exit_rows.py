@@ -1,0 +1,59 @@
+"""What a record says of the end of a process: who it was, its code or signal, when."""
+
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from parsers import vocabulary
+from parsers.reading import whole
+from parsers.training.step_figures import time_of
+
+_WHO = ("rank", "pid", "host", "pod", "local_rank")
+_OTHERS = ("loss", "phase", "tensor", "module", "metric", "heartbeat")
+
+
+def tells_exits(names: frozenset[str]) -> bool:
+    """Do the columns of a table tell of ends of processes: who, and how it ended?"""
+    meant = vocabulary.meanings(sorted(names))
+    return bool(meant & {"exit_code", "signal"}) and not meant.isdisjoint(_WHO) and meant.isdisjoint(_OTHERS)
+
+
+def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
+    """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, host, pid, time. None where
+    it names nobody, or no end."""
+    if not tells_exits(frozenset(said)):
+        return None
+    told = vocabulary.told(said)
+    code = exit_text(told.get("exit_code"), told.get("signal"))
+    if code is None or not any(told.get(name) is not None for name in _WHO):
+        return None
+    rank = whole(told.get("rank"))
+    time_ns, basis = time_of(told.get("time"))
+    return {
+        "kind": "exit", "code": code, "severity": "info" if code == "0" else "error", "rank": rank,
+        "rank_space": None if rank is None else "global", "local_rank": whole(told.get("local_rank")),
+        "host": str(told["host"]) if told.get("host") else None, "pid": whole(told.get("pid")),
+        "time_ns": time_ns, "time_basis": basis, "text": text[:2000],
+    }  # fmt: skip
+
+
+def exit_text(code: Any, sent: Any) -> str | None:
+    """An exit code and a signal as cells → `1`, or `SIGKILL` where a signal ended it; None where neither says anything."""
+    if (name := _signal(sent)) is not None:
+        return name
+    number = whole(code)
+    if number is None:
+        return _signal(code)
+    return (_signal(-number) or str(number)) if number < 0 else str(number)
+
+
+def _signal(cell: Any) -> str | None:
+    number = whole(cell)
+    if number is not None:
+        try:
+            return signal.Signals(number).name if number > 0 else None
+        except ValueError:
+            return None
+    word = str(cell or "").strip().upper()
+    word = word if word.startswith("SIG") else f"SIG{word}"
+    return word if word in signal.Signals.__members__ else None

@@ -1,0 +1,44 @@
+"""A table of how processes ended, in any form of parsers/framings.py: what a launcher's wrapper, a supervisor or a person wrote.
+
+Columns: an exit code (`exit_code`, `returncode`, …) or a signal, and who it was: `rank`, `host`, `pid`, `local_rank`, `pod`.
+
+    rank,host,pid,exit_code
+    3,n1,4711,-9
+    | rank | host | returncode |
+    rank=3 host=n1 exit_code=137
+
+Printed by: scripts around a job.
+Versions: 1 of this table.
+Source: this project's own definition of the format; the names are those of subprocess, multiprocessing and Kubernetes.
+"""
+
+from typing import Any
+
+from parsers import framings
+from parsers.parser import FileParser, Source
+from parsers.scheduling.exit_rows import exit_row, tells_exits
+from parsers.tables import Tables
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """By its names."""
+    return tells_exits(framings.names(path, head))
+
+
+def parse(source: Source) -> Tables:
+    """events exit, a row per process; `unread` for rows that name nobody, or no end."""
+
+    def made(said: dict[str, Any], text: str) -> list[dict[str, Any]]:
+        row = exit_row(said, text)
+        if row is None:
+            return []
+        return [
+            row | {"rank": source.rank, "rank_space": "global"}
+            if row["rank"] is None and source.rank is not None
+            else row
+        ]
+
+    return framings.read_table(source, "events", made, "no end of a process")
+
+
+PARSER = FileParser(name="exit_table", accepts=accepts, parse=parse)

@@ -1,0 +1,80 @@
+"""Tables of processes as `ps` and `top` print them: a header that names the columns, a row per process, the command last.
+
+      PID  PPID STAT WCHAN                    ELAPSED     TIME %CPU   RSS COMMAND
+    24165 23967 TNsl do_signal_stop             00:22 00:00:03 14.7 325900 python -u train.py --rank 3
+    USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+        PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
+
+Source: procps: src/ps/output.c, and top.c; the letters of states are those of fs/proc/array.c.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from parsers.arguments import told
+from parsers.patterns import regex
+from parsers.stacks.kernel_tasks import FUNCTION
+
+STATES = {
+    "R": "running", "S": "sleeping", "D": "disk sleep", "T": "stopped", "t": "tracing stop", "Z": "zombie", "X": "dead",
+    "I": "idle", "P": "parked",
+}  # fmt: skip
+CHARACTERS = 8192
+_COMMAND = ("COMMAND", "CMD", "ARGS")
+_STATE = ("STAT", "S", "STATE")
+_THREAD = ("LWP", "TID", "SPID")
+_NAME = regex(r"[A-Z%][A-Z%+_-]{0,15}")
+# Columns whose cells may hold spaces: a date.
+_DATE = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}|[A-Z][a-z]{2} [ \d]\d|\S+)"
+_NUMBER = regex(r"\d{1,10}")
+_SHELL = regex(
+    r"(?:[|\\_ ]{0,40})(?:/\S{0,200}/)?(?:sh|bash|dash|zsh|tini|sudo|timeout|srun|mpirun|mpiexec|tee|script)\s"
+)
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A header: what a row looks like, and which of its columns are which."""
+
+    row: "re.Pattern[str]"
+    at: dict[str, int]  # pid, parent, state, thread, wchan, command: number of the group
+
+    def cells(self, line: str) -> dict[str, str]:
+        """The cells of a row that are asked for; none where the line is no row."""
+        found = self.row.match(line[:CHARACTERS])
+        cells = {} if found is None else {name: found[at] for name, at in self.at.items()}
+        return cells if _NUMBER.fullmatch(cells.get("pid", "")) else {}
+
+
+def form(line: str) -> Form | None:
+    """What a header says; None where the line is none."""
+    names = line[:CHARACTERS].split()
+    if not (2 <= len(names) <= 40) or names[-1] not in _COMMAND or not all(map(_NAME.fullmatch, names)):
+        return None
+    kinds = {"PID": "pid", "PPID": "parent", "WCHAN": "wchan", names[-1]: "command"}
+    kinds |= dict.fromkeys(_STATE, "state") | dict.fromkeys(_THREAD, "thread")
+    at = {kinds[name]: number for number, name in enumerate(names, 1) if name in kinds}
+    if "pid" not in at or names.count("PID") != 1:
+        return None
+    cells = [_DATE if name in ("STARTED", "START", "STIME") else r"\S+" for name in names[:-1]]
+    return Form(re.compile(r"\s*" + r"\s+".join(f"({cell})" for cell in cells) + r"\s+(\S.*)$"), at)
+
+
+def process(cells: dict[str, str]) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """(row of `stacks`, row of `ranks`), without their place: a process's state with the function it sleeps in, and the rank that
+    its arguments tell. Rows of other threads than the main one say nothing of a process, and a shell has the arguments of whom
+    it begins."""
+    pid = int(cells["pid"])
+    if cells.get("thread", cells["pid"]) != cells["pid"]:
+        return None, None
+    claim = {} if _SHELL.match(cells["command"]) else told(cells["command"])
+    state = STATES.get(cells.get("state", "")[:1])
+    stack = None
+    if state is not None:
+        wchan = cells.get("wchan", "")
+        stands = f"State: T ({state})" if state == "stopped" else wchan if FUNCTION.match(wchan) else None
+        frames = [{"function": stands, "file": None, "line": None}] if stands else []
+        own = {"pid": pid, "thread": cells["pid"], "is_main": True, "snapshot": 0}
+        stack = own | {"status": state, "frames": frames}
+    return stack, claim | {"pid": pid} if claim else None

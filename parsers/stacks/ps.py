@@ -1,0 +1,69 @@
+"""`ps` in its usual sets of columns: which processes run, sleep, wait for a disk, or were stopped by a signal.
+
+    $ ps -eo pid,ppid,stat,wchan:20,args                          a line before the table is left alone
+      PID  PPID STAT WCHAN                COMMAND
+     4711  4700 Sl   futex_do_wait        python -u train.py --rank 3
+     4712  4700 Tl   do_signal_stop       python -u train.py --rank 4
+     4713  4700 Ds   rpc_wait_bit_killabl python -u train.py --rank 5
+
+Table `stacks`, a row per process, `status` as /proc/PID/status has it, source `ps`, `line` = the row; its frame is the state of a
+stopped process, else the function of the kernel that it sleeps in. `ranks`: what its arguments tell (parsers/arguments.py).
+
+Printed by: ps of procps and of busybox.
+Versions: procps 3.2, procps-ng 3.3 to 4.0.
+Source: ps(1); src/ps/output.c of procps-ng.
+"""
+
+from typing import Any
+
+from parsers.parser import FileParser, Source
+from parsers.reading import text_lines
+from parsers.stacks.process_table import Form, form, process
+from parsers.tables import Rows, Tables, table
+
+_HEAD_LINES = 12  # lines that may stand before the table
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """One of the first lines is a table's header, and the next one a row of it."""
+    if b"PID" not in head[:4096]:
+        return False
+    lines = head[:16384].decode("utf-8", "replace").split("\n")[:_HEAD_LINES]
+    forms = [(number, found) for number, line in enumerate(lines) if (found := form(line))]
+    return any(found.cells(line) for number, found in forms for line in lines[number + 1 : number + 2])
+
+
+def parse(source: Source) -> Tables:
+    """stacks, ranks; lines of other forms are left to others."""
+    stacks = Rows("stacks")
+    claims: list[tuple[str, dict[str, Any]]] = []  # with the number of the parent
+    claimed: list[dict[str, Any]] = []
+    header: Form | None = None
+    seen: dict[int, int] = {}
+    for number, text in text_lines(source):
+        place = {"file": source.path, "line": number}
+        if found := form(text):
+            header = found
+            claimed.append(place)
+        elif header is None or not (cells := header.cells(text)):
+            continue
+        else:
+            stack, claim = process(cells)
+            if stack is not None:
+                snapshot = seen.get(stack["pid"], 0)
+                seen[stack["pid"]] = snapshot + 1
+                stacks.append(stack | place | {"source": "ps", "host": source.host, "snapshot": snapshot})
+            if claim is not None:
+                claims.append((cells.get("parent", ""), claim | place | {"host": source.host}))
+            claimed.append(place)
+    ranks = table("ranks", _without_children(claims))
+    return {"stacks": stacks.table(), "ranks": ranks, "claimed": table("claimed", claimed)}
+
+
+def _without_children(claims: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Workers that a process forks keep its arguments, and are not it."""
+    own = {(str(claim["pid"]), claim["rank"]) for _, claim in claims}
+    return [claim for parent, claim in claims if (parent, claim["rank"]) not in own]
+
+
+PARSER = FileParser(name="ps", accepts=accepts, parse=parse)

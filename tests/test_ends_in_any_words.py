@@ -1,0 +1,69 @@
+"""Ends of processes as launchers of all kinds tell them, and of whom they are."""
+
+from typing import Any
+
+import pytest
+
+from parsers.logs.failures import PARSER
+from tests.lines import lines
+from tests.log_cases import case
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("process 3: exit status -9", ("SIGKILL", None, None)),
+        ("process 3 (pid 4711): exit status 0", ("0", None, 4711)),
+        ("rank 3 (node7) returned -9", ("SIGKILL", 3, None)),
+        ("[launch] rank 3 exited with status -11", ("SIGSEGV", 3, None)),
+        ("system       | trainer.1 stopped (rc=-9)", ("SIGKILL", None, None)),
+        ("worker.1 stopped (rc=-9)", ("SIGKILL", None, None)),
+        ("INFO exited: rank3 (terminated by SIGKILL; not expected)", ("SIGKILL", 3, None)),
+        ("INFO exited: rank3 (exit status 1; not expected)", ("1", 3, None)),
+        ("train@3.service: Main process exited, code=killed, status=9/KILL", ("SIGKILL", None, None)),
+        ("train@3.service: Main process exited, code=exited, status=1/FAILURE", ("1", None, None)),
+        ("worker-3 exited with code 137", ("137", None, None)),
+        ("trainer 2 returned 2", None),
+        ("rank 2 returned 2", None),
+        ("rank 2 returned a loss of -9", None),
+        ("DataLoader worker exited with code 0", None),
+    ],
+)
+def test_words(text: str, expected: tuple[Any, ...] | None) -> None:
+    found = PARSER.parse(lines(text))["events"].filter(kind="exit").select("code", "rank", "pid").rows()
+    assert found == ([expected] if expected else [])
+
+
+def ends(codes: dict[int, str], of: str = "process", world: int | None = 4) -> dict[int, str]:
+    """Rank → code, of a launcher's list of processes by number, in a job of four."""
+    listed = [
+        {"kind": "exit", "code": code, "detail": f'{{"number": {number}, "of": "{of}"}}', "file": "exits.txt"}
+        for number, code in codes.items()
+    ]
+    ranks = [{"rank": rank, "pid": 4711 + rank, "world_size": world, "how": "init"} for rank in range(3)]
+    return {rank: end.code for rank, end in case(listed, ranks=ranks).ends.items()}
+
+
+def test_a_list_of_all_processes_tells_ranks() -> None:
+    assert ends({0: "SIGABRT", 1: "SIGABRT", 2: "SIGABRT", 3: "SIGKILL"})[3] == "SIGKILL"
+
+
+@pytest.mark.parametrize(
+    ("codes", "world"),
+    [
+        ({0: "1", 1: "1", 2: "SIGKILL"}, 4),
+        ({1: "1", 2: "1", 3: "1", 4: "SIGKILL"}, 4),
+        ({0: "1", 1: "1", 2: "1", 3: "SIGKILL", 4: "0"}, 4),
+        ({0: "1", 1: "1", 2: "1", 3: "SIGKILL"}, None),
+    ],
+    ids=["one is not in the list", "counted from one", "more than the job has", "the size of the job is not told"],
+)
+def test_numbers_of_something_else(codes: dict[int, str], world: int | None) -> None:
+    assert ends(codes, world=world) == {}
+
+
+@pytest.mark.parametrize(("hosts", "named"), [(("w-1", "w-2"), [1]), (("w-2", "w-2"), [])], ids=["alone", "two in it"])
+def test_the_end_of_a_container_is_that_of_its_only_rank(hosts: tuple[str, str], named: list[int]) -> None:
+    ranks = [{"rank": rank, "host": host, "how": "init"} for rank, host in enumerate(("w-1", *hosts)) if rank]
+    ended = {"kind": "exit", "code": "137", "host": hosts[0], "text": f"{hosts[0]} exited with code 137"}
+    assert sorted(case([ended], ranks=ranks).ends) == named

@@ -1,0 +1,184 @@
+"""Who speaks where nobody has taught the form: learnt from introductions, siblings and the told world (parsers/speakers.py)."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from forensics.assemble.identity import identify
+from parsers import read
+
+ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+INTRODUCED = "rank {rank} of 4 is up, pid {pid} on node7"
+
+
+def written(folder: Path, files: dict[str, list[str]]) -> Path:
+    for name, lines in files.items():
+        path = folder / "bundle" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    return folder / "bundle"
+
+
+def failed_ranks(bundle: Path) -> list[int]:
+    events = read(str(bundle)).tables["events"]
+    return events.filter(events["text"].str.contains("out of memory"))["rank"].drop_nulls().unique().sort().to_list()
+
+
+def told_ranks(bundle: Path) -> list[int]:
+    return read(str(bundle)).tables["ranks"]["rank"].drop_nulls().unique().sort().to_list()
+
+
+def one_log(label: str, introduced: str | None = INTRODUCED) -> list[str]:
+    """Four processes in one log, of which the third fails; `label` stands before each line."""
+    lines = []
+    for step in range(3):
+        for rank in range(4):
+            before = label.format(rank=rank, pid=4000 + rank)
+            if step == 0 and introduced:
+                lines.append(before + introduced.format(rank=rank, pid=4000 + rank))
+            lines.append(f"{before}phase {step} done in 0.31 s")
+    return [*lines, label.format(rank=2, pid=4002) + ERROR]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "2026-11-23 05:40:10,507 | rank  {rank} | INFO    | ",
+        "1123 05:15:46.325 I p{rank} train] ",
+        "[{rank}/4] ",
+        "[1,{rank}]<stderr>:",
+        "[2026-11-23 05:40:10 TP{rank}] ",
+        "[serve] [RANK {rank}] [I] ",
+        "2026-11-23 05:40:10,507: rank{rank}[{pid}][MainThread]: ERROR: ",
+        "Trainer rank {rank}: ",
+        "<{rank}> ",
+    ],
+)
+def test_a_label_that_agrees_with_introductions_tells_who_speaks(tmp_path: Path, label: str) -> None:
+    assert failed_ranks(written(tmp_path, {"job.log": one_log(label)})) == [2]
+
+
+@pytest.mark.parametrize("label", ["| rank  {rank} | ", "[RANK {rank}] "])
+def test_the_word_rank_needs_no_introduction(tmp_path: Path, label: str) -> None:
+    assert failed_ranks(written(tmp_path, {"job.log": one_log(label, None)})) == [2]
+
+
+@pytest.mark.parametrize(
+    "label", ["[layer {rank}] ", "I p{rank} train] ", "[{rank}/4] ", "[{rank}] ", "[local rank {rank}] "]
+)
+def test_a_number_that_nothing_introduces_is_nobody(tmp_path: Path, label: str) -> None:
+    bundle = written(tmp_path, {"job.log": one_log(label, None)})
+    assert (failed_ranks(bundle), told_ranks(bundle)) == ([], [])
+
+
+def test_a_number_that_disagrees_with_introductions_is_nobody(tmp_path: Path) -> None:
+    lines = [line.replace("p0", "p9").replace("p1", "p0").replace("p9", "p1") for line in one_log("I p{rank} train] ")]
+    assert failed_ranks(written(tmp_path, {"job.log": lines})) == []
+
+
+@pytest.mark.parametrize("name", ["proc{rank}.log", "out/worker-{other}-{pid}.out", "node{rank}/std.log", "p.{other}"])
+def test_a_file_is_whose_it_says_where_its_siblings_say_others(tmp_path: Path, name: str) -> None:
+    names = [name.format(rank=rank, pid=4000 + rank, other=7 * rank + 3) for rank in range(4)]
+    files = {
+        one: [INTRODUCED.format(rank=rank, pid=4000 + rank), "ready", *([ERROR] if rank == 2 else [])]
+        for rank, one in enumerate(names)
+    }
+    assert failed_ranks(written(tmp_path, files)) == [2]
+
+
+def test_what_a_process_wrote_elsewhere_is_found_by_its_pid(tmp_path: Path) -> None:
+    files = {f"out/{4000 + rank}.out": [INTRODUCED.format(rank=rank, pid=4000 + rank)] for rank in range(4)}
+    assert failed_ranks(written(tmp_path, {**files, "err/w-4002.err": ["ready", ERROR]})) == [2]
+
+
+def test_a_log_of_a_node_is_not_that_of_its_first_rank(tmp_path: Path) -> None:
+    """Every second rank speaks, in as many files as nodes of two make the world: the others wrote there as well."""
+    files = {f"node{node}.log": [f"rank {2 * node} of 4 is up, pid 400{node}", "ready"] for node in range(2)}
+    files["node1.log"].append(ERROR)
+    assert failed_ranks(written(tmp_path, files)) == []
+
+
+def test_a_launcher_that_tells_the_ranks_of_others_is_none_of_them(tmp_path: Path) -> None:
+    files = {
+        f"launch{node}.log": [f"started rank {rank} (pid {4000 + rank})" for rank in (2 * node, 2 * node + 1)]
+        for node in range(2)
+    }
+    files["launch1.log"].append(ERROR)
+    bundle = written(tmp_path, files)
+    assert failed_ranks(bundle) == []
+    assert told_ranks(bundle) == [0, 1, 2, 3]
+
+
+WORDS = ("level", "layer", "module", "expert", "worker", "step", "lvl")
+FORMS = ("[{word} {number}] ", "{word}{number} | ", "{word}={number}: ", "I {word[0]}{number} x] ")
+SAMPLES = (
+    "rank_killed",
+    "data_exception",
+    "launcher_ray_killed",
+    "launcher_torchrun_killed",
+    "logs_deepspeed_spike",
+    "monitored_barrier",
+    "slow_rank",
+)
+
+
+@pytest.mark.parametrize("at", range(len(SAMPLES)))
+def test_levels_layers_and_steps_before_each_line_make_nobody_a_rank(tmp_path: Path, at: int) -> None:
+    whole = Path("samples") / SAMPLES[at] / "bundle"
+    changed = tmp_path / "bundle"
+    shutil.copytree(whole, changed)
+    for path in (path for path in changed.rglob("*") if path.suffix in (".log", ".out", ".err")):
+        lines = path.read_text(errors="replace").splitlines()
+        form = FORMS[at % len(FORMS)]
+        numbered = [form.format(word=WORDS[at % len(WORDS)], number=n * 7 % 5) + line for n, line in enumerate(lines)]
+        path.write_text("\n".join(numbered) + "\n")
+    known, more = (set(identify(read(str(one)).tables)["rank"]) for one in (whole, changed))
+    assert more <= known
+
+
+@pytest.mark.parametrize("sample", ["rank_killed", "data_exception", "logs_deepspeed_spike"])
+def test_what_a_collector_puts_before_every_line_changes_nothing(tmp_path: Path, sample: str) -> None:
+    changed = tmp_path / "bundle"
+    shutil.copytree(Path("samples") / sample / "bundle", changed)
+    for path in (path for path in changed.rglob("*") if path.suffix in (".log", ".out", ".err")):
+        text = path.read_text(errors="replace")
+        path.write_text("".join(f"<gatherer-3 {sample}> {line}" for line in text.splitlines(keepends=True)))
+    before, after = (analyze(one).verdict for one in (Path("samples") / sample / "bundle", changed))
+    assert (after.kind, after.cause, after.ranks, after.status) == (
+        before.kind,
+        before.cause,
+        before.ranks,
+        before.status,
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "named"), [("process {rank}: exit status {code}", [2]), ("shard {rank}: exit status {code}", [])]
+)
+def test_a_table_of_all_processes_of_the_told_world_is_about_them(tmp_path: Path, table: str, named: list[int]) -> None:
+    files = {f"proc{rank}.log": [INTRODUCED.format(rank=rank, pid=4000 + rank)] for rank in range(4)}
+    files["exits.txt"] = [table.format(rank=rank, code=-9 if rank == 2 else 0) for rank in range(4)]
+    events = read(str(written(tmp_path, files))).tables["events"]
+    killed = events.filter((events["kind"] == "exit") & (events["code"] == "SIGKILL"))
+    assert killed["rank"].drop_nulls().to_list() == named
+
+
+def test_a_controller_that_tells_the_ranks_of_others_is_no_rank_itself(tmp_path: Path) -> None:
+    lines = [f"(Control pid=900) started (pid={4000 + rank}) world_rank={rank}, world_size=4" for rank in range(4)]
+    lines += ["(Control pid=900) context(world_rank=2, world_size=4) of nobody", f"(Control pid=900) {ERROR}"]
+    assert failed_ranks(written(tmp_path, {"driver.log": lines})) == []
+
+
+def test_a_device_that_on_the_first_host_has_the_number_of_its_rank_is_no_rank(tmp_path: Path) -> None:
+    """Two hosts of eight, of whose logs the first have the numbers of their ranks before each line."""
+    files = {
+        f"node{rank // 8}_r{rank}.log": [
+            f"rank {rank} of 16 is up, pid {4000 + rank}",
+            *[f"[{rank % 8}] phase {step} done" for step in range(4)],
+        ]
+        for rank in range(8)
+    }
+    files["all.log"] = [f"[{device}] phase {step} done" for step in range(4) for device in range(8)] + [f"[3] {ERROR}"]
+    assert failed_ranks(written(tmp_path, files)) == []
