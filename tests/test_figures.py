@@ -273,3 +273,15 @@ def test_a_scale_that_falls_to_the_end_says_more_than_the_losses_of_the_same_ste
 def test_a_search_for_the_scale_is_no_collapse(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(_deepspeed(range(1, 7), minimum=False))
     assert analyze(tmp_path).verdict.cause != "loss_scale_collapse"
+
+
+def test_a_scale_told_in_four_digits_does_not_rise(tmp_path: Path) -> None:
+    """Apex prints the scale whole, the script's own line rounds it."""
+    lines = [f"step {step} loss 5.07 loss_scale 65536.0" for step in range(100)]
+    for step in range(100, 130):
+        scale = 65536 / 2 ** (step - 99)
+        lines.append(f"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {scale}")
+        lines.append(f"step {step} loss 5.07 loss_scale {scale:.3e}")
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.first_anomaly.step) == ("loss_scale_collapse", 100)

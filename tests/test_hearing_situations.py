@@ -22,7 +22,6 @@ from samples.situations import HEARD, write
 BLAME = "blame: whose failure an error is must be judged by where and how a process ended"
 SPEAKERS = "speakers: who speaks must be known by forms, in files that no parser knows as well"
 STATEMENTS = "statements: what is said of a process, and whether it stands, must be one table"
-FIGURES = "figures: named figures of each rank must be compared with the others' and with its own past"
 PROGRAMS = "programs: two programs must have ranks of their own"
 OPEN = {
     "a16_engine_beside_trainer": f"{PROGRAMS}, by their folders",
@@ -37,8 +36,6 @@ OPEN = {
     "a47_told_late": f"{SPEAKERS}; a dead process's number is sought in all files",
     "a47_told_late_in_fields": f"{SPEAKERS}; a dead process's number is sought in all files",
     "a53_garbage_between_two": f"{BLAME}; in a group of two both are suspects",
-    "a55_pair_without_a_layout": f"{FIGURES}; equal series of two ranks are a pair",
-    "a56_learning_rate_after_restart": f"{FIGURES}; a setting that differs after a restart is a suspect",
 }
 UNSEEN: dict[str, str] = {}
 

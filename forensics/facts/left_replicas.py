@@ -116,8 +116,16 @@ def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Le
             return max(split, key=lambda left: len(left.members))
         if not classes:
             classes = [(members, 0) for members in _alike(said)]
-        classes = [(members, agreed + (len(members & said.keys()) > 1)) for members, agreed in classes]
+        classes = [one for members, agreed in classes for one in _after(members, agreed, said)]
     return None
+
+
+def _after(members: frozenset[int], agreed: int, said: _Said) -> list[tuple[frozenset[int], int]]:
+    """The class after a step: as it was, one step older where two said the same; else its parts, which begin anew."""
+    parts = _alike(said, members)
+    if len(parts) < 2:
+        return [(members, agreed + any(len(part) > 1 for part in parts))]
+    return [(part, 1) for part in parts if len(part) > 1]
 
 
 def _alike(said: _Said, members: frozenset[int] | None = None) -> list[frozenset[int]]:

@@ -26,7 +26,8 @@ from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
 from parsers.tables import TableName
 
-# Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN.
+# Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN, but where a
+# program caught the exception that told of one.
 _ERRORS = (
     "exception", "gpu_oom", "cuda_error", "disk_full", "peer_closed", "connect_failed", "remote_error", "completion_error",
     "port_error", "store_timeout", "missing_members", "collective_timeout", "heartbeat_lost", "barrier_missing",
@@ -66,7 +67,13 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
         found.append(_after_a_stop(events))
     if steps.height:
         found.append(_before_a_step(errors, steps))
-    return events["_event"].is_in(pl.concat(found).implode()).alias("recovered")
+    outlived = pl.concat(found)
+    told = events.filter(pl.col("_event").is_in(outlived.implode()) & (pl.col("kind") == "exception")).select(_PLACE)
+    bad = events.filter(
+        (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true').fill_null(False)
+    )
+    same = bad.join(told.unique(), on=_PLACE, how="semi")["_event"]
+    return events["_event"].is_in(pl.concat([outlived, same]).implode()).alias("recovered")
 
 
 def with_recovered(

@@ -99,12 +99,19 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
     is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
     if found := _OPERATOR.search(message):
         name = found["operator"] + ("(…)" if found["compiled"] else "")
-        detail = {"where": "operator", "value": found["value"], "function": name, "compiled": bool(found["compiled"])}
+        detail = {
+            "raised": True,
+            "where": "operator",
+            "value": found["value"],
+            "function": name,
+            "compiled": bool(found["compiled"]),
+        }
         return _assert("operator", message, detail)
     near = _NEAR.search(message)
     if near is not None:
-        return _assert(_code(near["before"] or near["after"]), message, {})
-    return _module(message) or (_assert("operator", message, {"where": "operator"}) if is_own else None)
+        return _assert(_code(near["before"] or near["after"]), message, {"raised": True})
+    module = _module(message, {"raised": True})
+    return module or (_assert("operator", message, {"raised": True, "where": "operator"}) if is_own else None)
 
 
 def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +138,7 @@ def _figure(text: str) -> dict[str, Any] | None:
     return made
 
 
-def _module(text: str) -> dict[str, Any] | None:
+def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
     match = _IN_MODULE.search(text)
     if match is None or _NOT_SO.search(text[: match.start()]) or _NONE.search(text[match.end() :]):
         return None
@@ -139,4 +146,5 @@ def _module(text: str) -> dict[str, Any] | None:
     if _FILE.search(name) or _QUOTATION.search(text[: match.start()]):
         return None
     is_input = _INPUT_BAD.search(text) is not None or "input" in (match["part"] or "").lower()
-    return _assert("module", text, {"where": "module", "module": name} | ({"input": "bad"} if is_input else {}))
+    detail = {**known, "where": "module", "module": name}
+    return _assert("module", text, detail | ({"input": "bad"} if is_input else {}))

@@ -283,7 +283,7 @@ class _Reader:
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         self.events += made
-        self._raised += [one for one in made if one["kind"] in ("exception", "nan_assert")]
+        self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
             source = "interrupt" if stopped else "traceback"
