@@ -7,7 +7,12 @@ Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of 
 fewer may be equal by chance. What names data, files or versions is none.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
+
+from parsers.patterns import regex
 
 _HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
@@ -28,3 +33,17 @@ def checksum() -> pl.Expr:
     one = pl.element().str.replace(_APART, "$1=$2").str.replace(" ", "_")
     pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE)))
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
+
+
+_ONE, _NO_REPLICA = regex(_PAIR), regex(_ELSE)
+
+
+def of_record(said: Mapping[str, Any]) -> str | None:
+    """The pairs of a record's names and values; None where there are none."""
+    pairs = [
+        f"{str(name).rpartition('/')[2]}={value}"
+        for name, value in said.items()
+        if isinstance(value, str | int | float)
+    ]
+    found = [pair for pair in pairs if len(pair) < 200 and _ONE.fullmatch(pair) and not _NO_REPLICA.search(pair)]
+    return " ".join(found) or None

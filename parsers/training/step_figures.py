@@ -13,11 +13,12 @@ from parsers import vocabulary
 from parsers.reading import real, utc_ns, whole
 from parsers.stamps import parse_time
 from parsers.timing import words
+from parsers.training.replica_values import of_record
 
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
 _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
-    *((name, real) for name in ("loss_scale", "tflops", "per_s")),
+    *((name, real) for name in ("loss_scale", "learning_rate", "tflops", "per_s")),
 )
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
@@ -50,6 +51,7 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
     for name, read in _FIGURES:
         if name in told:
             row[name] = read(told[name])
+    row["checksum"] = of_record(flat)
     place = {name: own[name] for name in ("rank", "step", "time_ns", "file", "line")}
     place |= {"host": host, "level": 0, "tokens": row.get("tokens")}
     for one in times:
