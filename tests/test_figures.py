@@ -193,6 +193,12 @@ def test_who_left_the_others_is_named(tmp_path: Path, form: str) -> None:
     assert verdict.first_anomaly.step == 6
 
 
+def test_rows_in_another_framing_say_the_same(tmp_path: Path) -> None:
+    form = '{{"step": {step}, "loss": {loss}, "param_hash": "{hash}", "batch_hash": "{loss}aaaaaaa"}}'
+    verdict = job(tmp_path, _hashed(form, {(2, 6): 1})).verdict
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [2], 6)
+
+
 @pytest.mark.parametrize(
     ("ranks", "odd", "suspects"),
     [

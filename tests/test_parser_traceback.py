@@ -55,7 +55,7 @@ def test_frames_message_and_stack() -> None:
         ("RuntimeError: DataLoader worker (pid 77) is killed by signal: Bus error. It is", [("other", "dataloader_worker")]),
         ("RuntimeError: DataLoader worker (pid(s) 77, 78) exited unexpectedly", [("other", "dataloader_worker")]),
         ("ring.PeerClosed: connection closed by peer rank 7", [("peer_closed", None)]),
-        ("FloatingPointError: value is off at step 21", [("nan_assert", "nan")]),
+        ("FloatingPointError: value is off at step 21", [("nan_assert", "operator")]),
         ("FloatingPointError: Minimum loss scale reached (0.0001).", []),
         ("GeneratorExit", []),
         ("my.Odd: x\r", []),

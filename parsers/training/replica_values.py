@@ -7,6 +7,9 @@ Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of 
 fewer may be equal by chance. What names data, files or versions is none.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from parsers.patterns import regex
@@ -17,7 +20,6 @@ _PAIR = rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
 _OTHER = "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed"
 _ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
-_OTHERS = regex(rf"(?i){_OTHER}")
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
 
 
@@ -26,14 +28,23 @@ def learning_rate() -> pl.Expr:
     return pl.col("text").str.extract(_LR, 1).cast(pl.Float64, strict=False)
 
 
-def of_replica(name: str) -> bool:
-    """May the checksum of that name be one that replicas agree on?"""
-    return _OTHERS.search(name) is None
-
-
 def checksum() -> pl.Expr:
     """The same: the pairs; null where there are none."""
     pairs = pl.col("text").str.extract_all(_PAIR)
     one = pl.element().str.replace(_APART, "$1=$2").str.replace(" ", "_")
     pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE)))
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
+
+
+_ONE, _NO_REPLICA = regex(_PAIR), regex(_ELSE)
+
+
+def of_record(said: Mapping[str, Any]) -> str | None:
+    """The pairs of a record's names and values; None where there are none."""
+    pairs = [
+        f"{str(name).rpartition('/')[2]}={value}"
+        for name, value in said.items()
+        if isinstance(value, str | int | float)
+    ]
+    found = [pair for pair in pairs if len(pair) < 200 and _ONE.fullmatch(pair) and not _NO_REPLICA.search(pair)]
+    return " ".join(found) or None

@@ -13,7 +13,7 @@ from parsers import vocabulary
 from parsers.reading import real, utc_ns, whole
 from parsers.stamps import parse_time
 from parsers.timing import words
-from parsers.training.replica_values import of_replica
+from parsers.training.replica_values import of_record
 
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
 _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
@@ -43,7 +43,7 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said)
     loss, norm = (None if is_evaluation or name not in told else real(told[name]) for name in ("loss", "grad_norm"))
-    sums = _checksum(flat)
+    sums = of_record(flat)
     if not times and loss is None and norm is None and sums is None:
         return None
     own = {**who, **who_of(told, who), "step": step}
@@ -100,17 +100,6 @@ def _flat(said: Mapping[str, Any]) -> dict[str, Any]:
     for name, inner in said.items():
         flat |= {f"{name}/{key}": cell for key, cell in inner.items()} if isinstance(inner, dict) else {}
     return flat
-
-
-def _checksum(flat: Mapping[str, Any]) -> str | None:
-    """Of what replicas must agree on, as `checksum` of `steps` has it: pairs name=value."""
-    names = vocabulary.columns(tuple(flat)).get("checksum", ())
-    pairs = [
-        f"{name}={cell}"
-        for name in names
-        if of_replica(name) and (cell := flat[name]) not in (None, "") and " " not in str(cell)
-    ]
-    return " ".join(pair.replace(" ", "_") for pair in pairs) or None
 
 
 def has_figures(names: frozenset[str]) -> bool:
