@@ -163,7 +163,8 @@ def collector(lines: Iterable[str]) -> str:
     )
     ends = [found.end() for found in _COLLECTED.finditer("".join(one for one, _ in alike))]
     before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
-    if not before or strip(filled[0], habits(filled, None)).text != filled[0]:
+    is_word = any(map(str.isalnum, before))  # a bar alone is a table's
+    if not is_word or strip(filled[0], habits(filled, None)).text != filled[0]:
         return ""
     behind = [line[len(before) :] for line in filled]
     return before if any(rest[:1].isspace() or strip(rest).text != rest for rest in behind) else ""

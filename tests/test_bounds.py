@@ -18,7 +18,7 @@ from parsers.rank_list import RANKS, rank_list
 from parsers.stamps import LATEST_NS
 from parsers.tables import TableName, table
 
-GOOD = "2026-01-02 03:04:05 [rank0]: RuntimeError: something failed\n"
+GOOD = "2026-01-02 03:04:05 [rank0]: KeyError: 7\n"
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid=1234, GPU has fallen off the bus."
 NCCL = "node1:1:2 [0] NCCL INFO comm 0x1 rank {} nranks {} cudaDev 0 nvmlDev 0 busId 1000 commId 0x1 - Init COMPLETE\n"
 
