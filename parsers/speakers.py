@@ -12,14 +12,14 @@ where nothing else tells processes apart, and where the numbers share half of wh
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless
 they are every k-th (logs of nodes, of which the first process speaks). The number in such a name is the rank where it equals
 that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of one process
-each. A pid in a name is that of whoever introduced itself with it.
+each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
 
 Fooled by: processes that introduce themselves by the ranks of a group, and nobody by that of the whole job.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -177,6 +177,17 @@ class _Bundle:
             parts.append(_Bundle(own_shapes, said))
         return parts
 
+    @cached_property
+    def _beside(self) -> dict[str, int]:
+        """Each beginning of a path that ends in a number → the one rank that introduces itself in the files that begin so: what the
+        number counts (executors, runs of a logger) may be no rank."""
+        told: defaultdict[str, set[int]] = defaultdict(set)
+        for path in {one.file for one in self.introduced}:
+            spoken = self._processes(path)
+            for place in range(len(_NUMBER.findall(path)) if len(spoken) == 1 else 0):
+                told[_until(path, place)] |= {rank for rank in spoken if rank is not None}
+        return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
+
     def known(self) -> Known:
         ranks: dict[str, int] = {}
         for own in self._shapes.values():
@@ -242,8 +253,12 @@ class _Bundle:
         ranks = {path: rank for path, rank in told.items() if rank is not None}
         if len(set(ranks.values())) < len(ranks) or _is_of_nodes(sorted(ranks.values()), len(own), self.world):
             return {}
-        numbers = [_numbers(own, place) for place in range(_places(own))]
-        for found in (found for found in numbers if found):
+        for place in range(_places(own)):
+            if not (found := _numbers(own, place)):
+                continue
+            beside = {one.path: rank for one in own if (rank := self._beside.get(_until(one.path, place))) is not None}
+            if not ranks and any(found[path] != rank for path, rank in beside.items()):
+                return beside
             equal = [path for path, rank in ranks.items() if found[path] == rank]
             is_world = self.world is not None and sorted(found.values()) == list(range(self.world)) and not ranks
             if (len(equal) > 1 and len(equal) == len(ranks)) or (is_world and self.introduced):
@@ -382,6 +397,11 @@ def _is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:
 
 def _places(own: Sequence[Source]) -> int:
     return min((len(_NUMBER.findall(one.path)) for one in own), default=0)
+
+
+def _until(path: str, place: int) -> str:
+    """The path up to the end of its number at this place."""
+    return path[: [found.end() for found in _NUMBER.finditer(path)][place]]
 
 
 def _numbers(own: Sequence[Source], place: int) -> dict[str, int]:

@@ -182,3 +182,14 @@ def test_a_device_that_on_the_first_host_has_the_number_of_its_rank_is_no_rank(t
     }
     files["all.log"] = [f"[{device}] phase {step} done" for step in range(4) for device in range(8)] + [f"[3] {ERROR}"]
     assert failed_ranks(written(tmp_path, files)) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "beside"), [("executor-{n}/out", "executor-{n}/err"), ("logs/w{n}.log", "logs/w{n}.trace")]
+)
+def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: Path, own: str, beside: str) -> None:
+    """Executor 3 runs rank 1: its other files are rank 1's."""
+    files = {own.format(n=n): [INTRODUCED.format(rank=(n + 2) % 4, pid=4000 + n), "began"] for n in range(4)}
+    files |= {beside.format(n=n): ["warming up", "all is well"] for n in range(4)}
+    files[beside.format(n=3)] += [ERROR]
+    assert failed_ranks(written(tmp_path, files)) == [1]
