@@ -384,3 +384,19 @@ def test_what_a_child_raised_stands_with_the_exception_of_its_parent() -> None:
         "at": "raise ValueError(path)",
     }
     assert json.loads(child["detail"])["thread"] == "worker"
+
+
+@pytest.mark.parametrize(
+    ("after", "caught"),
+    [
+        ("I0301 10:11:13.250000    71 restore.py:40] starting anew", True),
+        ("W0301 10:11:13.250000 71 /app/loop.py:140] 3 of 4 shards", True),
+        ("E0301 10:11:13.250000    71 restore.py:40] giving up", False),
+        ("I0301 10:11:13.250000    71 pjrt_client.cc:40] closing", False),
+    ],
+    ids=["goes on", "with a warning", "says it again", "native code speaks"],
+)
+def test_a_logger_of_absl_that_goes_on(tmp_path: Path, after: str, caught: bool) -> None:
+    (tmp_path / "p.log").write_text(f"{HEAD}KeyError: 'mu'\n{after}\n")
+    [row] = parsers.read(tmp_path).tables["events"].filter(kind="exception").rows(named=True)
+    assert ("went_on" in row["detail"]) is caught

@@ -82,12 +82,16 @@ _FOLLOWS = regex(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
+    rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
 # torch_npu ends the message of an exception so: no record of a logger that went on.
 _OF_NPU = regex(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
 _RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
+# The same of absl's logger, whose letter and date are those of native code: only the source file tells that Python spoke.
+_ABSL = regex(r"(?:^|[\s\]])(?P<level>[DIWEF])\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}\d{1,10} [^\s:\]]{1,200}\.py:\d{1,6}\]")
+_ABSL_LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _RECORD_WITHIN = 120  # characters
 _QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
@@ -309,8 +313,12 @@ def _with_original(detail: str, child: dict[str, Any]) -> str:
 
 def _level(text: str) -> str | None:
     """The level of a record of the program's own loggers; None for anything else."""
+    if _LAUNCHER.search(text):
+        return None
+    if absl := _ABSL.search(text, 0, 2 * _RECORD_WITHIN):
+        return _ABSL_LEVELS[absl["level"]]
     found = _RECORD.search(text, 0, _RECORD_WITHIN)
-    ours = found is not None and not _LAUNCHER.search(text) and not _OF_NPU.match(text)
+    ours = found is not None and not _OF_NPU.match(text)
     return found["level"] if found is not None and ours else None
 
 
