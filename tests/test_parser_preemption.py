@@ -39,6 +39,11 @@ from tests.lines import lines
             "submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is timed-out.",
             [("scheduler", "time_limit", None, None)],
         ),
+        (
+            "^CLAUNCH INFO 2026-03-01 10:11:12,000 Terminating with signal 2",
+            [("closing_signal", "SIGINT", None, None)],
+        ),
+        ("LAUNCH INFO 2026-03-01 10:11:12,000 Exit with signal 2", []),
         ("nothing is lost if: this job is preempted", []),
         ("the kernel may be preempted", []),
         ("", []),

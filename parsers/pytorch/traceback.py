@@ -38,6 +38,7 @@ Source: the traceback module of CPython, std::terminate of libstdc++.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -125,6 +126,7 @@ class _Block(msgspec.Struct):
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
+    stamp: Mapping[str, Any] | None = None  # when that was: the interpreter prints no time
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
 
@@ -146,6 +148,7 @@ class _Reader:
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
+        self._recorded: dict[str, Any] = {}  # its stamp
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
@@ -157,7 +160,7 @@ class _Reader:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
-                self._logged(row["line"], level)
+                self._logged(row, level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -198,9 +201,11 @@ class _Reader:
             return False
         return True
 
-    def _logged(self, line: int, level: str) -> None:
+    def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
+        line = row["line"]
         self._record = (line, level)
+        self._recorded = {name: row[name] for name in ("time_ns", "time_basis")}
         if level in _QUIET and self._block is None:
             for made in self._raised:
                 made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
@@ -219,6 +224,7 @@ class _Reader:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
             self._block.introduced = self._record[1]
+            self._block.stamp = self._recorded
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
@@ -274,6 +280,8 @@ class _Reader:
         if block.introduced is not None:
             detail["introduced"] = block.introduced
         said = last or block.row
+        if said["time_ns"] is None and block.stamp is not None:
+            said = {**said, **block.stamp}
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
             block.is_main, detail["thread"] = False, "worker"
