@@ -101,9 +101,12 @@ _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 _BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
 
 
+_Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
+
+
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
-    reader = _Reader()
+    reader = _Reader(_stamps_before(lines))
     for stream in streams(lines):
         reader.read(stream)
     return {
@@ -111,6 +114,23 @@ def parse(lines: pl.DataFrame) -> Tables:
         "stacks": table("stacks", reader.stacks),
         "claimed": claimed(reader.claimed),
     }
+
+
+def _stamps_before(lines: pl.DataFrame) -> _Stamps:
+    """File and line of each head without a stamp → that of the line right before, of the same process: the interpreter prints none,
+    and what says `uncaught` says it then. A rank that stands before one of them only is the same local rank's."""
+    heads = lines.filter(
+        pl.col("text").str.contains("Traceback (most recent call last)", literal=True) & pl.col("time_ns").is_null()
+    )
+    who = ("file", "line", "rank", "local_rank")
+    before = lines.filter(pl.col("time_ns").is_not_null()).select(*who, "time_ns", "time_basis")
+    before = before.with_columns(pl.col("line") + 1)
+    found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
+    is_same = pl.col("rank").eq_missing(pl.col("rank_right")) | (
+        pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
+    )
+    rows = found.filter(is_same).select("file", "line", "time_ns", "time_basis").iter_rows()
+    return {(file, line): {"time_ns": time_ns, "time_basis": basis} for file, line, time_ns, basis in rows}
 
 
 class _Block(msgspec.Struct):
@@ -126,7 +146,6 @@ class _Block(msgspec.Struct):
     foreign: int = 0
     until: int = 0  # its last line so far
     introduced: str | None = None  # level of the record right before it
-    stamp: Mapping[str, Any] | None = None  # when that was: the interpreter prints no time
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
 
@@ -137,7 +156,8 @@ class _Block(msgspec.Struct):
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, stamps: _Stamps) -> None:
+        self._stamps = stamps
         self.events: list[dict[str, Any]] = []
         self.stacks: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
@@ -148,7 +168,6 @@ class _Reader:
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
-        self._recorded: dict[str, Any] = {}  # its stamp
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
@@ -160,7 +179,7 @@ class _Reader:
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
-                self._logged(row, level)
+                self._logged(row["line"], level)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -201,11 +220,9 @@ class _Reader:
             return False
         return True
 
-    def _logged(self, row: Row, level: str) -> None:
+    def _logged(self, line: int, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
-        line = row["line"]
         self._record = (line, level)
-        self._recorded = {name: row[name] for name in ("time_ns", "time_basis")}
         if level in _QUIET and self._block is None:
             for made in self._raised:
                 made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
@@ -224,7 +241,6 @@ class _Reader:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
             self._block.introduced = self._record[1]
-            self._block.stamp = self._recorded
         self._thread, self._linked, self._last_head = None, False, row["line"]
 
     def _in_block(self, block: _Block, row: Row) -> bool:
@@ -280,8 +296,8 @@ class _Reader:
         if block.introduced is not None:
             detail["introduced"] = block.introduced
         said = last or block.row
-        if said["time_ns"] is None and block.stamp is not None:
-            said = {**said, **block.stamp}
+        if said["time_ns"] is None:
+            said = {**said, **self._stamps.get((block.row["file"], block.row["line"]), {})}
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
             block.is_main, detail["thread"] = False, "worker"
