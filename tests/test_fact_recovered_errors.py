@@ -105,7 +105,9 @@ CLOSED = {"kind": "closing_signal", "code": "SIGINT", "severity": "info", "line"
         pytest.param(raised(9), [TOLD | {"file": "agent.log"}, CLOSED | {"rank": 4}], False, id="another was alive"),
     ],
 )
-def test_what_follows_a_signal_to_the_launcher(event: dict[str, Any], stop: list[dict[str, Any]], expected: bool) -> None:
+def test_what_follows_a_signal_to_the_launcher(
+    event: dict[str, Any], stop: list[dict[str, Any]], expected: bool
+) -> None:
     assert outlived([event, *stop], [])[0] is expected
 
 

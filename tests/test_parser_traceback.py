@@ -402,7 +402,9 @@ def test_a_logger_of_absl_that_goes_on(tmp_path: Path, after: str, caught: bool)
     assert ("went_on" in row["detail"]) is caught
 
 
-@pytest.mark.parametrize(("before", "expected"), [("[default1]:", True), ("[default2]:", False)], ids=["its own", "another's"])
+@pytest.mark.parametrize(
+    ("before", "expected"), [("[default1]:", True), ("[default2]:", False)], ids=["its own", "another's"]
+)
 def test_an_exception_has_the_time_of_the_line_right_before(tmp_path: Path, before: str, expected: bool) -> None:
     own = "".join(f"[default1]:[rank1]: {line}\n" for line in f"{HEAD}KeyError: 'mu'".splitlines())
     (tmp_path / "job.log").write_text(f"{before}2026-03-01 10:11:12,250 uncaught, leaving\n{own}")

@@ -215,7 +215,10 @@ def test_rays_caller_prints_the_exception_of_the_process_it_called(tmp_path: Pat
 def appended(*ends: str) -> str:
     """Two launches in one file, of two ranks each: the first failed at step 40, from which the second goes on."""
     told = [f"{AT} 11:{at:02}:07 rank{rank}: step {at} loss 2.{at}\n" for at in (20, 40) for rank in (0, 1)]
-    failed = "".join(f"[rank1]: {line}\n" for line in ("Traceback (most recent call last):", '  File "a.py", line 9, in f', "KeyError: 'eos'"))
+    failed = "".join(
+        f"[rank1]: {line}\n"
+        for line in ("Traceback (most recent call last):", '  File "a.py", line 9, in f', "KeyError: 'eos'")
+    )
     died = f"[{AT} 11:41:00,100] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 71\n"
     again = [f"{AT} 12:{at - 40:02}:07 rank{rank}: step {at} loss 2.{at}\n" for at in (40, 60) for rank in (0, 1)]
     return "".join([*told, failed, died, *again, *ends])

@@ -189,7 +189,9 @@ def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     far = pl.col("_step") - pl.col("step") > _DISORDER
     again = far & (2 * pl.col("step") > pl.col("_step"))
     # Ranks that tell their numbers are in no disorder: where all of them count anew after an end, they run again.
-    members = steps.group_by("file").agg(pl.col("rank").n_unique().alias("_ranks"), pl.col("rank").null_count().alias("_of_none"))
+    members = steps.group_by("file").agg(
+        pl.col("rank").n_unique().alias("_ranks"), pl.col("rank").null_count().alias("_of_none")
+    )
     falls = falls.join(members, on="file")
     together = pl.col("rank").n_unique().over("file", "_end") == pl.col("_ranks")
     together &= (pl.col("_ranks") > 1) & (pl.col("_of_none") == 0)
