@@ -416,3 +416,14 @@ def test_a_bar_counts_no_steps_where_its_log_prints_them(bars_in: str, expected:
     )
     assert _steps(attempts) == expected
     assert attempts.tables[0]["steps"]["loss"].drop_nulls().len() == 3
+
+
+def _again(*ranks: int, between: str = "exit") -> dict[str, list[int]]:
+    """Ranks 0 and 1 print step 40; then these print it again."""
+    return _log(("step", 40, 0), ("step", 40, 1), (between,), *(("step", 40, rank) for rank in ranks))
+
+
+def test_all_ranks_that_begin_at_their_last_step_after_an_end_are_a_launch() -> None:
+    assert _again(0, 1) == {"a.log": [4]}
+    assert _again(0) == {}
+    assert _again(0, 1, between="job_end") == {}

@@ -79,11 +79,36 @@ STOP = {"kind": "scheduler", "code": "time_limit", "line": 50, "rank": None}
         pytest.param({"kind": "store_timeout", "line": 60}, False, id="a wait that ran out"),
         pytest.param({"kind": "collective_timeout", "line": 60}, False, id="a collective that ran out"),
         pytest.param({"kind": "exit", "code": "SIGSEGV", "line": 60}, False, id="nobody sends this signal"),
-        pytest.param(raised(60), False, id="an exception"),
+        pytest.param(raised(60), True, id="an exception"),
+        pytest.param(raised(40), False, id="an exception before"),
+        pytest.param(
+            raised(60, time_ns=3 * SECOND, time_basis="local"), False, id="an exception with an earlier stamp"
+        ),
+        pytest.param({"kind": "exit", "code": "1", "line": 60}, True, id="failed afterwards"),
     ],
 )
 def test_what_follows_the_stop_of_a_scheduler(event: dict[str, Any], expected: bool) -> None:
-    assert outlived([event, STOP], [])[0] is expected
+    assert outlived([event, STOP | {"time_ns": 5 * SECOND, "time_basis": "local"}], [])[0] is expected
+
+
+TOLD = {"kind": "closing_signal", "code": "SIGINT", "severity": "warning", "line": 50, "rank": None}
+CLOSED = {"kind": "closing_signal", "code": "SIGINT", "severity": "info", "line": 51, "pid": 71, "file": "agent.log"}
+
+
+@pytest.mark.parametrize(
+    ("event", "stop", "expected"),
+    [
+        pytest.param(raised(60), [TOLD], True, id="after a signal to its launcher"),
+        pytest.param(raised(40), [TOLD], False, id="before it"),
+        pytest.param(raised(60), [CLOSED | {"file": "r3.log"}], False, id="a launcher that stops others for a failure"),
+        pytest.param(raised(9), [TOLD | {"file": "agent.log"}, CLOSED], True, id="in its own log, alive until then"),
+        pytest.param(raised(9), [TOLD | {"file": "agent.log"}, CLOSED | {"rank": 4}], False, id="another was alive"),
+    ],
+)
+def test_what_follows_a_signal_to_the_launcher(
+    event: dict[str, Any], stop: list[dict[str, Any]], expected: bool
+) -> None:
+    assert outlived([event, *stop], [])[0] is expected
 
 
 def test_a_job_that_was_cancelled_may_have_failed_before() -> None:

@@ -384,3 +384,29 @@ def test_what_a_child_raised_stands_with_the_exception_of_its_parent() -> None:
         "at": "raise ValueError(path)",
     }
     assert json.loads(child["detail"])["thread"] == "worker"
+
+
+@pytest.mark.parametrize(
+    ("after", "caught"),
+    [
+        ("I0301 10:11:13.250000    71 restore.py:40] starting anew", True),
+        ("W0301 10:11:13.250000 71 /app/loop.py:140] 3 of 4 shards", True),
+        ("E0301 10:11:13.250000    71 restore.py:40] giving up", False),
+        ("I0301 10:11:13.250000    71 pjrt_client.cc:40] closing", False),
+    ],
+    ids=["goes on", "with a warning", "says it again", "native code speaks"],
+)
+def test_a_logger_of_absl_that_goes_on(tmp_path: Path, after: str, caught: bool) -> None:
+    (tmp_path / "p.log").write_text(f"{HEAD}KeyError: 'mu'\n{after}\n")
+    [row] = parsers.read(tmp_path).tables["events"].filter(kind="exception").rows(named=True)
+    assert ("went_on" in row["detail"]) is caught
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [("[default1]:", True), ("[default2]:", False)], ids=["its own", "another's"]
+)
+def test_an_exception_has_the_time_of_the_line_right_before(tmp_path: Path, before: str, expected: bool) -> None:
+    own = "".join(f"[default1]:[rank1]: {line}\n" for line in f"{HEAD}KeyError: 'mu'".splitlines())
+    (tmp_path / "job.log").write_text(f"{before}2026-03-01 10:11:12,250 uncaught, leaving\n{own}")
+    [row] = parsers.read(tmp_path).tables["events"].filter(kind="exception").rows(named=True)
+    assert (row["time_ns"] is not None) is expected

@@ -210,3 +210,26 @@ def called(call: str) -> str:
 def test_rays_caller_prints_the_exception_of_the_process_it_called(tmp_path: Path, call: str, ranks: list[int]) -> None:
     found = verdict(tmp_path, job_log=called(call))
     assert (found.kind, found.cause, found.ranks) == ("crash", "gpu_oom", ranks)
+
+
+def appended(*ends: str) -> str:
+    """Two launches in one file, of two ranks each: the first failed at step 40, from which the second goes on."""
+    told = [f"{AT} 11:{at:02}:07 rank{rank}: step {at} loss 2.{at}\n" for at in (20, 40) for rank in (0, 1)]
+    failed = "".join(
+        f"[rank1]: {line}\n"
+        for line in ("Traceback (most recent call last):", '  File "a.py", line 9, in f', "KeyError: 'eos'")
+    )
+    died = f"[{AT} 11:41:00,100] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 71\n"
+    again = [f"{AT} 12:{at - 40:02}:07 rank{rank}: step {at} loss 2.{at}\n" for at in (40, 60) for rank in (0, 1)]
+    return "".join([*told, failed, died, *again, *ends])
+
+
+def test_the_newest_launch_in_a_file_ended_well(tmp_path: Path) -> None:
+    ends = [f"{AT} 12:21:00 rank{rank}: Finished 60 of 60 steps, leaving\n" for rank in (0, 1)]
+    assert verdict(tmp_path, job_log=appended(*ends)).kind == "healthy"
+
+
+@pytest.mark.parametrize("last", ["Finished 59 of 60 steps", "Epoch 3 finished: 60 of 60 steps"])
+def test_a_part_of_the_steps_is_no_end(tmp_path: Path, last: str) -> None:
+    ends = [f"{AT} 12:21:00 rank{rank}: {last}\n" for rank in (0, 1)]
+    assert verdict(tmp_path, job_log=appended(*ends)).kind != "healthy"

@@ -188,7 +188,14 @@ def _fallen(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         falls = _first_between(falls, places.select("file", "line"), name)
     far = pl.col("_step") - pl.col("step") > _DISORDER
     again = far & (2 * pl.col("step") > pl.col("_step"))
-    told = pl.col("_why").is_not_null() | (far & pl.col("_end").is_not_null())
+    # Ranks that tell their numbers are in no disorder: where all of them count anew after an end, they run again.
+    members = steps.group_by("file").agg(
+        pl.col("rank").n_unique().alias("_ranks"), pl.col("rank").null_count().alias("_of_none")
+    )
+    falls = falls.join(members, on="file")
+    together = pl.col("rank").n_unique().over("file", "_end") == pl.col("_ranks")
+    together &= (pl.col("_ranks") > 1) & (pl.col("_of_none") == 0)
+    told = pl.col("_why").is_not_null() | ((far | together) & pl.col("_end").is_not_null())
     return falls.filter(told | again).select("after", pl.coalesce("_begin", "line").alias("until"), "file")
 
 

@@ -83,13 +83,17 @@ def is_stop(code: str | None) -> bool:
     return signal_of(code) in _ASKED
 
 
+def is_stopped_launcher() -> pl.Expr:
+    """Does a row say that a launcher got a signal itself?"""
+    own = pl.col("pid").is_null() & pl.col("rank").is_null() & (pl.col("severity") == "warning")
+    return (pl.col("kind") == "closing_signal") & own & pl.col("code").is_not_null()
+
+
 def stopped_launchers(events: pl.DataFrame) -> list[dict[str, Any]]:
     """What launchers say of a signal that they got themselves: of no process that they started."""
     if not has_kind(events, "closing_signal"):
         return []
-    own = pl.col("pid").is_null() & pl.col("rank").is_null() & (pl.col("severity") == "warning")
-    told = events.filter((pl.col("kind") == "closing_signal") & own & pl.col("code").is_not_null())
-    return list(told.sort("file", "line").iter_rows(named=True))
+    return list(events.filter(is_stopped_launcher()).sort("file", "line").iter_rows(named=True))
 
 
 def is_consequence(detail: str | None) -> bool:

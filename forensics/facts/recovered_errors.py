@@ -10,7 +10,8 @@ An error ended a process only if nothing of it comes later. It did not where the
 An end after which the same printer completes a further step was none of the job, and is marked alike.
 What a process prints of broken connections after its end is the leaving of the others; what it prints of the store after
 the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ended the job, for its time limit or for another
-job, broken connections and processes that it stopped are the leaving of all.
+job, or somebody its launcher, what is raised, breaks and is stopped is the leaving of all: handlers of a signal fail, workers of
+loaders are gone, peers are lost. A wait that ran out began before.
 
 A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
 later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.hearsay import hearsay
+from forensics.facts.process_ends import is_stopped_launcher
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
@@ -43,6 +45,7 @@ _RUNS_OUT = (
     "heartbeat_lost",
     "dump_signal",
 )  # tell of a wait, unless they tell that the store is gone
+_RAISED = ("exception", "gpu_oom", "cuda_error", "disk_full", "completion_error")  # what a stop may bring about, too
 _BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job brings about
 _STOPPED = ("SIGTERM", "SIGKILL")
 _EXITS = ("exit", "first_failure")
@@ -63,7 +66,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
         found.append(_ends_too_early(events, steps))
-    if has_kind(events, "scheduler"):
+    if has_kind(events, "scheduler") or has_kind(events, "closing_signal"):
         found.append(_after_a_stop(events))
     if steps.height:
         found.append(_before_a_step(errors, steps))
@@ -186,13 +189,23 @@ def _store_gone(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
 
 
 def _after_a_stop(events: pl.DataFrame) -> pl.Series:
-    """In the file that says when the scheduler ended the job."""
-    told = events.filter((pl.col("kind") == "scheduler") & pl.col("code").is_in(_BY_CLOCK))
-    stops = told.group_by("file").agg(pl.col("line").min().alias("_stop"))
+    """What comes after the first word of a stop in the file that holds it; and, of a process that a stopped launcher then
+    stopped, so that it was alive until then, what its own files tell. What is stamped before the stop is not."""
+    by_clock = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_BY_CLOCK)
+    told = events.filter((by_clock | is_stopped_launcher()) & pl.col("line").is_not_null()).sort("line")
+    stops = told.group_by("file").agg(
+        pl.col("line").first().alias("_stop"), pl.col("time_ns").first().alias("_time"), pl.col("time_basis").first().alias("_basis")
+    )  # fmt: skip
     broken = pl.col("kind").is_in(_LEAVING) & (~pl.col("kind").is_in(_RUNS_OUT) | pl.col("code").is_in(_OF_STORE))
-    ended = pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_STOPPED)
-    left = events.filter(broken.fill_null(False) | ended.fill_null(False)).join(stops, on="file")
-    return left.filter(pl.col("line") > pl.col("_stop"))["_event"]
+    ended = pl.col("kind").is_in(_EXITS) & (pl.col("code").is_in(_STOPPED) | pl.col("code").str.contains(r"^\d+$"))
+    left = events.filter((broken | ended | pl.col("kind").is_in(_RAISED)).fill_null(False))
+    alive = events.filter((pl.col("kind") == "closing_signal") & pl.col("rank").is_not_null()).join(stops, on="file")
+    alive = alive.filter(pl.col("line") > pl.col("_stop")).unique("rank", keep="first", maintain_order=True)
+    elsewhere = left.join(alive.select("rank", "_stop", "_time", "_basis", _told="file"), on="rank")
+    here = left.join(stops, on="file").filter(pl.col("line") > pl.col("_stop"))
+    is_earlier = (pl.col("time_basis") == pl.col("_basis")) & (pl.col("time_ns") < pl.col("_time"))
+    found = pl.concat([here, elsewhere.filter(pl.col("file") != pl.col("_told"))], how="diagonal_relaxed")
+    return found.filter(~is_earlier.fill_null(False))["_event"]
 
 
 def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:

@@ -38,6 +38,7 @@ Source: the traceback module of CPython, std::terminate of libstdc++.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -82,12 +83,16 @@ _FOLLOWS = regex(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
+    rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
 # torch_npu ends the message of an exception so: no record of a logger that went on.
 _OF_NPU = regex(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
 _RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
+# The same of absl's logger, whose letter and date are those of native code: only the source file tells that Python spoke.
+_ABSL = regex(r"(?:^|[\s\]])(?P<level>[DIWEF])\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}\d{1,10} [^\s:\]]{1,200}\.py:\d{1,6}\]")
+_ABSL_LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _RECORD_WITHIN = 120  # characters
 _QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
@@ -96,9 +101,12 @@ _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 _BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
 
 
+_Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
+
+
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
-    reader = _Reader()
+    reader = _Reader(_stamps_before(lines))
     for stream in streams(lines):
         reader.read(stream)
     return {
@@ -106,6 +114,23 @@ def parse(lines: pl.DataFrame) -> Tables:
         "stacks": table("stacks", reader.stacks),
         "claimed": claimed(reader.claimed),
     }
+
+
+def _stamps_before(lines: pl.DataFrame) -> _Stamps:
+    """File and line of each head without a stamp → that of the line right before, of the same process: the interpreter prints none,
+    and what says `uncaught` says it then. A rank that stands before one of them only is the same local rank's."""
+    heads = lines.filter(
+        pl.col("text").str.contains("Traceback (most recent call last)", literal=True) & pl.col("time_ns").is_null()
+    )
+    who = ("file", "line", "rank", "local_rank")
+    before = lines.filter(pl.col("time_ns").is_not_null()).select(*who, "time_ns", "time_basis")
+    before = before.with_columns(pl.col("line") + 1)
+    found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
+    is_same = pl.col("rank").eq_missing(pl.col("rank_right")) | (
+        pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
+    )
+    rows = found.filter(is_same).select("file", "line", "time_ns", "time_basis").iter_rows()
+    return {(file, line): {"time_ns": time_ns, "time_basis": basis} for file, line, time_ns, basis in rows}
 
 
 class _Block(msgspec.Struct):
@@ -131,7 +156,8 @@ class _Block(msgspec.Struct):
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, stamps: _Stamps) -> None:
+        self._stamps = stamps
         self.events: list[dict[str, Any]] = []
         self.stacks: list[dict[str, Any]] = []
         self.claimed: list[tuple[str, int]] = []
@@ -270,6 +296,8 @@ class _Reader:
         if block.introduced is not None:
             detail["introduced"] = block.introduced
         said = last or block.row
+        if said["time_ns"] is None:
+            said = {**said, **self._stamps.get((block.row["file"], block.row["line"]), {})}
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
             block.is_main, detail["thread"] = False, "worker"
@@ -309,8 +337,12 @@ def _with_original(detail: str, child: dict[str, Any]) -> str:
 
 def _level(text: str) -> str | None:
     """The level of a record of the program's own loggers; None for anything else."""
+    if _LAUNCHER.search(text):
+        return None
+    if absl := _ABSL.search(text, 0, 2 * _RECORD_WITHIN):
+        return _ABSL_LEVELS[absl["level"]]
     found = _RECORD.search(text, 0, _RECORD_WITHIN)
-    ours = found is not None and not _LAUNCHER.search(text) and not _OF_NPU.match(text)
+    ours = found is not None and not _OF_NPU.match(text)
     return found["level"] if found is not None and ours else None
 
 

@@ -7,6 +7,7 @@
     Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
     Pod is evicted, because of preempt                                                                                          Volcano
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
+    LAUNCH INFO 2026-01-31 10:11:12,000 Terminating with signal 2                                       Paddle, to which it was sent
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
     The node: 3 is timed out. It may exit with exception, please check this node's log.                                 MindSpore
@@ -17,7 +18,7 @@ in its pod (`local_rank` by its log's name), MindSpore's node is a process of th
 
 Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
-Source: kueue's pkg/scheduler/preemption; volcano's pkg/scheduler/cache; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
+Source: kueue's pkg/scheduler/preemption; volcano's pkg/scheduler/cache; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
 import signal
@@ -41,6 +42,12 @@ def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
     return {"code": name, "severity": "info" if name in ("0", "SIGTERM") else "error", "detail": {"number": None}}
 
 
+def _signalled(groups: Mapping[str, str]) -> dict[str, Any]:
+    number = integer(groups["number"]) or 0
+    name = {int(one): one.name for one in signal.Signals}.get(number)
+    return {"code": name, "detail": {"number": None}}
+
+
 def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
     return {"names_ranks": [int(groups["node"])], "detail": {"node": None}}
 
@@ -62,6 +69,7 @@ RULES = (
                    r"\S{0,300}?workerlog\.(?P<local_rank>\d{1,4})"),
         "exit", refine=_coded,
     ),
+    Rule(regex(r"LAUNCH INFO .{10,40} Terminating with signal (?P<number>\d{1,2})\s*$"), "closing_signal", "warning", refine=_signalled),
     Rule(
         regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\b\.?(?: ?error code: (?P<number>-?\d{1,5}))?"), "exit", refine=_coded
     ),
@@ -70,7 +78,7 @@ RULES = (
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events scheduler, exit, heartbeat_lost."""
+    """events scheduler, exit, closing_signal, heartbeat_lost."""
     return read_rules(lines, RULES)
 
 
@@ -78,7 +86,7 @@ PARSER = LineParser(
     name="preemption",
     anchors=(
         b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
-        b"Container rank ", b"exit with exception", b" is timed out. It may", b": this job is ",
+        b"Container rank ", b"Terminating with signal ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,
 )  # fmt: skip

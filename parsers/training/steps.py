@@ -107,6 +107,7 @@ _CLOSING = (
 _LAST_OF = (
     r"(?:^|[\s\]:])iteration\s+([0-9]{1,15})/\s*([0-9]{1,15})\s*\|",
     r"iteration: ([0-9]{1,15}) / ([0-9]{1,15}) \|",
+    r"(?i)^(?:\[[^\]]{0,80}\]|[^\s:]{1,80}:|[\d:.,-]{4,30}|INFO|\s|-){0,16}(?:done|finished|completed?)\W{1,3}([0-9]{1,15}) of ([0-9]{1,15}) (?:training )?(?:steps|batches|iterations)\b",
 )
 _IS_LAST = pl.any_horizontal(
     pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF
@@ -396,7 +397,7 @@ PARSER = LineParser(
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
         b"raining complete", b"raining is finished", b"raining done", b"done training in", b"training is done", b"completed successfully",
-        b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ",
+        b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
     ),
     parse=parse,
     after=_JOINED,

@@ -37,6 +37,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     elsewhere = seen.outside.height or live["site"].is_in(sorted(HOST_SITES)).any()
     if (
         not silent
+        or (live["source"] == "interrupt").any()  # Ctrl-C asked no process for its stack: it ended them
         or not waiting.height
         or _FEW * len(silent) > len(job)
         or elsewhere
