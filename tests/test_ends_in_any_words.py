@@ -67,3 +67,19 @@ def test_the_end_of_a_container_is_that_of_its_only_rank(hosts: tuple[str, str],
     ranks = [{"rank": rank, "host": host, "how": "init"} for rank, host in enumerate(("w-1", *hosts)) if rank]
     ended = {"kind": "exit", "code": "137", "host": hosts[0], "text": f"{hosts[0]} exited with code 137"}
     assert sorted(case([ended], ranks=ranks).ends) == named
+
+
+def named_ends(*names: str, **columns: Any) -> dict[int, str]:
+    """Rank → code, of a table of pods and their nodes, where each rank knows itself by the name of its pod."""
+    listed = [
+        {"kind": "exit", "code": "137", "host": "node1", "detail": f'{{"name": "{name}"}}', "file": "pods.txt"}
+        | columns
+        for name in names
+    ]
+    ranks = [{"rank": rank, "host": f"mlm-{rank}", "world_size": 4, "how": "init"} for rank in range(4)]
+    return {rank: end.code for rank, end in case(listed, ranks=ranks).ends.items()}
+
+
+def test_a_pod_ends_as_the_only_rank_that_runs_in_it() -> None:
+    assert named_ends("mlm-2", "redis-0", "mlm") == {2: "SIGKILL"}
+    assert named_ends("mlm-2", pid=9) == {}

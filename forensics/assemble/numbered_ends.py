@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.identity import hosts_of_ranks
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from parsers.tables import TableName, table
 
 _Row = dict[str, Any]
@@ -55,13 +55,17 @@ def _said(row: _Row) -> dict[str, Any]:
 
 
 def _contained(rows: list[_Row], identity: pl.DataFrame) -> dict[int, int]:
-    """Place in the list → the only rank of the host that its line tells."""
+    """Place in the list → the only rank of the host that its line tells, or that has the name of the pod that ended."""
     here: defaultdict[str, list[int]] = defaultdict(list)
     for rank, host in hosts_of_ranks(identity).items():
         here[host].append(rank)
-    return {
-        at: own[0]
-        for at, row in enumerate(rows)
-        if row["host"] and row["pid"] is None and row["rank"] is None and len(own := here.get(row["host"], [])) == 1
-        and str(row["text"] or "").startswith(f"{row['host']} exited")
-    }  # fmt: skip
+    found: dict[int, int] = {}
+    for at, row in enumerate(rows):
+        told = str(_said(row).get("name") or (row["host"] if _is_of_container(row) else None) or "")
+        if row["pid"] is None and row["rank"] is None and told and len(own := here.get(short_host(told), [])) == 1:
+            found[at] = own[0]
+    return found
+
+
+def _is_of_container(row: _Row) -> bool:
+    return bool(row["host"]) and str(row["text"] or "").startswith(f"{row['host']} exited")
