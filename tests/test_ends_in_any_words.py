@@ -83,3 +83,22 @@ def named_ends(*names: str, **columns: Any) -> dict[int, str]:
 def test_a_pod_ends_as_the_only_rank_that_runs_in_it() -> None:
     assert named_ends("mlm-2", "redis-0", "mlm") == {2: "SIGKILL"}
     assert named_ends("mlm-2", pid=9) == {}
+
+
+OUT_OF_MEMORY = {"kind": "host_oom", "code": "OOMKilled", "severity": "fatal", "host": "mlm-1", "file": "pods.txt"}
+
+
+@pytest.mark.parametrize(
+    ("detail", "others", "rank"),
+    [
+        ('{"containers": 1, "is_earlier": false}', [], 1),
+        ('{"containers": 2, "is_earlier": false}', [], None),
+        ('{"containers": 1, "is_earlier": true}', [], None),
+        ('{"containers": 1, "is_earlier": false}', [{"kind": "remote_error", "rank": 1}], None),
+    ],
+    ids=["all that runs in the pod", "a sidecar, perhaps", "an earlier run", "it lived and lost others"],
+)
+def test_a_pod_killed_for_memory(detail: str, others: list[dict[str, Any]], rank: int | None) -> None:
+    ranks = [{"rank": rank, "host": f"mlm-{rank}", "world_size": 4, "how": "init"} for rank in range(4)]
+    found = case([OUT_OF_MEMORY | {"detail": detail}, *others], ranks=ranks).events.filter(kind="host_oom")
+    assert found["rank"].to_list() == [rank]

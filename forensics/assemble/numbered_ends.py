@@ -16,6 +16,8 @@ from forensics.assemble.identity import hosts_of_ranks, short_host
 from parsers.tables import TableName, table
 
 _Row = dict[str, Any]
+# Who says that it lost others was alive then: what was killed beside it was another process of its container.
+_GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout")
 
 
 def with_numbered_ends(
@@ -24,11 +26,18 @@ def with_numbered_ends(
     """Tables of one attempt → the same, with the rank of such ends. `told`: the ranks of the job, empty where its size is not told."""
     events = tables["events"]
     is_open = (pl.col("kind") == "exit") & (pl.col("rank").is_null() | pl.col("detail").str.contains('"number"'))
-    is_open = is_open.fill_null(False)
+    of_pod = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & pl.col("detail").str.contains('"containers": ')
+    is_open = is_open.fill_null(False) | of_pod.fill_null(False)
     if not events.select(is_open.any()).item():
         return dict(tables)
     rows = list(events.filter(is_open).iter_rows(named=True))
-    ranks = _numbered(rows, told) | _contained(rows, identity)
+    gave_up = set(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"].drop_nulls())
+    contained = {
+        at: rank
+        for at, rank in _contained(rows, identity).items()
+        if not (rows[at]["kind"] == "host_oom" and rank in gave_up)
+    }
+    ranks = _numbered(rows, told) | contained
     if not ranks:
         return dict(tables)
     placed = [row | ({"rank": ranks[at], "rank_space": "global"} if at in ranks else {}) for at, row in enumerate(rows)]
@@ -68,4 +77,7 @@ def _contained(rows: list[_Row], identity: pl.DataFrame) -> dict[int, int]:
 
 
 def _is_of_container(row: _Row) -> bool:
-    return bool(row["host"]) and str(row["text"] or "").startswith(f"{row['host']} exited")
+    """Is it told of a container that is all that runs under the name of its host, and of its last run?"""
+    said = _said(row)
+    is_alone = said.get("containers") == 1 and not said.get("is_earlier")
+    return bool(row["host"]) and (is_alone or str(row["text"] or "").startswith(f"{row['host']} exited"))
