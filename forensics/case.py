@@ -22,6 +22,7 @@ from forensics.assemble.identity import (
     unread_ranks,
     world,
 )
+from forensics.assemble.killed_workers import with_killed_workers
 from forensics.assemble.launcher_tasks import with_task_exits
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.named_pids import with_named_pids
@@ -416,7 +417,7 @@ def case_of(
     whole = within_world(whole, told)
     seen = seen_ranks(whole)
     whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    whole = with_logged_errors(with_aborted(with_numbered_ends(whole, told, identity)))
+    whole = with_logged_errors(with_killed_workers(with_aborted(with_numbered_ends(whole, told, identity))))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

@@ -67,3 +67,38 @@ def test_the_end_of_a_container_is_that_of_its_only_rank(hosts: tuple[str, str],
     ranks = [{"rank": rank, "host": host, "how": "init"} for rank, host in enumerate(("w-1", *hosts)) if rank]
     ended = {"kind": "exit", "code": "137", "host": hosts[0], "text": f"{hosts[0]} exited with code 137"}
     assert sorted(case([ended], ranks=ranks).ends) == named
+
+
+def named_ends(*names: str, **columns: Any) -> dict[int, str]:
+    """Rank → code, of a table of pods and their nodes, where each rank knows itself by the name of its pod."""
+    listed = [
+        {"kind": "exit", "code": "137", "host": "node1", "detail": f'{{"name": "{name}"}}', "file": "pods.txt"}
+        | columns
+        for name in names
+    ]
+    ranks = [{"rank": rank, "host": f"mlm-{rank}", "world_size": 4, "how": "init"} for rank in range(4)]
+    return {rank: end.code for rank, end in case(listed, ranks=ranks).ends.items()}
+
+
+def test_a_pod_ends_as_the_only_rank_that_runs_in_it() -> None:
+    assert named_ends("mlm-2", "redis-0", "mlm") == {2: "SIGKILL"}
+    assert named_ends("mlm-2", pid=9) == {}
+
+
+OUT_OF_MEMORY = {"kind": "host_oom", "code": "OOMKilled", "severity": "fatal", "host": "mlm-1", "file": "pods.txt"}
+
+
+@pytest.mark.parametrize(
+    ("detail", "others", "rank"),
+    [
+        ('{"containers": 1, "is_earlier": false}', [], 1),
+        ('{"containers": 2, "is_earlier": false}', [], None),
+        ('{"containers": 1, "is_earlier": true}', [], None),
+        ('{"containers": 1, "is_earlier": false}', [{"kind": "remote_error", "rank": 1}], None),
+    ],
+    ids=["all that runs in the pod", "a sidecar, perhaps", "an earlier run", "it lived and lost others"],
+)
+def test_a_pod_killed_for_memory(detail: str, others: list[dict[str, Any]], rank: int | None) -> None:
+    ranks = [{"rank": rank, "host": f"mlm-{rank}", "world_size": 4, "how": "init"} for rank in range(4)]
+    found = case([OUT_OF_MEMORY | {"detail": detail}, *others], ranks=ranks).events.filter(kind="host_oom")
+    assert found["rank"].to_list() == [rank]

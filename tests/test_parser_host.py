@@ -32,6 +32,12 @@ CASES = [
     pytest.param(
         "Out of memory: Killed process 123, UID 48, (httpd)", [("host_oom", "host", "fatal", 123)], id="with_uid"
     ),
+    pytest.param(
+        'sending SIGKILL to process 7712 uid 0 "ray::train": oom_score 1290, VmRSS 90112 MiB, cmdline "python"',
+        [("host_oom", "host", "fatal", 7712)],
+        id="earlyoom",
+    ),
+    pytest.param('sending SIGTERM to process 7712 "a": done', [], id="somebody_else_stops_it"),
     pytest.param(LOCKUP, [("soft_lockup", "soft", "error", 22895)], id="lockup"),
     pytest.param(
         "INFO: task python3:8123 blocked for more than 120 seconds.", [("hung_task", None, "error", 8123)], id="hung"

@@ -1,5 +1,7 @@
 """How containers ended, by `kubectl describe pod`."""
 
+import json
+
 import pytest
 
 from parsers.scheduling.pod_description import PARSER
@@ -71,3 +73,15 @@ def test_a_log_that_follows_is_left_to_others() -> None:
     claimed = PARSER.parse(source(described() + "iteration 7 | loss 2.0\n"))["claimed"]
     assert PARSER.shared
     assert claimed["line"].max() == len(described().splitlines())
+
+
+def test_how_many_containers_a_pod_has_and_which_run_it_was() -> None:
+    volumes = "Volumes:\n  scratch:\n    Type:  EmptyDir\n"
+    sidecar = "  shipper:\n    State:          Running\nConditions:"
+    texts = (
+        described() + volumes,
+        described().replace("Conditions:", sidecar),
+        described().replace("State:", "Last State:"),
+    )
+    told = [json.loads(PARSER.parse(source(text))["events"]["detail"][0]) for text in texts]
+    assert [(one["containers"], one["is_earlier"]) for one in told] == [(1, False), (2, False), (1, True)]

@@ -31,3 +31,13 @@ def test_workers_that_crashed_for_other_reasons_were_not_killed_for_memory() -> 
         "0 Workers (tasks / actors) killed due to memory pressure (OOM), 3 Workers crashed due to other reasons at node"
     )
     assert PARSER.parse(lines(text))["events"].height == 0
+
+
+def test_the_monitor_of_memory_tells_whom_it_kills() -> None:
+    text = (
+        "[2026-01-31 10:11:12,5 I 7 7] (raylet) worker_killing_policy.cc:71: Memory on the node (IP: 10.0.0.9, ID: 6b0c) where the lease "
+        "(lease ID: 81aa, name=3xWorkerDict_0:1:W.run, pid=4711, memory used=61.20GB) was running was 121.03GB / 125.10GB (0.9674), "
+        "which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: 77)"
+    )
+    row = PARSER.parse(lines(text, rank=2))["events"].select("kind", "severity", "host", "pid", "rank").row(0)
+    assert row == ("host_oom", "fatal", "10.0.0.9", 4711, None)

@@ -12,10 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.identity import hosts_of_ranks
+from forensics.assemble.identity import hosts_of_ranks, short_host
 from parsers.tables import TableName, table
 
 _Row = dict[str, Any]
+# Who says that it lost others was alive then: what was killed beside it was another process of its container.
+_GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout")
 
 
 def with_numbered_ends(
@@ -24,11 +26,18 @@ def with_numbered_ends(
     """Tables of one attempt → the same, with the rank of such ends. `told`: the ranks of the job, empty where its size is not told."""
     events = tables["events"]
     is_open = (pl.col("kind") == "exit") & (pl.col("rank").is_null() | pl.col("detail").str.contains('"number"'))
-    is_open = is_open.fill_null(False)
+    of_pod = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & pl.col("detail").str.contains('"containers": ')
+    is_open = is_open.fill_null(False) | of_pod.fill_null(False)
     if not events.select(is_open.any()).item():
         return dict(tables)
     rows = list(events.filter(is_open).iter_rows(named=True))
-    ranks = _numbered(rows, told) | _contained(rows, identity)
+    gave_up = set(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"].drop_nulls())
+    contained = {
+        at: rank
+        for at, rank in _contained(rows, identity).items()
+        if not (rows[at]["kind"] == "host_oom" and rank in gave_up)
+    }
+    ranks = _numbered(rows, told) | contained
     if not ranks:
         return dict(tables)
     placed = [row | ({"rank": ranks[at], "rank_space": "global"} if at in ranks else {}) for at, row in enumerate(rows)]
@@ -55,13 +64,20 @@ def _said(row: _Row) -> dict[str, Any]:
 
 
 def _contained(rows: list[_Row], identity: pl.DataFrame) -> dict[int, int]:
-    """Place in the list → the only rank of the host that its line tells."""
+    """Place in the list → the only rank of the host that its line tells, or that has the name of the pod that ended."""
     here: defaultdict[str, list[int]] = defaultdict(list)
     for rank, host in hosts_of_ranks(identity).items():
         here[host].append(rank)
-    return {
-        at: own[0]
-        for at, row in enumerate(rows)
-        if row["host"] and row["pid"] is None and row["rank"] is None and len(own := here.get(row["host"], [])) == 1
-        and str(row["text"] or "").startswith(f"{row['host']} exited")
-    }  # fmt: skip
+    found: dict[int, int] = {}
+    for at, row in enumerate(rows):
+        told = str(_said(row).get("name") or (row["host"] if _is_of_container(row) else None) or "")
+        if row["pid"] is None and row["rank"] is None and told and len(own := here.get(short_host(told), [])) == 1:
+            found[at] = own[0]
+    return found
+
+
+def _is_of_container(row: _Row) -> bool:
+    """Is it told of a container that is all that runs under the name of its host, and of its last run?"""
+    said = _said(row)
+    is_alone = said.get("containers") == 1 and not said.get("is_earlier")
+    return bool(row["host"]) and (is_alone or str(row["text"] or "").startswith(f"{row['host']} exited"))

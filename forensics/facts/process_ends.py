@@ -263,7 +263,9 @@ def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | 
     unnamed = all(row["kind"] == "exception" for row in own)
     if own and not any(_is_before(row, own[0], unnamed) for row in waits):
         specific = next((row for row in own if row["kind"] != "exception"), own[0])
-        return end("died", specific, specific["code"] or "", own_cause(specific["kind"], specific["text"] or ""))
+        died = end("died", specific, specific["code"] or "", own_cause(specific["kind"], specific["text"] or ""))
+        elsewhere = next((row for row in own if row["file"] != specific["file"]), None)  # a kernel's word, and its own
+        return died if elsewhere is None else replace(died, refs=(*died.refs, reference(elsewhere)))
     if waits:
         return end("gave_up", waits[0], waits[0]["code"] or waits[0]["kind"])
     return None

@@ -6,6 +6,7 @@ nvidia-peermem; kernels 3.10 to 6.x. `Out of memory` exists in an older and a ne
     oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=pod7,mems_allowed=0-1,task=python,pid=8123,uid=0
     Memory cgroup out of memory: Killed process 8123 (python) total-vm:91kB, anon-rss:44kB, file-rss:0kB
     Out of memory: Kill process 456 (python) score 50 or sacrifice child
+    earlyoom[790]: sending SIGTERM to process 4711 uid 1000 "python3": badness 912, VmRSS 81234 MiB
     watchdog: BUG: soft lockup - CPU#18 stuck for 27s! [pt_autograd_0:22895]
     INFO: task python3:8123 blocked for more than 120 seconds.
     python3[8123]: segfault at 7f79 ip 00007f7c sp 00007f7c error 4 in libnccl.so.2[7f7c7ac00000+d3d3000]
@@ -19,7 +20,7 @@ A pid is that of the host; a container counts its own. nvidia-peermem prints its
 a process that used GPUDirect RDMA: a consequence, severity info.
 
 Printed by: the kernel (mm/oom_kill.c, kernel/watchdog.c, kernel/hung_task.c, arch/x86/mm/fault.c, fs/nfs, block),
-Lustre, GPFS, nvidia-peermem.
+Lustre, GPFS, nvidia-peermem; earlyoom (kill.c), which kills for memory before the kernel must.
 Versions: kernels 3.10 to 6.x; of `Out of memory` both wordings.
 Source: the format strings in these files.
 """
@@ -75,6 +76,13 @@ RULES = (
     Rule(
         regex(r"(?<![^\s:])(?P<task>[^\s:]{1,64}) invoked oom-killer: (?P<mask>[^\n]{0,120})"),
         "host_oom", "warning", "invoked",
+    ),
+    Rule(
+        regex(
+            r"\bsending SIG(?:TERM|KILL) to process (?P<pid>\d{1,9}) (?:uid (?P<uid>\d{1,10}) )?"
+            r"\"(?P<task>[^\"]{1,64})\": (?:oom_score|badness) \d"
+        ),
+        "host_oom", "fatal", "host",
     ),
     Rule(regex(r"oom_reaper: reaped process \d+"), None),
     Rule(
@@ -190,6 +198,7 @@ PARSER = LineParser(
     name="host",
     anchors=(
         b"oom-kill:", b"of memory: Kill", b"of memory (oom_kill", b"invoked oom-killer", b"oom_reaper:",
+        b"sending SIGTERM to process ", b"sending SIGKILL to process ",
         b"soft lockup", b"hard LOCKUP", b"detected stall", b"detected expedited stall", b"blocked for more than",
         b"blocked in I/O wait", b"]: segfault at", b"general protection fault ip:", b"traps: ",
         b"nv_get_p2p_free_callback", b"nfs: server ", b"LustreError: ", b"Lustre: ", b"GPFS: ", b"mmfs: ",

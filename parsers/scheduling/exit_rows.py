@@ -1,5 +1,6 @@
 """What a record says of the end of a process: who it was, its code or signal, when."""
 
+import json
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -19,8 +20,8 @@ def tells_exits(names: frozenset[str]) -> bool:
 
 
 def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
-    """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, host, pid, time. None where
-    it names nobody, or no end."""
+    """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, host, pid, time; in `detail`
+    the name of the pod or of whatever the record is of. None where it names nobody, or no end."""
     if not tells_exits(frozenset(said)):
         return None
     told = vocabulary.told(said)
@@ -29,11 +30,13 @@ def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
         return None
     rank = whole(told.get("rank"))
     time_ns, basis = time_of(told.get("time"))
+    name = told.get("pod") or next((cell for key, cell in said.items() if key.lower() == "name"), None)
     return {
         "kind": "exit", "code": code, "severity": "info" if code == "0" else "error", "rank": rank,
         "rank_space": None if rank is None else "global", "local_rank": whole(told.get("local_rank")),
         "host": str(told["host"]) if told.get("host") else None, "pid": whole(told.get("pid")),
         "time_ns": time_ns, "time_basis": basis, "text": text[:2000],
+        "detail": json.dumps({"name": str(name)[:200]}) if name else None,
     }  # fmt: skip
 
 

@@ -16,7 +16,7 @@
 
 A container's host name is that of its pod, so the pod stands in `host` and the node in `names_hosts`. OOMKilled is the
 word of the kubelet for a kill by the kernel for memory. `Last State` is the run before the container was started again;
-its own time tells which.
+its own time tells which. How many containers the pod has is told, for the process of a rank runs in one of them alone.
 
 Printed by: kubectl describe pod, one or several pods in a file.
 Versions: all since Kubernetes 1.8.
@@ -58,7 +58,7 @@ def parse(source: Source) -> Tables:
     reader = _Reader(source.path)
     for number, text in text_lines(source):
         reader.read(number, text)
-    reader.close()
+    reader.end_pod()
     return {
         "events": table("events", reader.events),
         "claimed": table("claimed", [{"file": source.path, "line": line} for line in reader.claimed]),
@@ -74,17 +74,21 @@ class _Reader:
         self._container: str | None = None
         self._state: dict[str, str] = {}
         self._line = 0
+        self._section = ""
+        self._containers = 0
+        self._of_pod: list[tuple[dict[str, Any], dict[str, Any]]] = []  # event and detail, of this pod
 
     def read(self, number: int, text: str) -> None:
         if found := _TOP.match(text):
             self.close()
             if found["name"] == "Name":
-                self._pod = {}
+                self.end_pod()
             self._pod[found["name"]] = found["value"] or ""
-            self._container = None
+            self._container, self._section = None, found["name"]
         elif found := _CONTAINER.match(text):
             self.close()
             self._container = found["container"]
+            self._containers += self._section == "Containers"  # volumes are listed in the same form
         elif found := _FIELD.match(text):
             self._field(number, found["name"], found["value"])
         elif not _PLAIN.match(text):
@@ -94,7 +98,7 @@ class _Reader:
     def _field(self, number: int, name: str, value: str) -> None:
         if name.endswith("State"):
             self.close()
-            self._state, self._line = {"State": value}, number
+            self._state, self._line = {"State": value, "Of": name}, number
         elif self._state:
             self._state.setdefault(name, value)
             if name == "Reason":
@@ -114,22 +118,34 @@ class _Reader:
             "object": f"pod/{self._pod['Name']}",
             "reason": reason,
             "exit_code": code,
+            "is_earlier": "Last" in state["Of"],
         }
-        self.events.append(
-            {
-                "kind": "host_oom" if killed else "exit",
-                "code": reason if killed else code,
-                "severity": "fatal" if killed else "error",
-                "host": self._pod["Name"],
-                "names_hosts": [node] if node and node != "<none>" else None,
-                "time_ns": time_ns,
-                "time_basis": None if time_ns is None else "utc",
-                "detail": json.dumps(detail, sort_keys=True),
-                "text": f"container {self._container or '?'} of pod {self._pod['Name']}: {reason or 'ended'}, exit code {code}",
-                "file": self.path,
-                "line": self._line,
-            }
+        self._of_pod.append(
+            (
+                {
+                    "kind": "host_oom" if killed else "exit",
+                    "code": reason if killed else code,
+                    "severity": "fatal" if killed else "error",
+                    "host": self._pod["Name"],
+                    "names_hosts": [node] if node and node != "<none>" else None,
+                    "time_ns": time_ns,
+                    "time_basis": None if time_ns is None else "utc",
+                    "text": f"container {self._container or '?'} of pod {self._pod['Name']}: {reason or 'ended'}, exit code {code}",
+                    "file": self.path,
+                    "line": self._line,
+                },
+                detail,
+            )
         )
+
+    def end_pod(self) -> None:
+        """The end of a pod's description: its events, with the number of its containers."""
+        self.close()
+        self.events += [
+            row | {"detail": json.dumps(told | {"containers": self._containers}, sort_keys=True)}
+            for row, told in self._of_pod
+        ]
+        self._pod, self._containers, self._of_pod = {}, 0, []
 
 
 def _time(text: str) -> int | None:

@@ -4,6 +4,8 @@
         Worker port: 37083 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a
         connection error code 2. End of file. Some common causes include: (1) the process was killed by the OOM killer …
     The actor is dead because its worker process has died. Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: …
+    (raylet) node_manager.cc:2951: Memory on the node (IP: 10.0.0.7, ID: 6b0c) where the task (actor ID: 81aa, name=W.run, pid=4711,
+        memory used=61.20GB) was running was 121.03GB / 125.10GB (0.967), which exceeds the memory usage threshold of 0.95. …
     (raylet) node_manager.cc:3040: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to …
 
 The exit type is the code of the `exit`; what the detail lists as possible causes is no observation. An intended exit is
@@ -50,6 +52,13 @@ RULES = (
         regex(r"\b(?P<value>[1-9]\d{0,6}) Workers? \(tasks ?/ ?actors\) killed due to memory pressure \(OOM\)"),
         "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}},
     ),
+    Rule(
+        regex(
+            r"Memory on the node \(IP: (?P<host>[\w.:-]{1,60}), ID: \w{1,64}\) where the (?P<what>task|lease) "
+            r"\([^()\n]{0,300}?\bpid=(?P<pid>\d{1,9}), memory used=[^()\n]{1,30}\) was running was "
+        ),
+        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}, "rank": None, "local_rank": None},
+    ),
 )  # fmt: skip
 
 
@@ -58,4 +67,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_rules(lines, RULES)
 
 
-PARSER = LineParser(name="ray", anchors=(b"Worker exit type: ", b"killed due to memory pressure"), parse=parse)
+PARSER = LineParser(
+    name="ray",
+    anchors=(b"Worker exit type: ", b"killed due to memory pressure", b"Memory on the node (IP: "),
+    parse=parse,
+)
