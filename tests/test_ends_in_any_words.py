@@ -20,6 +20,9 @@ from tests.log_cases import case
         ("worker.1 stopped (rc=-9)", ("SIGKILL", None, None)),
         ("INFO exited: rank3 (terminated by SIGKILL; not expected)", ("SIGKILL", 3, None)),
         ("INFO exited: rank3 (exit status 1; not expected)", ("1", 3, None)),
+        ("INFO exited: rank3 (terminated by SIGABRT (core dumped); not expected)", ("SIGABRT", 3, None)),
+        ("INFO stopped: rank3 (terminated by SIGKILL)", None),  # supervisord was asked to stop it
+        ("WARN stopped: job:rank3 (exit status 1)", None),
         ("train@3.service: Main process exited, code=killed, status=9/KILL", ("SIGKILL", None, None)),
         ("train@3.service: Main process exited, code=exited, status=1/FAILURE", ("1", None, None)),
         ("worker-3 exited with code 137", ("137", None, None)),
