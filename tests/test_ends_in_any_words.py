@@ -1,9 +1,11 @@
 """Ends of processes as launchers of all kinds tell them, and of whom they are."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics.analyze import analyze
 from parsers.logs.failures import PARSER
 from tests.lines import lines
 from tests.log_cases import case
@@ -20,6 +22,9 @@ from tests.log_cases import case
         ("worker.1 stopped (rc=-9)", ("SIGKILL", None, None)),
         ("INFO exited: rank3 (terminated by SIGKILL; not expected)", ("SIGKILL", 3, None)),
         ("INFO exited: rank3 (exit status 1; not expected)", ("1", 3, None)),
+        ("INFO exited: rank3 (terminated by SIGABRT (core dumped); not expected)", ("SIGABRT", 3, None)),
+        ("INFO stopped: rank3 (terminated by SIGKILL)", None),  # supervisord was asked to stop it
+        ("WARN stopped: job:rank3 (exit status 1)", None),
         ("train@3.service: Main process exited, code=killed, status=9/KILL", ("SIGKILL", None, None)),
         ("train@3.service: Main process exited, code=exited, status=1/FAILURE", ("1", None, None)),
         ("worker-3 exited with code 137", ("137", None, None)),
@@ -32,6 +37,31 @@ from tests.log_cases import case
 def test_words(text: str, expected: tuple[Any, ...] | None) -> None:
     found = PARSER.parse(lines(text))["events"].filter(kind="exit").select("code", "rank", "pid").rows()
     assert found == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("system   | sending SIGKILL to rank3.1 (pid 4713)", [("SIGKILL", 3, 4713)]),
+        ("sending SIGTERM to trainer.1 (pid 4713)", [("SIGTERM", None, 4713)]),
+        ("WARN killing 'rank3' (4713) with SIGKILL", [("SIGKILL", 3, 4713)]),
+        ("sending SIGTERM to all processes", []),
+    ],
+)
+def test_a_launcher_ends_what_still_runs(text: str, expected: list[tuple[Any, ...]]) -> None:
+    found = PARSER.parse(lines(text))["events"].filter(kind="closing_signal")
+    assert found.select("code", "rank", "pid").rows() == expected
+
+
+def test_whom_the_launcher_killed_is_no_culprit(tmp_path: Path) -> None:
+    said = [f"10:00:00 system | rank{rank}.1 started (pid={4710 + rank})" for rank in range(4)]
+    said += [f"10:00:05 rank{rank}.1 | step 1 loss 2.0 rank={rank} world_size=4" for rank in range(4)]
+    said += ["10:01:00 system | rank1.1 stopped (rc=1)"]
+    said += [f"10:01:00 system | sending SIGTERM to rank{rank}.1 (pid {4710 + rank})" for rank in (0, 2, 3)]
+    said += ["10:01:01 system | rank2.1 stopped (rc=-15)", "10:01:01 system | rank0.1 stopped (rc=-15)"]
+    said += ["10:01:05 system | sending SIGKILL to rank3.1 (pid 4713)", "10:01:05 system | rank3.1 stopped (rc=-9)"]
+    (tmp_path / "honcho.log").write_text("\n".join(said) + "\n")
+    assert 3 not in analyze(tmp_path).verdict.ranks
 
 
 def ends(codes: dict[int, str], of: str = "process", world: int | None = 4) -> dict[int, str]:

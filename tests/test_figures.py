@@ -93,7 +93,7 @@ def test_an_operator_of_jax_is_its_process_own_where_all_left_records(tmp_path: 
     def line(rank: int, step: int) -> str:
         return f"step {step} loss {3 - step / 20:.4f} rank={rank} world_size=4"  # of all
 
-    for name, ranks in (("mul", [2]), ("psum", []), ("jit(step)", [])):
+    for name, ranks in (("mul", [2]), ("psum", []), ("jit(step)", []), ("pjit. Because", []), ("xla_pmap", [])):
         folder = tmp_path / name
         folder.mkdir()
         for rank in range(4):

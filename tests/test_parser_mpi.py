@@ -9,6 +9,8 @@ from tests.lines import lines
 
 HYDRA = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 3 PID 4711 RUNNING AT n07\n=   {}\n=   CLEANING UP REMAINING PROCESSES"
 
+MPICH = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4711 RUNNING AT n07\n=   EXIT CODE: {}"
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -21,6 +23,11 @@ HYDRA = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 3 PI
          [("SIGSEGV", None, 4711, "n07")]),
         (HYDRA.format("KILLED BY SIGNAL: 9 (Killed)"), [("SIGKILL", 3, 4711, "n07")]),
         (HYDRA.format("EXIT CODE: 7"), [("7", 3, 4711, "n07")]),
+        (MPICH.format(9), [("SIGKILL", None, 4711, "n07")]),
+        (MPICH.format(139), [("SIGSEGV", None, 4711, "n07")]),  # with a core
+        (MPICH.format(15), [("SIGTERM", None, 4711, "n07")]),
+        (MPICH.format(1), [("1", None, 4711, "n07")]),
+        (MPICH.format(65280), [("65280", None, 4711, "n07")]),
         ("the RANK 3 PID 4711 RUNNING AT n07", []),
         ("", []),
     ],

@@ -20,7 +20,6 @@ from tests.lines import lines
         ('{"EventId": "0A1B", "EventType": "Freeze", "Resources": ["gpu-3"]}', []),
         ("node gpu-3: the instance was preempted", [("scheduler", "preemption", None, None)]),
         ("Normal TaintManagerEviction pod/tr-2 Marking for deletion Pod default/tr-2", []),
-        ("Preempted in order to admit a workload", [("scheduler", "preemption", None, None)]),
         (
             "Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3",
             [("exit", "SIGKILL", 3, None)],
@@ -45,10 +44,20 @@ from tests.lines import lines
         ),
         ("Warning Evict pod/tr-2 Pod is evicted, because of preempt", [("scheduler", "preemption", None, None)]),
         ("Pod is evicted, because of gang", []),
+        (
             "^CLAUNCH INFO 2026-03-01 10:11:12,000 Terminating with signal 2",
             [("closing_signal", "SIGINT", None, None)],
         ),
         ("LAUNCH INFO 2026-03-01 10:11:12,000 Exit with signal 2", []),
+        ("Warning Evict pod/tr-2 Pod is evicted, because of reclaim", [("scheduler", "preemption", None, None)]),
+        ("Warning Evict pod/tr-2 Pod is evicted, because of gangpreempt", [("scheduler", "preemption", None, None)]),
+        ("Warning Evict pod/tr-2 Pod is evicted, because of gangreclaim", [("scheduler", "preemption", None, None)]),
+        ("Pod is evicted, because of shuffle", []),
+        ("Message: Preempted in order to admit critical pod", [("scheduler", "preemption", None, None)]),
+        (
+            "Evicted to accommodate a workload (UID: 8b2f-13) due to migration",
+            [("scheduler", "preemption", None, None)],
+        ),
         ("nothing is lost if: this job is preempted", []),
         ("the kernel may be preempted", []),
         ("", []),

@@ -4,12 +4,17 @@
     process 3: exit status -9                                       a launcher of one's own, a line for each process
     *** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***
     trainer.1 stopped (rc=-9)                                       honcho
+    sending SIGKILL to trainer.1 (pid 4711)                         honcho, of those that run when one has stopped
+    killing 'rank3' (4711) with SIGKILL                             supervisord, of one that does not heed a request
     exited: rank3 (terminated by SIGKILL; not expected)             supervisord
     train@3.service: Main process exited, code=killed, status=9/KILL        systemd
     worker-3 exited with code 137                                   docker compose
 
-Source: honcho's manager.py; supervisor's process.py (finish); systemd's service.c (service_sigchld_event); compose's
-printer.go; GNU programs, and Python's subprocess.
+Versions: supervisord 3 and 4, systemd from 2010 on, docker compose v2; others by their words alone.
+Source: honcho/manager.py and process.py (the code is that of its shell, by Popen); supervisor/process.py (finish: `stopped:`
+follows a request, `exited:` none) and options.py (decode_wait_status); systemd's src/core/service.c; pkg/compose/printer.go of
+compose; glog's src/signalhandler.cc (`Signal 7` in place of a name it lacks is not read). Not read: launchers of one's own;
+these forms are as users print them.
 """
 
 import json
@@ -46,14 +51,23 @@ _LISTED = regex(
     r"(?i)\A(?:[a-z]{1,20}: )?(?P<of>rank|process|proc|task) ?[#:]?(?P<number>\d{1,7})(?: \(pid[ =:]\d{1,10}\))?"
     r"(?:[:,]| (?:has |was )?)[^\d\n]{0,30}\b(?:exit|return|rc\b|killed|terminated|signal)"
 )
+_CLOSING = regex(
+    r"\bsending (?P<sent>SIG(?:TERM|KILL)) to \S{1,255} \(pid (?P<pid>\d{1,10})\)"
+    r"|\bkilling '[^'\s]{1,255}' \((?P<late>\d{1,10})\) with SIGKILL"
+)
+_ON_REQUEST = regex(
+    r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )"
+)  # supervisord: told to, or SIGKILL after a wait
 _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with code -?\d{1,5}\s*\Z")
 
 
 def end(row: Row, text: str) -> dict[str, Any] | None:
-    """`kind` exit with its columns, if the line says of which kind of thing it speaks, or gives a signal as Python's subprocess
+    """`kind` closing_signal, of a process that its launcher ends; else exit with its columns, if the line says of which kind of thing it speaks, or gives a signal as Python's subprocess
     does, below zero. An end by code 0 or by request is none but in a list; `detail.number`: of the process in it."""
     text = _PERHAPS.split(text, maxsplit=1)[0]
-    if _SUBJECT.search(text) is None and _BY_SIGNAL.search(text) is None:
+    if closing := _CLOSING.search(text):
+        return _closing(row, text, closing["sent"] or "SIGKILL", closing["pid"] or closing["late"])
+    if (_SUBJECT.search(text) is None and _BY_SIGNAL.search(text) is None) or _ON_REQUEST.search(text):
         return None
     listed = _LISTED.match(text)
     if killed := _SIGNALLED.search(text):
@@ -77,6 +91,12 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     if container := _CONTAINER.match(text):
         made["host"] = container["name"]
     return made
+
+
+def _closing(row: Row, text: str, code: str, pid: str) -> dict[str, Any]:
+    made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code, "pid": integer(pid)}
+    rank = _RANK.search(text) if reporter(row)["rank"] is None else None
+    return made | ({"rank": int(rank[1]), "rank_space": "global"} if rank else {})
 
 
 def _signal(number: int) -> str:

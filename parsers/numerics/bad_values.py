@@ -11,7 +11,9 @@ an event `other`: a loss scaler skips such a step. A line that asks, denies, adv
 
 Printed by: training scripts, JAX, numpy.
 Versions: any.
-Source: jax/_src/dispatch.py and jax/_src/pjit.py (messages of debug_nans), numpy's seterr(all="raise").
+Source: jax/_src/dispatch.py, api.py and pjit.py (an operator's name, or that of a program compiled as a whole: pjit in 0.4; later
+versions say `('jit', 'nan'). Because …` of it, which tells no operator); numpy's src/umath/extobj.c. Not read: the words of
+training scripts; forms as users print them.
 """
 
 import json
@@ -56,7 +58,8 @@ _NEAR = regex(
     rf"(?i)(?<![a-z]){_MENTION}(?![a-z]).{{0,60}}?(?<![a-z])(?P<after>loss|grad\w{{0,30}}|norm)(?![a-z])"
     rf"|(?<![a-z])(?P<before>loss|grad\w{{0,30}}|norm)(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
 )
-_OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>[\w.-]{1,80})(?P<compiled>\()?")
+_OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>\w[\w-]{0,79})(?P<compiled>\()?")
+_PROGRAMS = ("jit", "pjit", "pmap", "xla_call", "xla_pmap")  # what JAX calls a program that it compiled as a whole
 _OF_ALL = regex(
     r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
 )
@@ -98,13 +101,14 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
         return None
     is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
     if found := _OPERATOR.search(message):
+        is_compiled = found["compiled"] is not None or found["operator"] in _PROGRAMS
         name = found["operator"] + ("(…)" if found["compiled"] else "")
         detail = {
             "raised": True,
             "where": "operator",
             "value": found["value"],
             "function": name,
-            "compiled": bool(found["compiled"]),
+            "compiled": is_compiled,
         }
         return _assert("operator", message, detail)
     near = _NEAR.search(message)

@@ -5,15 +5,18 @@
     [n07:04711] *** Process received signal ***
     [n07:04711] Signal: Segmentation fault (11)
     =   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
-    =   RANK 3 PID 4711 RUNNING AT n07
+    =   RANK 3 PID 4711 RUNNING AT n07            MPICH:   =   PID 4711 RUNNING AT n07
     =   KILLED BY SIGNAL: 9 (Killed)              or    =   EXIT CODE: 9
 
 The rank is one of MPI_COMM_WORLD: where a launcher per node is started it is the node's number, so it is a global rank only of
-a job whose processes mpirun itself starts. `exit`: code = signal or exit code, pid, host, rank_space global.
+a job whose processes mpirun itself starts. MPICH tells no rank, and its exit code is what wait() gave for a process that a signal
+ended: the signal, and 128 more with a core; 1 and 2 are left as they are, for older ones may print
+exit's. `exit`: code = signal or exit code, pid, host, rank_space global.
 
 Printed by: Open MPI 1.x to 5.x, MPICH, Intel MPI, MVAPICH.
 Versions: Open MPI 1.8 to 5.0, Hydra 3.x and 4.x.
-Source: help-orterun.txt and help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, Hydra's pmiserv of MPICH.
+Source: help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, help-prun.txt of prrte, mpiexec/pmiserv_cb.c of MPICH's Hydra. Not
+read: Intel MPI and MVAPICH; RANK and KILLED BY SIGNAL as users print them.
 """
 
 import signal
@@ -55,7 +58,7 @@ RULES = (
     Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
     Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
-_WHO = regex(rf"^=\s+RANK (?P<rank>\d{{1,7}}) PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
+_WHO = regex(rf"^=\s+(?:RANK (?P<rank>\d{{1,7}}) )?PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
 _HOW = regex(r"^=\s+(?:KILLED BY SIGNAL: (?P<signal>\d{1,3})|EXIT CODE: (?P<status>-?\d{1,9}))")
 _FRAME = regex(r"^=\s+(?:BAD TERMINATION|CLEANING UP|YOU CAN IGNORE)")
 
@@ -81,6 +84,13 @@ def _read(stream: list[dict[str, Any]]) -> Iterator[tuple[Row, list[dict[str, An
             yield row, []
         elif found := _HOW.match(text):
             groups = {name: value for name, value in {**(who or {}), **found.groupdict()}.items() if value is not None}
+            if (
+                who is not None
+                and who["rank"] is None
+                and (status := int(groups.get("status", "0"))) % 128 > 2
+                and status < 256
+            ):
+                groups["signal"] = str(status % 128)
             yield row, [event(row, "exit", **columns(Rule(_HOW, "exit", refine=_ended), groups))]
             who = None
         elif _FRAME.match(text):

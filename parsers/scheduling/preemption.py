@@ -3,9 +3,10 @@
     Spot instance interruption notice: instance i-0a1 will be terminated at 2026-01-31T10:13:12Z
     {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
-    Preempted in order to admit a workload
+    Preempted in order to admit critical pod                                                                                    kubelet
     Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
-    Pod is evicted, because of preempt                                                                                          Volcano
+    Evicted to accommodate a workload (UID: 8b2f-13) due to migration to more favorable resource flavor                         Kueue
+    Pod is evicted, because of preempt                       or reclaim, gangpreempt, gangreclaim                               Volcano
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH INFO 2026-01-31 10:11:12,000 Terminating with signal 2                                       Paddle, to which it was sent
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
@@ -18,7 +19,10 @@ in its pod (`local_rank` by its log's name), MindSpore's node is a process of th
 
 Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
-Source: kueue's pkg/scheduler/preemption; volcano's pkg/scheduler/cache; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
+Source, read: kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
+pkg/scheduler/actions (shuffle is none: it moves a pod); kubelet's message before it admits a critical pod.
+Not read for this list, forms as users print them: submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
+controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
 import signal
@@ -58,7 +62,7 @@ RULES = (
     Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
          "scheduler", "fatal", "preemption"),
     # Kueue, in the conditions and events of a workload; Volcano, in the events of a pod
-    Rule(regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of preempt\b"),
+    Rule(regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of (?:gang)?(?:preempt|reclaim)\b"),
          "scheduler", "fatal", "preemption"),
     Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
          "preemption"),

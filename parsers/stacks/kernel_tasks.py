@@ -6,7 +6,8 @@
     ==> /proc/4700/wchan <==
     fifo_open
 
-Source: Linux's fs/proc/base.c.
+Source: Linux's fs/proc/base.c: proc_pid_wchan writes 0 for a task that runs or may not be asked, and no end of line. Not read:
+the headings, which are those of loops that people write, and of `head`.
 """
 
 from collections import Counter

@@ -5,7 +5,8 @@
     USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
         PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
 
-Source: procps: src/ps/output.c, and top.c; the letters of states are those of fs/proc/array.c.
+Source: src/ps/output.c of procps-ng; the letters of states are those of Linux's fs/proc/array.c (task_state_array). Not read:
+top.c; the form is what top 4.0.2 prints.
 """
 
 import re

@@ -7,11 +7,13 @@
      4713  4700 Ds   rpc_wait_bit_killabl python -u train.py --rank 5
 
 Table `stacks`, a row per process, `status` as /proc/PID/status has it, source `ps`, `line` = the row; its frame is the state of a
-stopped process, else the function of the kernel that it sleeps in. `ranks`: what its arguments tell (parsers/arguments.py).
+stopped process, else the function of the kernel that it sleeps in, cut to the width of its
+column: 6 where none was asked for. `ranks`: what its arguments tell (parsers/arguments.py).
 
-Printed by: ps of procps and of busybox.
-Versions: procps 3.2, procps-ng 3.3 to 4.0.
-Source: ps(1); src/ps/output.c of procps-ng.
+Printed by: ps of procps-ng; that of busybox has headers of the same form.
+Versions: procps-ng 3.3 to 4.0, checked against what 4.0.2 prints.
+Source: src/ps/output.c (format_array) and wchan.c of procps-ng: `-` where a process runs, `?` where it may not be asked, and no
+leading `_`. Not read: busybox.
 """
 
 from typing import Any
