@@ -126,9 +126,7 @@ def _stamps_before(lines: pl.DataFrame) -> _Stamps:
     before = lines.filter(pl.col("time_ns").is_not_null()).select(*who, "time_ns", "time_basis")
     before = before.with_columns(pl.col("line") + 1)
     found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
-    is_same = pl.col("rank").eq_missing(pl.col("rank_right")) | (
-        pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
-    )
+    is_same = pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
     rows = found.filter(is_same).select("file", "line", "time_ns", "time_basis").iter_rows()
     return {(file, line): {"time_ns": time_ns, "time_basis": basis} for file, line, time_ns, basis in rows}
 
