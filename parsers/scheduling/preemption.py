@@ -19,7 +19,7 @@ in its pod (`local_rank` by its log's name), MindSpore's node is a process of th
 
 Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
-Source, read: kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
+Source: read were kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
 pkg/scheduler/actions (shuffle is none: it moves a pod); kubelet's message before it admits a critical pod.
 Not read for this list, forms as users print them: submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
 controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
