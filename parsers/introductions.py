@@ -22,7 +22,8 @@ _WHO = regex(
 )
 _BRACKET = regex(r"\[(\d{1,7})/(\d{1,7})\] (?=(?:[\w.-]{1,255} )?pid \d)")
 _WORLD = regex(
-    r"\b(?:world(?:[ _]?size)?|n?ranks|process_count|num_processes|(?:mpi|comm) size|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+    r"\b(?:world(?:[ _]?size)?|nranks|process_count|num_processes|(?:mpi|comm) size|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+    r"|\branks[\"']?(?: {0,2}[=:] {0,2})[\"'(]{0,2}(\d{1,7})\b"  # after a blank they are some of them: `Ranks 3 failed`
     r"|\bmember: ?\d{1,7}/(\d{1,7})\b",
     re.I,
 )

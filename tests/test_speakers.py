@@ -8,6 +8,7 @@ import pytest
 from forensics import analyze
 from forensics.assemble.identity import identify
 from parsers import read
+from parsers.introductions import introduction
 
 ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 INTRODUCED = "rank {rank} of 4 is up, pid {pid} on node7"
@@ -193,3 +194,20 @@ def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: P
     files |= {beside.format(n=n): ["warming up", "all is well"] for n in range(4)}
     files[beside.format(n=3)] += [ERROR]
     assert failed_ranks(written(tmp_path, files)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "rank", "world"),
+    [
+        ("comm 0x1 rank 0 nranks 8 cudaDev 0", 0, 8),
+        ("rank: 1, ranks: 4", 1, 4),
+        ("[Gloo] Rank 3 is connected to 7 peer ranks", 3, 8),
+    ],
+)
+def test_a_line_introduces_its_process(text: str, rank: int, world: int) -> None:
+    said = introduction(text)
+    assert said is not None and (said.rank, said.world) == (rank, world)
+
+
+def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
+    assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None
