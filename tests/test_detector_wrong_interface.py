@@ -57,7 +57,7 @@ def test_without_a_failed_connection_it_is_a_suspect() -> None:
             listening(*BRIDGE), [], {"steps": [{"rank": 0, "step": 3, "phase": "train"}]}, id="the job has worked"
         ),
         pytest.param(listening(*BRIDGE), [{"kind": "comm_init_complete", "rank": 0}], {}, id="a communicator was set up"),
-        pytest.param(listening(*BRIDGE), [{"kind": "gpu_oom", "rank": 3}], {}, id="a process died"),
+        pytest.param(listening(*BRIDGE), [{"kind": "exit", "rank": 3, "code": "SIGSEGV"}], {}, id="a process died"),
     ],
 )  # fmt: skip
 def test_nobody_is_accused(rows: list[dict[str, Any]], more: list[dict[str, Any]], tables: dict[str, Any]) -> None:

@@ -26,7 +26,8 @@ def closed(rows: Rows, *ranks: int) -> Rows:
 def test_who_raised_is_not_an_old_record_though_the_others_entries_were_retired() -> None:
     """Rank 1 raised before 11; the connections of the others broke in 11, which ended it for some."""
     rows = closed(job(gloo(11, done=True), gloo(11)), 0, 2, 3)
-    rows.event("exception", rank=1, code="KeyError", text="KeyError: 'eos'")
+    own = '{"frames": [["read", "/srv/app/data.py", 41]]}'
+    rows.event("exception", rank=1, code="KeyError", text="KeyError: 'eos'", detail=own)
     verdict = rows.verdict(hung=False)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [1])
     assert not any("older than what other records" in limit for limit in rows.report().limits)

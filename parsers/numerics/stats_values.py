@@ -78,6 +78,8 @@ def shape_text(text: str) -> str | None:
 
 
 def _integer(read: Any) -> int:
+    if isinstance(read, str) and not read.isascii():  # int() knows the digits of every script
+        raise ValueError(read)
     number = int(read) if isinstance(read, int | str) else _whole(read)
     if abs(number) > _BIGGEST:
         raise ValueError(number)
