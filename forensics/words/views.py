@@ -176,6 +176,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "nan_assert": Said("nan assert", "NaN 断言"),
     "replica_mismatch": Said("replica mismatch", "副本不一致"),
     "loss_scale": Said("loss scale", "loss scale 变化"),
+    "recompute": Said("recompute", "重计算"),
     "bad_loss": Said("bad loss", "异常 loss"),
     "checkpoint_save": Said("checkpoint save", "写检查点"),
     "checkpoint_persist": Said("checkpoint persist", "检查点落盘"),
