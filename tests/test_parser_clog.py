@@ -25,7 +25,7 @@ def test_calls(tmp_path: Path) -> None:
     first = tables["operations"].row(0, named=True)
     assert (first["time_created_ns"], first["time_completed_ns"]) == (1769854272_891_000_000, 1769854272_895_000_000)
     assert (first["input_sizes"], first["input_dtypes"]) == ("[[1024]]", '["Float"]')
-    assert tables["ranks"].select("rank", "world_size").rows() == [(3, 8)]
+    assert tables["ranks"].select("rank", "world_size").unique().rows() == [(3, 8)]
     assert tables["groups"].select("group", "size", "members").rows() == [("world", 8, None), ("tp", 2, [2, 3])]
     assert tables["events"].select("kind", "code").rows() == [("other", "clog")]
     assert tables["unread"].height == 1

@@ -39,7 +39,8 @@ def test_bytes_give_the_same_as_tables(tmp_path: Path, kind: str, form: Form, fm
     incident = simulate_numerics(JOB, NumericFault(kind), 3, NumericNoise(form=form))  # type: ignore[arg-type]
     incident.write(tmp_path / "case", fmt)  # type: ignore[arg-type]
     found, made = read(str(tmp_path / "case/bundle")).tables, incident.evidence()
-    assert found["steps"].equals(made["steps"])
+    steps = [tables["steps"].drop("learning_rate") for tables in (found, made)]  # that the lines tell besides
+    assert steps[0].equals(steps[1])
     order, places = ["rank", "attempt", "record"], ["file", "line"]
     tensors = [tables["tensors"].drop(places).sort(order, nulls_last=True) for tables in (found, made)]
     assert tensors[0].equals(tensors[1])

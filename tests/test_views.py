@@ -91,7 +91,13 @@ def test_a_rank_without_a_record_stands_in_the_row_of_its_host(hosts: dict[int, 
     ids=["stopped", "a number", "by itself", "gave up", "status 0", "says that it ended"],
 )
 def test_a_rank_that_was_ended_is_not_ok(event: dict[str, Any], state: str) -> None:
-    raised = {"kind": "exception", "code": "KeyError", "rank": 0, "text": "KeyError: 'x'"}
+    raised = {
+        "kind": "exception",
+        "code": "KeyError",
+        "rank": 0,
+        "text": "KeyError: 'x'",
+        "detail": '{"frames": [["read", "/srv/app/data.py", 41]]}',
+    }
     began = [{"kind": "job_start", "rank": rank, "severity": "info"} for rank in (1, 2)]
     whole = case([raised, *began, event | {"rank": 1}], expected=3)
     found = Finding(detector="test", ranks=(0,), summary="")
