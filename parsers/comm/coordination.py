@@ -64,7 +64,6 @@ RULES = (
          code="task_error"),
     Rule(regex(r"Polled an error from coordination service|Use error polling to propagate the following error"), None),
 )  # fmt: skip
-_HEARTBEAT = regex(r"heartbeat timeout|stopped sending heartbeats")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
